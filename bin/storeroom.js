@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/**
+ * The command `storeroom`: runs src/main.ts, which needs Node 26. Under an older Node it hands over to the Node 26 that npm installed
+ * beside it, and passes arguments, standard input and output, signals and the exit code on.
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { findNode, isNewEnough } from './node-26.js';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+if (isNewEnough) {
+  process.argv[1] = main;
+  await import('../src/main.ts');
+} else {
+  const node = findNode();
+  if (node === undefined) {
+    console.error(`storeroom needs Node 26 or newer. This is Node ${process.versions.node}, and npm installed no newer one: run "npm ci" in its folder.`);
+    process.exit(1);
+  }
+  handOver(node);
+}
+
+function handOver(node) {
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(`storeroom could not start ${node}: ${error.message}`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

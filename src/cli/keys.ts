@@ -1,0 +1,32 @@
+/**
+ * `storeroom keys …`: issues a tenant's API ID and secret. The secret is shown here once and kept nowhere; the store gets its hash.
+ */
+import { Option, type Command } from 'commander';
+import { issueKey } from '../tenant/credentials.ts';
+import { addCommand, addGroup, answer, type AnswerOptions, type CommandContext } from './command.ts';
+import { findTenant, withStore } from './data.ts';
+import { writeTable } from './table.ts';
+
+const HOUR_MS = 3_600_000;
+const OVERLAPS_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS };
+
+export function addKeyCommands(program: Command, { environment }: CommandContext): void {
+  const keys = addGroup(program, 'keys', { summary: "Issue a tenant's API ID and secret.", example: 'keys replace acme' });
+  addCommand(keys, 'replace <team>', {
+    summary: 'Issue new keys. Those before them end at once, or after an overlap. The secret is shown only here.',
+    example: 'keys replace acme --overlap 24h',
+  })
+    .addOption(new Option('--overlap <time>', 'how long the old keys stay good').choices(Object.keys(OVERLAPS_MS)))
+    .action(async (teamId: string, options: AnswerOptions & { overlap?: keyof typeof OVERLAPS_MS }) => {
+      const key = issueKey();
+      const now = new Date();
+      const oldEndsAt = new Date(now.getTime() + (options.overlap ? OVERLAPS_MS[options.overlap] : 0)).toISOString();
+      await withStore(environment, async (store) => {
+        await findTenant(store, teamId);
+        await store.tenants.replaceKeys(teamId, key, now.toISOString(), oldEndsAt);
+      });
+      const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
+      const end = options.overlap ? `Keys issued before end at ${oldEndsAt}.` : 'Keys issued before have ended.';
+      answer(options, shown, `${writeTable(Object.entries(shown))}\n\nThe secret is not shown again. ${end}`);
+    });
+}

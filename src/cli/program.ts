@@ -1,0 +1,73 @@
+/**
+ * The command line as a whole: puts the commands together, runs the one that was asked for, and turns what went wrong into words and an exit
+ * code: 0 done, 1 refused or failed, 2 wrong use. Never does a command's work.
+ */
+import { Command, CommanderError } from 'commander';
+import type { Environment } from '../config.ts';
+import { addBackupCommands } from './backup.ts';
+import type { CommandContext } from './command.ts';
+import { addExportCommand } from './export.ts';
+import { describeFault, writeFault } from './fault.ts';
+import { addFieldCommands } from './fields.ts';
+import { addImportCommand } from './import.ts';
+import { addKeyCommands } from './keys.ts';
+import { addOrderCommands } from './order.ts';
+import { addServeCommand } from './serve-command.ts';
+import { addSettingsCommand } from './settings.ts';
+import { addTenantCommands } from './tenant.ts';
+import { addUsageCommand } from './usage.ts';
+
+const INTRODUCTION = `Examples:
+  $ storeroom serve                                         the service, on port 8080
+  $ storeroom tenant create acme --name 'Acme Ltd.'         a new tenant
+  $ storeroom keys replace acme                             its API ID and secret
+  $ storeroom import acme orders orders.csv                 its records
+
+Settings are environment variables; \`storeroom config\` shows them. STOREROOM_DATA is the folder everything is in.`;
+
+/** Runs one command line, `process.argv` and all, and resolves to its exit code. `serve` resolves once the service is listening. */
+export async function runCommandLine(argv: readonly string[], environment: Environment): Promise<number> {
+  const context: CommandContext = { environment, exitCode: 0 };
+  const asJson = argv.includes('--json');
+  // Whoever read the output has read enough.
+  process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EPIPE') writeFault(describeFault(fault), asJson);
+  });
+  try {
+    await buildProgram(context, asJson).parseAsync(argv);
+    return context.exitCode;
+  } catch (fault) {
+    if (fault instanceof CommanderError) return endUsage(fault, asJson);
+    writeFault(describeFault(fault), asJson);
+    return 1;
+  }
+}
+
+function buildProgram(context: CommandContext, asJson: boolean): Command {
+  const program = new Command('storeroom');
+  program
+    .description('A tenant-scoped HTTP API over an inventory management system, and the commands that administer it.')
+    .addHelpText('after', `\n${INTRODUCTION}`)
+    .showHelpAfterError('(add --help for what this command takes)')
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) });
+  addServeCommand(program, context);
+  addTenantCommands(program, context);
+  addKeyCommands(program, context);
+  addFieldCommands(program, context);
+  addOrderCommands(program, context);
+  addImportCommand(program, context);
+  addExportCommand(program, context);
+  addUsageCommand(program, context);
+  addBackupCommands(program, context);
+  addSettingsCommand(program, context);
+  return program;
+}
+
+/** Commander has written its message already, except where the answer has to be JSON. */
+function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean): number {
+  if (exitCode === 0) return 0;
+  const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');
+  if (asJson) writeFault({ code: 'WRONG_USE', message: sentence }, true);
+  return 2;
+}

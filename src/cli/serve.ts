@@ -1,0 +1,105 @@
+/**
+ * `storeroom serve`: the one place where adapters meet ports. Opens the store, makes the demo tenant on an empty folder, listens, and stops in order:
+ * not ready, listener closed, answers out, counts and logs on disk. Holds no rule of the service.
+ */
+import { Server, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import type { Config } from '../config.ts';
+import { buildApp } from '../http/app.ts';
+import { BASE_PATH } from '../http/operation.ts';
+import type { ServiceState } from '../http/service.ts';
+import { SqliteStore } from '../store/sqlite/open-sqlite.ts';
+import type { IssuedKey } from '../tenant/credentials.ts';
+import { Meter } from '../tenant/metering.ts';
+import { createDemo, DEMO_TEAM } from './demo.ts';
+
+const IN_FLIGHT_WAIT_MS = 10_000;
+const HOUR_MS = 3_600_000;
+/** Time for the answers that say so to leave before a store that can no longer be trusted stops the process. */
+const FATAL_EXIT_MS = 200;
+
+/** Serves until SIGTERM or SIGINT. Throws when the folder is taken or the port is not free. */
+export async function serve(config: Config): Promise<void> {
+  const log = pino({ level: config.logLevel });
+  const onFatal = (fault: unknown): void => {
+    log.fatal({ err: fault }, 'The store can no longer be trusted; stopping. A new start reads it anew.');
+    setTimeout(() => process.exit(1), FATAL_EXIT_MS);
+  };
+  const store = new SqliteStore({
+    folder: config.data,
+    busyTimeoutMs: 0,
+    queryBudgetMs: config.queryBudgetMs,
+    workers: config.queryThreads,
+    onFatal,
+  });
+  try {
+    store.lock();
+    const isEmpty = (await store.tenants.listTenants()).length === 0;
+    const demoKey = isEmpty && config.demo === 'on' ? await createDemo(store, new Date().toISOString()) : undefined;
+    const meter = new Meter(store.usage);
+    const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
+    const app = await buildApp({
+      tenants: store.tenants,
+      meter,
+      pims: (tenant) => store.pims(tenant),
+      idempotencyMs: config.idempotencyHours * HOUR_MS,
+      state,
+      log,
+      logRequests: log.isLevelEnabled('debug'),
+      inFlightMost: config.inFlightMost,
+      keepAliveMs: config.keepAliveMs,
+      metrics: config.metrics === 'on',
+      maxReturnDefault: config.maxReturnDefault,
+      maxReturnMost: config.maxReturnMost,
+    });
+    await app.listen({ port: config.port, host: config.host });
+    stopOnSignal(app, state, config.drainMs, async () => {
+      await meter.settled();
+      await store.close();
+    });
+    announce(app, config.host, demoKey);
+  } catch (fault) {
+    await store.close();
+    throw fault;
+  }
+}
+
+/** A signal may come twice (Ctrl-C through npm does); the second changes nothing. */
+function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number, closeStore: () => Promise<void>): void {
+  const stop = async (): Promise<void> => {
+    if (state.stopping) return;
+    state.stopping = true;
+    await sleep(drainMs);
+    // Node's own close would reset idle connections before their next request could be told to go elsewhere.
+    Server.prototype.close.call(app.server);
+    const giveUpAt = performance.now() + IN_FLIGHT_WAIT_MS;
+    while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);
+    app.server.closeAllConnections();
+    await app.close();
+    await closeStore();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+}
+
+function announce(app: FastifyInstance, host: string, demoKey: IssuedKey | undefined): void {
+  const { port } = app.server.address() as AddressInfo;
+  const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  const origin = `http://${shown}:${port}`;
+  const lines = ['Storeroom is ready.', `  Base URL    ${origin}${BASE_PATH}`, `  Reference   ${origin}/docs`];
+  if (demoKey) {
+    const call = (path: string): string => `  curl -u '${demoKey.apiId}:${demoKey.apiSecret}' '${origin}${BASE_PATH}${path}'`;
+    lines.push(
+      `  Team ID     ${DEMO_TEAM}`,
+      `  API ID      ${demoKey.apiId}`,
+      `  API Secret  ${demoKey.apiSecret}   (shown this once)`,
+      '',
+      'Try an order with its lines, and everything about storefront number #1001:',
+      call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
+      call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
+    );
+  }
+  process.stdout.write(`${lines.join('\n')}\n\n`);
+}

@@ -1,0 +1,86 @@
+/**
+ * Who calls: takes teamID and credentials out of header, query and body, checks them against the tenant's keys on every call, and counts the call.
+ * Everything else about the request is looked at after this. Never logs or answers what was sent. Source: specification section 5, decisions "Calls".
+ */
+import type { FastifyRequest } from 'fastify';
+import { Refusal } from '../errors.ts';
+import { hashSecret, looksLikeSecret, readBasic, sameHash, type Credentials } from '../tenant/credentials.ts';
+import type { Tenant, TenantStore } from '../tenant/store.ts';
+import type { ReadBody } from './body.ts';
+
+type Parameters = Record<string, unknown>;
+
+const PARAMETERS = ['teamID', 'apiID', 'apiSecret'] as const;
+const NOTHING: Parameters = {};
+const NO_HASH = hashSecret('');
+
+/** What the request says of its caller. Takes the three parameters out of the body; makes a query parameter given twice with one value one. */
+export interface Claim {
+  readonly teamId: string;
+  readonly credentials: Credentials | null;
+}
+
+/** Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
+export function readClaim(request: FastifyRequest): Claim {
+  const query = request.query as Parameters;
+  const body = takeFromBody((request.body as ReadBody | undefined)?.value);
+  for (const name of PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
+  const teamId = first(query['teamID']) || first(body['teamID']);
+  if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
+  return { teamId, credentials: request.authorizations > 1 ? null : readCredentials(request.headers.authorization, query, body) };
+}
+
+/** The tenant the claim belongs to. Throws one identical INVALID_CREDENTIALS whatever is wrong. */
+export async function findTenant(tenants: TenantStore, { teamId, credentials }: Claim, now: string): Promise<Tenant> {
+  const plausible = credentials && looksLikeSecret(credentials.apiSecret);
+  const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
+  const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
+  if (!caller || !matches) throw new Refusal('INVALID_CREDENTIALS');
+  return caller.tenant;
+}
+
+/** Makes parameters given twice with the same value one; throws PARAMETER_CONFLICT for different ones. */
+export function foldQuery(query: Parameters): void {
+  for (const name in query) {
+    const value = query[name];
+    if (!Array.isArray(value)) continue;
+    if (isConflict(value, undefined)) throw conflict(name);
+    query[name] = value[0];
+  }
+}
+
+/** A Basic header decides alone; then the query, then the body. A pair is taken whole from one place. */
+function readCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
+  const basic = readBasic(authorization);
+  if (basic !== undefined) return basic;
+  const place = query['apiID'] !== undefined || query['apiSecret'] !== undefined ? query : body;
+  const apiId = first(place['apiID']);
+  const apiSecret = first(place['apiSecret']);
+  return apiId && apiSecret ? { apiId, apiSecret } : null;
+}
+
+function takeFromBody(body: unknown): Parameters {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return NOTHING;
+  const taken: Parameters = {};
+  const fields = body as Parameters;
+  for (const name of PARAMETERS) {
+    if (!Object.hasOwn(fields, name)) continue;
+    taken[name] = typeof fields[name] === 'number' ? String(fields[name]) : fields[name];
+    delete fields[name];
+  }
+  return taken;
+}
+
+/** Whether a parameter has two different values: in a query that repeats it, or in query and body. */
+function isConflict(inQuery: unknown, inBody: unknown): boolean {
+  if (Array.isArray(inQuery)) return [...inQuery, inBody ?? inQuery[0]].some((value) => value !== inQuery[0]);
+  return inQuery !== undefined && inBody !== undefined && inQuery !== inBody;
+}
+
+const first = (value: unknown): string | undefined => {
+  const one: unknown = Array.isArray(value) ? value[0] : value;
+  return typeof one === 'string' ? one : undefined;
+};
+
+const conflict = (name: string): Refusal =>
+  new Refusal('PARAMETER_CONFLICT', `'${name.slice(0, 64)}' was given twice with different values; send it once.`, { field: name.slice(0, 64) });

@@ -1,0 +1,32 @@
+/**
+ * Pages of a query: reads maxReturn and cursor, and sets the headers that say whether there is more. A cursor is the key of the last record seen,
+ * never an offset, so that records written meanwhile shift nothing. Source: decisions "maxReturn".
+ */
+import type { FastifyReply } from 'fastify';
+import { Refusal } from '../errors.ts';
+import type { KeyedType, Page } from '../pims/store.ts';
+
+export interface PageLimits {
+  readonly maxReturnDefault: number;
+  readonly maxReturnMost: number;
+}
+
+const PREFIXES = { orders: 'o', customers: 'c', inventory: 'i' } as const satisfies Record<KeyedType, string>;
+
+export function readPage(recordType: KeyedType, query: Readonly<Record<string, string>>, limits: PageLimits): { limit: number; after: string } {
+  const { maxReturn, cursor } = query;
+  const limit = maxReturn === undefined ? limits.maxReturnDefault : Math.min(Number(maxReturn), limits.maxReturnMost);
+  return { limit, after: cursor === undefined ? '' : readCursor(recordType, cursor) };
+}
+
+export function setPageHeaders(reply: FastifyReply, recordType: KeyedType, { next }: Page): void {
+  if (next === null) return;
+  reply.header('x-has-more', 'true').header('x-next-cursor', PREFIXES[recordType] + Buffer.from(next, 'utf8').toString('base64url'));
+}
+
+function readCursor(recordType: KeyedType, cursor: string): string {
+  const key = Buffer.from(cursor.slice(1), 'base64url').toString('utf8');
+  const isOurs = cursor[0] === PREFIXES[recordType] && key !== '' && Buffer.from(key, 'utf8').toString('base64url') === cursor.slice(1);
+  if (!isOurs) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  return key;
+}

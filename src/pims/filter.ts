@@ -1,0 +1,73 @@
+/**
+ * Filter objects of a query, checked into a tree. AND binds tighter than OR, so the tree is a list of alternatives, each a list of terms that
+ * must all hold. Decided here and nowhere else; the store only translates it. Source: specification 2.6, decisions "AND and OR", "Exact and contains".
+ */
+import { Refusal } from '../errors.ts';
+import { checkText, findField, readValue, type Field, type FieldDictionary, type RawValue, type RecordType } from './record.ts';
+
+/** One filter object as the caller sends it. */
+export interface Filter {
+  readonly field: string;
+  readonly value: Exclude<RawValue, null>;
+  readonly contains?: boolean;
+  readonly conjunction?: string;
+}
+
+export interface FilterTerm {
+  readonly field: Field;
+  /** Exact: the canonical text. Contains: the folded needle. */
+  readonly value: string;
+  readonly contains: boolean;
+}
+
+/** A record matches when every term of at least one alternative holds. No alternative at all means every record. */
+export type FilterTree = readonly (readonly FilterTerm[])[];
+
+export const FILTERS_MAX = 50;
+export const FILTER_VALUE_CHARACTERS_MAX = 256;
+
+/**
+ * Checks filters against the dictionary. `[A, OR B, AND C]` gives `[[A], [B, C]]`; a missing conjunction is AND, one on the first filter is ignored.
+ * Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE, INVALID_FILTER.
+ */
+export function readFilters(dictionary: FieldDictionary, recordType: RecordType, filters: readonly Filter[]): FilterTree {
+  if (filters.length > FILTERS_MAX) throw new Refusal('TOO_MANY_FILTERS', `A query takes at most ${FILTERS_MAX} filters, not ${filters.length}.`);
+  const alternatives: FilterTerm[][] = [];
+  for (const [index, filter] of filters.entries()) {
+    const term = readTerm(dictionary, recordType, filter);
+    const opensAlternative = readConjunction(filter, index) === 'OR' || index === 0;
+    if (opensAlternative) alternatives.push([term]);
+    else alternatives.at(-1)!.push(term);
+  }
+  return alternatives;
+}
+
+function readTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
+  const field = findField(dictionary, recordType, filter.field);
+  const text = String(filter.value);
+  if (text.length > FILTER_VALUE_CHARACTERS_MAX)
+    throw new Refusal(
+      'INVALID_VALUE',
+      `The filter on ${field.name} has a value of ${text.length} characters; at most ${FILTER_VALUE_CHARACTERS_MAX} are taken.`,
+      {
+        field: field.name,
+      },
+    );
+  checkText(field.name, text);
+  return filter.contains === true ? { field, value: foldCase(text), contains: true } : { field, value: readValue(field, filter.value), contains: false };
+}
+
+function readConjunction(filter: Filter, index: number): 'AND' | 'OR' {
+  const word = (filter.conjunction ?? 'AND').toUpperCase();
+  if (word === 'AND' || word === 'OR') return word;
+  throw new Refusal('INVALID_FILTER', `The conjunction of filter ${index + 1} must be AND or OR.`, { field: 'conjunction' });
+}
+
+/**
+ * Text without its case, in every script: two texts that differ only in case fold to the same. Lower case first brings look-alikes such as the
+ * Kelvin sign together, upper case after it undoes forms that depend on their place in a word, such as the final sigma.
+ */
+export const foldCase = (text: string): string => text.toLowerCase().toUpperCase();
+
+/** Whether the text contains the folded needle, whatever the case. The one meaning of `contains`, on every store. */
+export const containsFolded = (text: string, foldedNeedle: string): boolean => foldCase(text).includes(foldedNeedle);

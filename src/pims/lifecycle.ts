@@ -1,0 +1,141 @@
+/**
+ * Stages of an order, what each stage holds of the stock, and how an order moves from one to the next. Pure rules: the store applies what they return.
+ * worksheet → quote → sales_order → invoice, forward only, steps may be skipped. Source: decisions "Life of an order in the embedded PIMS".
+ */
+import { Refusal, type Outcome } from '../errors.ts';
+import { addDecimals, compareDecimals, isZero, readDecimal, subtractDecimals } from './decimal.ts';
+import { splitList, type Values } from './record.ts';
+
+export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;
+export type Stage = (typeof STAGES)[number];
+/** The stages a new order may begin in. */
+export const FIRST_STAGES = ['worksheet', 'quote', 'sales_order'] as const satisfies Stage[];
+
+/** What a change does to one part, as signed decimals. QTY_AVAILABLE is QTY_ONHAND − QTY_COMMITTED and follows by itself. */
+export interface StockMovement {
+  readonly PART_CODE: string;
+  readonly onHand: string;
+  readonly committed: string;
+}
+
+/** How an order and its lines come out of a step; the store writes it in one transaction. */
+export interface OrderStep {
+  readonly order: Values;
+  readonly lines: Values[];
+  /** What is still open after a partial invoice: becomes a sales order under a new number. Lines that move whole keep their LINE_REF_LOCK_CODE; '' asks for a new one. */
+  readonly rest: { readonly order: Values; readonly lines: Values[] } | null;
+  readonly stock: StockMovement[];
+}
+
+/** What the operator asks to be invoiced. Nothing under `quantities` means everything. Keys are LINE_NUMBERs. */
+export interface InvoiceRequest {
+  readonly quantities: ReadonlyMap<string, string>;
+  readonly serials: ReadonlyMap<string, readonly string[]>;
+  readonly tracking: readonly string[];
+}
+
+/** Makes a worksheet or a quote a sales order, which commits its stock. */
+export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
+  if (STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order'))
+    return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is already ${nameStage(order)}; only a worksheet or a quote can be approved.`);
+  const approved = { ...order, ORDER_TYPE: 'sales_order' };
+  return { order: approved, lines, rest: null, stock: moveStock([order, lines], [approved, lines]) };
+}
+
+/**
+ * Invoices an order whole or in part. The invoice keeps the order's number and has QUANTITY = NUMBER_SHIPPED = units invoiced; the rest becomes a new
+ * sales order with the same REFERENCE_NUMBER, so that quantities over all records of a reference always add up to the units ordered.
+ */
+export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
+  if (order['ORDER_TYPE'] === 'invoice') return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is already an invoice.`);
+  if (lines.length === 0) return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} has no lines to invoice.`);
+  const unknown = [...request.quantities.keys(), ...request.serials.keys()].find((number) => !lines.some((line) => line['LINE_NUMBER'] === number));
+  if (unknown !== undefined) return new Refusal('LINE_NOT_FOUND', `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`, { field: 'LINE_NUMBER' });
+
+  const invoiced: Values[] = [];
+  const open: Values[] = [];
+  for (const line of lines) {
+    const split = splitLine(line, request);
+    if (split instanceof Refusal) return split;
+    if (split.invoiced) invoiced.push(split.invoiced);
+    if (split.open) open.push(split.open);
+  }
+  if (invoiced.length === 0) return new Refusal('QUANTITY_NOT_ALLOWED', 'Nothing would be invoiced: every quantity is 0.', { field: 'QUANTITY' });
+
+  const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
+  const invoice = { ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking };
+  const rest = open.length === 0 ? null : { order: { ...order, ...REST_OF_ORDER }, lines: open };
+  const after: [Values, Values[]][] = [[invoice, invoiced]];
+  if (rest) after.push([rest.order, rest.lines]);
+  return { order: invoice, lines: invoiced, rest, stock: moveStock([order, lines], ...after) };
+}
+
+/** The amounts of an order stay with its number, so that no sum over a reference counts them twice. */
+const REST_OF_ORDER: Values = { ORDER_NUMBER: '', ORDER_TYPE: 'sales_order', TRACKING_NUMBERS: '', SUBTOTAL: '', FREIGHT: '', TAX_TOTAL: '', ORDER_TOTAL: '' };
+
+function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: Values | null; open: Values | null }> {
+  const name = `Line ${line['LINE_NUMBER']}`;
+  const ordered = line['QUANTITY'] || '0';
+  const asked = request.quantities.size === 0 ? ordered : (request.quantities.get(line['LINE_NUMBER']!) ?? '0');
+  const units = readDecimal(asked);
+  if (units === undefined || !within(units, ordered))
+    return new Refusal('QUANTITY_NOT_ALLOWED', `${name} can be invoiced with 0 to ${ordered} units, not '${asked}'.`, { field: 'QUANTITY' });
+  const nothing = isZero(units) && !isZero(ordered);
+  const serials = request.serials.get(line['LINE_NUMBER']!) ?? (nothing ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''));
+  const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
+  const refusal = checkSerials(invoiced);
+  if (refusal) return refusal;
+  if (nothing) return { invoiced: null, open: { ...line, NUMBER_SHIPPED: '0' } };
+  const left = subtractDecimals(ordered, units);
+  return { invoiced, open: isZero(left) ? null : { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' } };
+}
+
+/** Serial numbers belong to units, at most one each, and never to a care plan, whose serial is that of the product it covers. */
+export function checkSerials(line: Values): Refusal | undefined {
+  const serials = splitList(line['SERIAL_NUMBERS'] ?? '');
+  if (serials.length === 0) return undefined;
+  const about = { field: 'SERIAL_NUMBERS' };
+  if (line['CARE_PLAN'] === 'Y')
+    return new Refusal('SERIALS_NOT_ALLOWED', 'A care plan takes no serial numbers: the serial belongs to the product it covers.', about);
+  if (compareDecimals(String(serials.length), line['QUANTITY'] ?? '') > 0)
+    return new Refusal('SERIALS_NOT_ALLOWED', `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`, about);
+  return undefined;
+}
+
+/** Whether a quantity lies between 0 and the other, which may be negative (a credit). */
+export function within(quantity: string, bound: string): boolean {
+  return compareDecimals(bound, '0') >= 0
+    ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0
+    : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
+}
+
+/**
+ * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand. Worksheets, quotes,
+ * drop-shipped orders and care plans (which are no goods) hold nothing.
+ */
+function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
+  const touchesStock = order['DROP_SHIP'] !== 'Y' && line['CARE_PLAN'] !== 'Y';
+  return {
+    onHand: touchesStock && order['ORDER_TYPE'] === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
+    committed: touchesStock && order['ORDER_TYPE'] === 'sales_order' ? addDecimals('0', line['QUANTITY'] ?? '') : '0',
+  };
+}
+
+/** The movements between two states of an order; after a split the second state is two orders. */
+export function moveStock(before: [Values, Values[]], ...after: [Values, Values[]][]): StockMovement[] {
+  const parts = new Map<string, { onHand: string; committed: string }>();
+  const tally = ([order, lines]: [Values, Values[]], combine: (a: string, b: string) => string): void => {
+    for (const line of lines) {
+      const code = line['PART_CODE'] ?? '';
+      const sum = parts.get(code) ?? { onHand: '0', committed: '0' };
+      const held = heldStock(order, line);
+      parts.set(code, { onHand: combine(sum.onHand, held.onHand), committed: combine(sum.committed, held.committed) });
+    }
+  };
+  tally(before, subtractDecimals);
+  for (const state of after) tally(state, addDecimals);
+  return [...parts].filter(([code, { onHand, committed }]) => code !== '' && !(isZero(onHand) && isZero(committed))).map(([PART_CODE, sums]) => ({ PART_CODE, ...sums })); // prettier-ignore
+}
+
+/** 'a sales order' for sales_order, for messages. */
+export const nameStage = (order: Values): string => `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;

@@ -1,0 +1,93 @@
+/**
+ * The storefront-reference lookup: every PIMS order with a storefront number, as the raw lifecycle state of each. Computes no fulfilment.
+ * Pure. Source: specification sections 2.7 and 4.6, decisions "Lookup" and "Lookup order".
+ */
+import { STAGES, type Stage } from './lifecycle.ts';
+import { sortKey, splitList, type Values } from './record.ts';
+
+/** An order as the store has it. */
+export interface OrderWithLines {
+  readonly order: Values;
+  readonly lines: readonly Values[];
+}
+
+export interface StorefrontItem {
+  part_number: string;
+  description: string;
+  quantity: number;
+  shipped: number;
+  serial_numbers: string[];
+  is_care_plan: boolean;
+}
+
+export interface StorefrontOrder {
+  order_type: string;
+  pims_order_number: string | null;
+  create_date: string | null;
+  modified_date: string | null;
+  tracking_numbers: string[];
+  is_dropship: boolean;
+  shipping_address: Record<string, string>;
+  items: StorefrontItem[];
+}
+
+export interface StorefrontLookup {
+  storefront_order_number: string;
+  orders: StorefrontOrder[];
+}
+
+const SHIPPING_ADDRESS = {
+  name: 'SNAME',
+  attention: 'SATTN',
+  address_1: 'SADDRESS1',
+  address_2: 'SADDRESS2',
+  city: 'SCITY',
+  state: 'SSTATE',
+  zip: 'SZIPCODE',
+  country: 'SCOUNTRY',
+  phone: 'SPHONE',
+};
+
+/** The answer of the lookup: invoices first, then sales orders, quotes, worksheets; within a stage the newest CREATE_DATE first, none last; then by order number. */
+export function viewStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithLines[]): StorefrontLookup {
+  const ordered = orders.toSorted((a, b) => compareOrders(a.order, b.order));
+  return { storefront_order_number: storefrontNumber, orders: ordered.map(viewOrder) };
+}
+
+// A quote stands before a worksheet and after a sales order: the lookup's order is the stages backwards.
+const rank = (order: Values): number => STAGES.length - STAGES.indexOf(order['ORDER_TYPE'] as Stage);
+
+function compareOrders(a: Values, b: Values): number {
+  return (
+    rank(a) - rank(b) ||
+    compareText(b['CREATE_DATE'] ?? '', a['CREATE_DATE'] ?? '') ||
+    compareText(sortKey(a['ORDER_NUMBER'] ?? ''), sortKey(b['ORDER_NUMBER'] ?? ''))
+  );
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function viewOrder({ order, lines }: OrderWithLines): StorefrontOrder {
+  return {
+    order_type: order['ORDER_TYPE'] ?? '',
+    pims_order_number: order['ORDER_NUMBER'] || null,
+    create_date: order['CREATE_DATE'] || null,
+    modified_date: order['MODIFIED_DATE'] || null,
+    tracking_numbers: splitList(order['TRACKING_NUMBERS'] ?? ''),
+    is_dropship: order['DROP_SHIP'] === 'Y',
+    shipping_address: Object.fromEntries(Object.entries(SHIPPING_ADDRESS).map(([key, field]) => [key, order[field] ?? ''])),
+    items: lines.map(viewItem),
+  };
+}
+
+function viewItem(line: Values): StorefrontItem {
+  const isCarePlan = line['CARE_PLAN'] === 'Y';
+  return {
+    part_number: line['PART_CODE'] ?? '',
+    description: line['DESCRIPTION'] ?? '',
+    quantity: Number(line['QUANTITY'] ?? 0),
+    shipped: Number(line['NUMBER_SHIPPED'] ?? 0),
+    serial_numbers: isCarePlan ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''),
+    is_care_plan: isCarePlan,
+  };
+}

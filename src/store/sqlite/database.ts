@@ -1,0 +1,130 @@
+/**
+ * Opens SQLite files as the embedded store needs them: WAL read back, fsync at every commit, bounded caches and limits, and no silent conversions
+ * of bound values. The only place that constructs a connection. Never holds SQL of a record or a tenant.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { containsFolded } from '../../pims/filter.ts';
+
+export interface OpenOptions {
+  /** `write`: the one writer of a process. `read`: never writes. */
+  readonly mode: 'write' | 'read';
+  /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log itself before it relies on a commit. */
+  readonly sync?: 'full' | 'deferred';
+  /** How long to wait for another process's transaction. The service waits 0 and tries again from its event loop; commands can block. */
+  readonly busyTimeoutMs: number;
+}
+
+const CACHE_KIB = 4096;
+/** Reads go through the page cache of the operating system without a copy; bounded, since what was touched counts as resident. */
+const MAP_BYTES = 256 * 1024 * 1024;
+const STATEMENTS_MAX = 256;
+/** Substring queries call `spend_time(ID)` once a row; how many rows go by between two looks at the clock. */
+const ROWS_PER_LOOK = 64;
+const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 100_000 };
+
+/** Thrown inside a statement whose time budget is used up; surfaces from the statement that was running. */
+export const BUDGET_MESSAGE = 'time budget used up';
+
+/** A connection with its prepared statements. */
+export class Database {
+  readonly file: string;
+  readonly #connection: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #deadline = Infinity;
+  #rows = 0;
+
+  constructor(file: string, { mode, sync = 'full', busyTimeoutMs }: OpenOptions) {
+    this.file = file;
+    this.#connection = new DatabaseSync(file, { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true });
+    this.exec('PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA wal_autocheckpoint=0');
+    this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
+    if (mode === 'write') {
+      this.#set('journal_mode', 'wal');
+      this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
+    } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${MAP_BYTES}`);
+    this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => (containsFolded(String(text), String(needle)) ? 1 : 0));
+    this.#connection.function('spend_time', { deterministic: false }, (_row) => this.#spendTime());
+  }
+
+  /** A prepared statement, kept for the life of the connection (the oldest of 256 goes). */
+  statement(sql: string): StatementSync {
+    const kept = this.#statements.get(sql);
+    if (kept) return kept;
+    const statement = this.#connection.prepare(sql);
+    statement.setReturnArrays(true);
+    if (this.#statements.size >= STATEMENTS_MAX) this.#statements.delete(this.#statements.keys().next().value!);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  run(sql: string, ...values: Bound[]): number {
+    return Number(this.statement(sql).run(...values).changes);
+  }
+
+  /** The first row, or undefined. */
+  row<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): Row | undefined {
+    return this.statement(sql).get(...values) as Row | undefined;
+  }
+
+  rows<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): Row[] {
+    return this.statement(sql).all(...values) as unknown as Row[];
+  }
+
+  /** Rows one by one; the connection must not be used for writing meanwhile. */
+  iterate<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): IterableIterator<Row> {
+    return this.statement(sql).iterate(...values) as unknown as IterableIterator<Row>;
+  }
+
+  exec(sql: string): void {
+    this.#connection.exec(sql);
+  }
+
+  /** Runs statements that call `spend_time(ID)` for at most this long; then they throw BUDGET_MESSAGE. */
+  withBudget<T>(budgetMs: number, work: () => T): T {
+    this.#deadline = performance.now() + budgetMs;
+    this.#rows = 0;
+    try {
+      return work();
+    } finally {
+      this.#deadline = Infinity;
+    }
+  }
+
+  /** For node:sqlite's own backup. */
+  get connection(): DatabaseSync {
+    return this.#connection;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#connection.close();
+  }
+
+  #spendTime(): number {
+    if (++this.#rows % ROWS_PER_LOOK === 0 && performance.now() > this.#deadline) throw new Error(BUDGET_MESSAGE);
+    return 1;
+  }
+
+  /** Sets a pragma and reads it back: SQLite keeps the old value without a word where it cannot set the new one. */
+  #set(pragma: string, value: string): void {
+    const answer = this.row<[string]>(`PRAGMA ${pragma}=${value}`);
+    if (answer?.[0] !== value)
+      throw new Error(`${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. Is the folder on a network or memory file system?`);
+  }
+}
+
+/** node:sqlite turns undefined, dates and objects into NULL without a word; only these are ever bound. */
+export type Bound = string | number | bigint | Uint8Array | null;
+
+const CODES = { busy: [5, 261, 517, 6, 262], full: [13], fatal: [10, 11, 26] };
+
+/** What kind of fault SQLite reported: `busy` passes, `full` passes once there is space, `fatal` means the file or the disk can no longer be trusted. */
+export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {
+  const code = (error as { errcode?: number }).errcode;
+  if (code === undefined) return 'other';
+  if (CODES.busy.includes(code)) return 'busy';
+  if (CODES.full.includes(code)) return 'full';
+  return CODES.fatal.includes(code & 0xff) ? 'fatal' : 'other';
+}
+
+export const sqliteVersion = (): string => process.versions['sqlite'] ?? '0';

@@ -1,0 +1,158 @@
+/**
+ * The embedded store as a whole: a folder with control.db, usage.db and tenants/<store>.db. Opens tenants' files when they are first called and closes
+ * those not called for longest. Also the lock that keeps two services off one folder, and backup and restore.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backup } from 'node:sqlite';
+import { Refusal } from '../../errors.ts';
+import type { PimsStore } from '../../pims/store.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import { Database, faultOf, sqliteVersion } from './database.ts';
+import { SqlitePimsStore } from './pims-store.ts';
+import { SqliteTenantStore } from './tenant-store.ts';
+import { SqliteUsageStore } from './usage-store.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+export interface OpenStoreOptions {
+  readonly folder: string;
+  /** The service never blocks on another process's transaction; a command waits for it. */
+  readonly busyTimeoutMs: number;
+  readonly queryBudgetMs: number;
+  readonly workers: number;
+  readonly onFatal: (fault: unknown) => void;
+}
+
+const OPEN_TENANTS_MAX = 200;
+const SQLITE_OLDEST = [3, 51, 3];
+const MANIFEST = 'storeroom-backup.json';
+
+export class SqliteStore {
+  readonly #options: OpenStoreOptions;
+  readonly #control: Database;
+  readonly #workers: WorkerPool;
+  readonly #open = new Map<string, SqlitePimsStore>();
+  readonly #closing = new Set<Promise<void>>();
+  #lock: Database | undefined;
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore & { close(): Promise<void> };
+
+  constructor(options: OpenStoreOptions) {
+    checkVersion();
+    this.#options = options;
+    const { folder, busyTimeoutMs, onFatal } = options;
+    mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
+    this.#workers = new WorkerPool(options.workers);
+    const checkpoint = (file: string): Promise<void> => this.#workers.run({ kind: 'checkpoint', file });
+    this.#control = new Database(join(folder, 'control.db'), { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) });
+    const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
+    const usage = new SqliteUsageStore(usageFile, { checkpoint, onFatal });
+    this.usage = usage;
+    this.tenants = new SqliteTenantStore(this.#control, async (tenant) => {
+      await usage.removeUsage(tenant.teamId);
+      await this.#removePims(tenant.storeId);
+    });
+  }
+
+  /** The inventory system of a tenant, opened if need be. */
+  pims({ storeId }: Tenant): PimsStore {
+    let store = this.#open.get(storeId);
+    if (store) {
+      if (this.#open.size === OPEN_TENANTS_MAX) {
+        this.#open.delete(storeId);
+        this.#open.set(storeId, store);
+      }
+      return store;
+    }
+    const [oldest] = this.#open;
+    if (this.#open.size >= OPEN_TENANTS_MAX && oldest) this.#close(oldest[0], oldest[1]);
+    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers: this.#workers });
+    this.#open.set(storeId, store);
+    return store;
+  }
+
+  /** Takes the folder for one service; the operating system lets go of it when the process ends, however it ends. */
+  lock(): void {
+    this.#lock = new Database(join(this.#options.folder, 'serve.lock'), { mode: 'write', busyTimeoutMs: 0 });
+    try {
+      this.#lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID); COMMIT; BEGIN IMMEDIATE');
+    } catch (fault) {
+      if (faultOf(fault) !== 'busy') throw fault;
+      throw new Refusal('COMMAND_REFUSED', `Another service is running on ${this.#options.folder}; one folder takes one service.`);
+    }
+  }
+
+  /** True when the store answers. */
+  isUsable(): boolean {
+    return this.#control.row('SELECT 1') !== undefined;
+  }
+
+  /** Copies everything into an empty folder while the service goes on: each file as of one moment, keys and usage first. */
+  async backup(target: string, onFile: (file: string) => void): Promise<string[]> {
+    mkdirSync(join(target, 'tenants'), { recursive: true, mode: 0o700 });
+    if (existsSync(join(target, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${target} holds a backup already; choose an empty folder.`);
+    const tenants = await this.tenants.listTenants();
+    const files = ['control.db', 'usage.db', ...tenants.map(({ storeId }) => join('tenants', `${storeId}.db`))];
+    for (const file of files) {
+      const source = join(this.#options.folder, file);
+      if (!existsSync(source)) continue;
+      const db = new Database(source, { mode: 'read', busyTimeoutMs: 5000 });
+      await backup(db.connection, join(target, file));
+      db.close();
+      onFile(file);
+    }
+    writeFileSync(join(target, MANIFEST), `${JSON.stringify({ files, sqlite: sqliteVersion() }, null, 2)}\n`);
+    return files;
+  }
+
+  async close(): Promise<void> {
+    for (const [storeId, store] of this.#open) this.#close(storeId, store);
+    await Promise.all(this.#closing);
+    await this.usage.close();
+    this.#control.close();
+    this.#lock?.close();
+    await this.#workers.close();
+  }
+
+  #close(storeId: string, store: SqlitePimsStore): void {
+    this.#open.delete(storeId);
+    const closing = store.close().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  async #removePims(storeId: string): Promise<void> {
+    await this.#open.get(storeId)?.close();
+    this.#open.delete(storeId);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(this.#file(storeId) + suffix, { force: true });
+  }
+
+  #file(storeId: string): string {
+    return join(this.#options.folder, 'tenants', `${storeId}.db`);
+  }
+}
+
+/** Puts a backup into an empty data folder, after checking every file of it. No service may run on the folder. */
+export function restoreBackup(source: string, folder: string): string[] {
+  if (!existsSync(join(source, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; a backup is restored into an empty data folder.`);
+  const { files } = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as { files: string[] };
+  const present = files.filter((file) => existsSync(join(source, file)));
+  for (const file of present) {
+    const db = new Database(join(source, file), { mode: 'read', busyTimeoutMs: 0 });
+    const answer = db.row<[string]>('PRAGMA integrity_check(1)')?.[0];
+    db.close();
+    if (answer !== 'ok') throw new Refusal('COMMAND_REFUSED', `${join(source, file)} is damaged: ${answer}.`);
+  }
+  mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
+  for (const file of present) copyFileSync(join(source, file), join(folder, file));
+  return present;
+}
+
+/** Releases before this one could lose a write when its log started over. */
+function checkVersion(): void {
+  const version = sqliteVersion().split('.').map(Number);
+  const place = SQLITE_OLDEST.findIndex((part, index) => part !== version[index]);
+  if (place >= 0 && (version[place] ?? 0) < SQLITE_OLDEST[place]!)
+    throw new Error(`SQLite ${sqliteVersion()} is too old; ${SQLITE_OLDEST.join('.')} is needed.`);
+}

@@ -1,0 +1,28 @@
+/**
+ * Runs one page of a query on a connection; the event loop and the worker threads share it. Never decides where it runs.
+ */
+import { BUDGET_MESSAGE, type Database } from './database.ts';
+import type { Page } from '../../pims/store.ts';
+
+/** A query ready to run: rows of (SORT_KEY, record as JSON), at most `limit` + 1 of them. Plain data, so that it can cross to a thread. */
+export interface PageQuery {
+  readonly sql: string;
+  readonly values: string[];
+  readonly limit: number;
+}
+
+/** The page, or undefined when the time budget was used up first. */
+export function runPage(db: Database, { sql, values, limit }: PageQuery, budgetMs: number): Page | undefined {
+  let rows: [string, string][];
+  try {
+    rows = db.withBudget(budgetMs, () => db.rows<[string, string]>(sql, ...values, limit + 1));
+  } catch (fault) {
+    if (fault instanceof Error && fault.message === BUDGET_MESSAGE) return undefined;
+    throw fault;
+  }
+  const hasMore = rows.length > limit;
+  if (hasMore) rows.pop();
+  let records = '';
+  for (const [, record] of rows) records += records === '' ? record : `,${record}`;
+  return { records: `[${records}]`, next: hasMore ? rows.at(-1)![0] : null };
+}

@@ -1,0 +1,70 @@
+/**
+ * A few threads for what may take long, each with one job at a time, and a bounded line before them. Threads start when first needed.
+ * Knows nothing of records.
+ */
+import { Worker } from 'node:worker_threads';
+import { Refusal } from '../../errors.ts';
+import type { Job, Reply } from './store-worker.ts';
+
+interface Pending {
+  readonly job: Job;
+  readonly resolve: (result: never) => void;
+  readonly reject: (fault: unknown) => void;
+}
+
+const WAITING_MAX = 200;
+
+export class WorkerPool {
+  readonly #size: number;
+  readonly #idle: Worker[] = [];
+  readonly #all = new Set<Worker>();
+  readonly #waiting: Pending[] = [];
+  readonly #running = new Map<Worker, Pending>();
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Runs a job in a thread. Throws SERVICE_BUSY when too many are waiting. */
+  run<T>(job: Job): Promise<T> {
+    if (this.#waiting.length >= WAITING_MAX) return Promise.reject(new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 }));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push({ job, resolve, reject });
+    this.#next();
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #next(): void {
+    if (this.#waiting.length === 0) return;
+    const worker = this.#idle.pop() ?? (this.#all.size < this.#size ? this.#start() : undefined);
+    if (!worker) return;
+    const pending = this.#waiting.shift()!;
+    this.#running.set(worker, pending);
+    worker.postMessage(pending.job);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('store-worker.ts', import.meta.url));
+    worker.unref();
+    this.#all.add(worker);
+    worker.on('message', ({ result, error }: Reply) => {
+      const pending = this.#running.get(worker)!;
+      this.#running.delete(worker);
+      this.#idle.push(worker);
+      if (error) pending.reject(Object.assign(new Error(error.message), { errcode: error.errcode }));
+      else pending.resolve(result as never);
+      this.#next();
+    });
+    worker.on('error', (fault) => {
+      this.#all.delete(worker);
+      this.#running.get(worker)?.reject(fault);
+      this.#running.delete(worker);
+      this.#next();
+    });
+    return worker;
+  }
+}

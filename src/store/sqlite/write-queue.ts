@@ -1,0 +1,165 @@
+/**
+ * Group commit: writes that arrive in one turn of the event loop share one transaction, each behind its own savepoint, and are answered after it is
+ * on disk. Also keeps the write-ahead log short, with checkpoints off the event loop. Knows nothing of what is written. Source: decision 0008.
+ */
+import { close, fdatasync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Refusal, type Outcome } from '../../errors.ts';
+import { faultOf, type Database } from './database.ts';
+
+const syncFile = promisify(fdatasync);
+const closeFile = promisify(close);
+
+interface Waiting {
+  readonly work: () => unknown;
+  readonly resolve: (result: never) => void;
+  readonly reject: (fault: unknown) => void;
+  result?: unknown;
+  fault?: unknown;
+}
+
+export interface WriteQueueOptions {
+  /** `turn`: wait for the end of the event loop's turn to gather company; `none`: whoever calls has gathered already. */
+  readonly gather: 'turn' | 'none';
+  /** Set when COMMIT does not sync: the log is then synced in the thread pool before anybody is answered. */
+  readonly syncAfterCommit: boolean;
+  /** Runs a passive checkpoint of the file in another thread. */
+  readonly checkpoint: (file: string) => Promise<void>;
+  /** Called once the file or its disk can no longer be trusted; the process has to stop. */
+  readonly onFatal: (fault: unknown) => void;
+}
+
+const BUSY_RETRY_MS = 5;
+const BUSY_GIVE_UP_MS = 5000;
+const COMMITS_PER_CHECKPOINT = 400;
+
+export class WriteQueue {
+  readonly #db: Database;
+  readonly #options: WriteQueueOptions;
+  #waiting: Waiting[] = [];
+  #flushing: Promise<void> | undefined;
+  #logFile: number | undefined;
+  #commits = 0;
+  #checkpoint: Promise<void> | undefined;
+
+  constructor(db: Database, options: WriteQueueOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  /** Runs work inside the next transaction. A Refusal it returns undoes only what it did itself. Resolves when the result is on disk. */
+  run<T>(work: () => Outcome<T>): Promise<Outcome<T>> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
+    this.#waiting.push({ work, resolve, reject });
+    if (this.#waiting.length === 1 && !this.#flushing) {
+      const flush = (): void => {
+        this.#flushing ??= this.#flush();
+      };
+      if (this.#options.gather === 'turn') setImmediate(flush);
+      else flush();
+    }
+    return promise;
+  }
+
+  /** Waits for what is queued, brings the log into the file, and lets go of it. */
+  async close(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#flushing) await (this.#flushing ?? sleep(1));
+    await this.#checkpoint;
+    if (this.#logFile !== undefined) await closeFile(this.#logFile);
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const begun = await this.#begin();
+      const group = this.#waiting;
+      this.#waiting = [];
+      if (begun instanceof Refusal) for (const { resolve } of group) resolve(begun as never);
+      else await this.#commit(group);
+      if (++this.#commits >= COMMITS_PER_CHECKPOINT) await this.#shortenLog();
+    }
+    this.#flushing = undefined;
+  }
+
+  /** Another process may hold the file; waiting inside SQLite would stop the event loop, so this comes back until it is free. */
+  async #begin(): Promise<Refusal | undefined> {
+    const giveUpAt = performance.now() + BUSY_GIVE_UP_MS;
+    for (;;) {
+      try {
+        this.#db.run('BEGIN IMMEDIATE');
+        return undefined;
+      } catch (fault) {
+        if (faultOf(fault) !== 'busy') return this.#refuse(fault);
+        if (performance.now() > giveUpAt)
+          return new Refusal('STORE_UNAVAILABLE', 'Another process has held the store for five seconds; nothing was written.', { retryAfterSeconds: 5 });
+      }
+      await sleep(BUSY_RETRY_MS);
+    }
+  }
+
+  async #commit(group: Waiting[]): Promise<void> {
+    try {
+      for (const item of group) this.#runOne(item);
+      this.#db.run('COMMIT');
+      if (this.#options.syncAfterCommit) await syncFile((this.#logFile ??= openSync(`${this.#db.file}-wal`, 'r')));
+    } catch (fault) {
+      this.#rollBack();
+      const refusal = this.#refuse(fault);
+      for (const { resolve } of group) resolve(refusal as never);
+      return;
+    }
+    for (const item of group) {
+      if ('fault' in item) item.reject(item.fault);
+      else item.resolve(item.result as never);
+    }
+  }
+
+  #runOne(item: Waiting): void {
+    this.#db.run('SAVEPOINT one');
+    try {
+      item.result = item.work();
+      if (item.result instanceof Refusal) this.#db.run('ROLLBACK TO one');
+    } catch (fault) {
+      if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
+      this.#db.run('ROLLBACK TO one');
+      item.fault = fault;
+    }
+    this.#db.run('RELEASE one');
+  }
+
+  #rollBack(): void {
+    try {
+      this.#db.run('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself after some faults.
+    }
+  }
+
+  #refuse(fault: unknown): Refusal {
+    const kind = faultOf(fault);
+    if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
+    // After a failed write or sync nobody knows what is on disk; only a new process, reading the log anew, does.
+    if (kind !== 'busy') this.#options.onFatal(fault);
+    return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+  }
+
+  /**
+   * The log starts over only when a checkpoint has caught up with every commit. The first one runs beside the writes and does the bulk;
+   * the second, for which the writes wait, has little left to do.
+   */
+  async #shortenLog(): Promise<void> {
+    if (this.#checkpoint === undefined) {
+      const { file } = this.#db;
+      this.#checkpoint = this.#options.checkpoint(file).then(
+        () => void (this.#commits = COMMITS_PER_CHECKPOINT),
+        (fault: unknown) => this.#options.onFatal(fault),
+      );
+      this.#commits = -Infinity;
+      return;
+    }
+    await this.#checkpoint;
+    await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
+    this.#checkpoint = undefined;
+    this.#commits = 0;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Reads the credentials of a call out of its Authorization header, query and body, and issues and recognises keys.
+ * Never touches a store and never logs. Source: specification section 5, decisions "Both ways of giving credentials", RFC 7617.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** What a caller sent. */
+export interface Credentials {
+  readonly apiId: string;
+  readonly apiSecret: string;
+}
+
+/** A new pair; the secret exists only here and in the answer that shows it. */
+export interface IssuedKey extends Credentials {
+  readonly secretHash: Buffer;
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SECRET = /^sr_sk_[0-9A-Za-z]{49}$/;
+const AUTHORIZATION_BYTES_MAX = 512;
+
+/** A new pair: `sr_id_` and 22 characters, `sr_sk_` and 43 characters (over 250 random bits) with 6 of a checksum that secret scanners can verify. */
+export function issueKey(): IssuedKey {
+  const body = `sr_sk_${randomBase62(43)}`;
+  const apiSecret = body + checksum(body);
+  return { apiId: `sr_id_${randomBase62(22)}`, apiSecret, secretHash: hashSecret(apiSecret) };
+}
+
+/** SHA-256: enough for a secret with this many random bits, and cheap enough for every call. */
+export const hashSecret = (apiSecret: string): Buffer => hash('sha256', apiSecret, 'buffer');
+
+/** Whether the text can be a secret of ours at all; a mistyped one is told without a look at the store. */
+export const looksLikeSecret = (text: string): boolean => SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
+
+/** Compares in a time that does not depend on the content. Both are SHA-256 digests. */
+export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
+
+/**
+ * The pair in a Basic header. `undefined`: there is no Basic header (another scheme is ignored); `null`: there is one, and it cannot be read.
+ * Strict base64, UTF-8, at most 512 bytes; the first colon divides.
+ */
+export function readBasic(header: string | undefined): Credentials | null | undefined {
+  if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined;
+  if (header.length > AUTHORIZATION_BYTES_MAX) return null;
+  const bytes = decodeBase64(header.slice(6));
+  const text = bytes?.toString('utf8');
+  if (text === undefined || text.includes('\uFFFD')) return null;
+  const colon = text.indexOf(':');
+  return colon < 1 ? null : { apiId: text.slice(0, colon), apiSecret: text.slice(colon + 1) };
+}
+
+function decodeBase64(text: string): Buffer | undefined {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
+}
+
+function randomBase62(length: number): string {
+  let text = '';
+  while (text.length < length) for (const byte of randomBytes(length * 2)) if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let place = 0; place < 6; place++) {
+    digits = ALPHABET[rest % 62]! + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,232 @@
+/** Import, export, backup and restore: what goes in comes out again, and what cannot go in is told with its line and reason. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, suite, test } from 'node:test';
+import { createDemo } from '../../src/cli/demo.ts';
+import { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
+import { openCommandLine, readOneObject, type CommandLine } from './cli-process.ts';
+
+interface Report {
+  imported: number;
+  rejected: number;
+  rejections: { line: number; reason: string; field?: string }[];
+}
+type Records = { records: Record<string, string>[] };
+
+/** In this order: lines after their orders; and parts after the lines that commit them, so that their dates stay as given. */
+const TYPES = ['customers', 'orders', 'lines', 'inventory'];
+
+/** Imports with --json, and gives the exit code with the report. */
+async function importRows({ run, file }: CommandLine, type: string, csv: string | Buffer, ...options: string[]) {
+  const { exitCode, out, err } = await run('import', 'acme', type, file('rows.csv', csv), ...options, '--json');
+  assert.equal(err, '');
+  const { imported, rejected, rejections } = readOneObject<Report>(out);
+  return { exitCode, imported, rejected, lines: rejections.map(({ line }) => line), rejections };
+}
+
+const exportRows = async ({ ask }: CommandLine, type: string): Promise<Records['records']> =>
+  (await ask<Records>('export', 'acme', type)).records;
+
+function openStore(folder: string): SqliteStore {
+  const onFatal = (fault: unknown): never => {
+    throw fault;
+  };
+  return new SqliteStore({ folder, busyTimeoutMs: 5000, queryBudgetMs: 5000, workers: 1, onFatal });
+}
+
+suite('import', () => {
+  const line = openCommandLine();
+  before(() => line.ask('tenant', 'create', 'acme', '--name', 'Acme'));
+
+  test('keys and dates are taken as given, values are read as from a caller, and an empty last row does not count', async () => {
+    const csv =
+      '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
+    assert.deepEqual(await importRows(line, 'orders', csv), { exitCode: 0, imported: 1, rejected: 0, lines: [], rejections: [] });
+    const [order] = await exportRows(line, 'orders');
+    const { ORDER_NUMBER, ORDER_TYPE, ORDER_DATE, FREIGHT, DROP_SHIP, NOTES, CREATE_DATE } = order!;
+    assert.deepEqual([ORDER_NUMBER, ORDER_TYPE, ORDER_DATE], ['500', 'worksheet', '03/04/2026']);
+    assert.deepEqual([FREIGHT, DROP_SHIP, NOTES], ['7.5', 'Y', 'two\r\nlines, "quoted"']);
+    assert.equal(CREATE_DATE, '2020-01-01T00:00:00.000Z');
+  });
+
+  test('rejected rows are told with the line they begin on, a reason and a field; the others are imported and the command ends with 1', async () => {
+    const rows = ['ORDER_NUMBER,ORDER_DATE,NOTES', '600,1/1/2026,"one\ntwo\nthree"', '601,2/30/2026,', '602', '', '600,,again', '603,,'];
+    const { exitCode, imported, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
+    assert.deepEqual([exitCode, imported], [1, 2]);
+    assert.deepEqual(
+      rejections.map(({ line: at, field }) => [at, field]),
+      [
+        [5, 'ORDER_DATE'],
+        [6, undefined],
+        [8, 'ORDER_NUMBER'],
+      ],
+    );
+    assert.match(rejections[0]!.reason, /ORDER_DATE must be a date that exists/);
+    assert.match(rejections[1]!.reason, /1 cells, the first line has 3/);
+  });
+
+  test('without --json every rejected row is a line on standard error', async () => {
+    const file = line.file('rows.csv', 'ORDER_NUMBER,FREIGHT\n700,1\n701,\u{1b}[31mten\n');
+    const { exitCode, out, err } = await line.run('import', 'acme', 'orders', file);
+    assert.equal(exitCode, 1);
+    assert.match(out, /^Imported 1 orders, rejected 1, in /);
+    assert.match(err, /^line 3: FREIGHT must be a decimal number such as '3' or '1.5', not '\u{fffd}\[31mten'\.\n$/u);
+  });
+
+  const BAD_VALUE = 'ORDER_NUMBER,FREIGHT\n800,1\n801,ten\n802,1\n';
+  const BAD_KEY = 'ORDER_NUMBER,FREIGHT\n800,1\n800,1\n802,1\n';
+  for (const [kind, csv] of Object.entries({ value: BAD_VALUE, key: BAD_KEY }))
+    test(`--atomic with one bad ${kind} writes nothing and tells every bad row`, async () => {
+      const was = await exportRows(line, 'orders');
+      const { exitCode, imported, rejected, lines } = await importRows(line, 'orders', csv, '--atomic');
+      assert.deepEqual([exitCode, imported, rejected, lines], [1, 0, 1, [3]]);
+      assert.deepEqual(await exportRows(line, 'orders'), was);
+    });
+
+  test('--atomic with good rows writes them all', async () => {
+    const { exitCode, imported } = await importRows(line, 'orders', 'ORDER_NUMBER\n800\n801\n', '--atomic');
+    assert.deepEqual([exitCode, imported], [0, 2]);
+  });
+
+  const HEADERS = {
+    'a field that is not known, naming the nearest': ['ORDER_NUMER,NOTES', 'ORDER_NUMBER'],
+    FUNCTION: ['ORDER_NUMBER,FUNCTION', 'FUNCTION'],
+    'a field named twice': ['ORDER_NUMBER,NOTES,NOTES', 'NOTES'],
+    nothing: ['', 'empty'],
+  };
+  for (const [what, [header = '', word = '']] of Object.entries(HEADERS))
+    test(`a header with ${what} refuses the whole file before anything is written`, async () => {
+      const was = await exportRows(line, 'orders');
+      const { message } = await line.refused('import', 'acme', 'orders', line.file('rows.csv', header && `${header}\n900,a,b\n`));
+      assert.match(message, new RegExp(word));
+      assert.deepEqual(await exportRows(line, 'orders'), was);
+    });
+
+  test('rows that are not UTF-8, or whose quotes do not close, are rejected and never stored garbled', async () => {
+    const bytes = Buffer.from('ORDER_NUMBER,NOTES\n910,caf\u{e9}\n911,\u{fffd}\n912,"a"b\n913,"open\n', 'utf8');
+    const latin = Buffer.from('914,caf\xe9\n', 'latin1');
+    const head = bytes.subarray(0, bytes.indexOf('911'));
+    assert.deepEqual((await importRows(line, 'orders', Buffer.concat([head, latin]))).lines, [3]);
+    assert.deepEqual(
+      (await importRows(line, 'orders', Buffer.concat([Buffer.from('ORDER_NUMBER,NOTES\n'), bytes.subarray(bytes.indexOf('911'))]))).lines,
+      [3],
+    );
+    const notes = (await exportRows(line, 'orders'))
+      .filter((order) => order['ORDER_NUMBER']!.startsWith('91'))
+      .map((order) => order['NOTES']);
+    assert.deepEqual(notes, ['caf\u{e9}', '\u{fffd}']);
+  });
+
+  test('a file, a team or a type that is not there is refused', async () => {
+    assert.match((await line.refused('import', 'acme', 'orders', '/nowhere.csv')).message, /There is no file '\/nowhere\.csv'/);
+    assert.equal((await line.refused('import', 'nobody', 'orders', line.file('rows.csv', 'NOTES\n'))).code, 'TENANT_NOT_FOUND');
+  });
+
+  test('lines belong to orders that are there, and commit the stock of sales orders', async () => {
+    await importRows(line, 'inventory', 'PART_CODE,QTY_ONHAND,QTY_COMMITTED,QTY_AVAILABLE\nMB/14,10,99,99\n');
+    await importRows(line, 'orders', 'ORDER_NUMBER,ORDER_TYPE\n1000,sales_order\n1001,quote\n');
+    const rows = ['ORDER_NUMBER,PART_CODE,QUANTITY', '1000,MB/14,3', '1001,MB/14,50', '1000,MB/14,1.5', '1999,MB/14,1'];
+    const { imported, lines } = await importRows(line, 'lines', `${rows.join('\n')}\n`);
+    assert.deepEqual([imported, lines], [3, [5]]);
+    const [part] = await exportRows(line, 'inventory');
+    assert.deepEqual([part!['QTY_ONHAND'], part!['QTY_COMMITTED'], part!['QTY_AVAILABLE']], ['10', '4.5', '5.5']);
+  });
+
+  test('files longer than a chunk and a batch arrive whole and in order', async () => {
+    const notes = 'A note, "quoted",\nover lines. '.repeat(4).replaceAll('"', '""');
+    const rows = Array.from({ length: 5000 }, (_, index) => `${20_000 + index},"${index} ${notes}"\n`);
+    rows[4000] = '24000,"never\nin order,x"\n24000,twice\n';
+    const { imported, lines } = await importRows(line, 'orders', `ORDER_NUMBER,NOTES\n${rows.join('')}`);
+    // 4,000 rows of five lines, one of two, after a header.
+    assert.deepEqual([imported, lines], [5000, [2 + 4000 * 5 + 2]]);
+    const orders = (await exportRows(line, 'orders')).filter((order) => Number(order['ORDER_NUMBER']) >= 20_000);
+    assert.equal(orders.length, 5000);
+    assert.equal(orders[4999]!['NOTES'], `4999 ${notes.replaceAll('""', '"')}`);
+  });
+
+  test('a service on the folder goes on meanwhile', async () => {
+    const service = openStore(line.data);
+    service.lock();
+    try {
+      assert.equal((await importRows(line, 'customers', 'CUSTOMER_CODE\nC1\n')).exitCode, 0);
+      const pims = service.pims((await service.tenants.findTenant('acme'))!);
+      assert.match((await pims.getRecord('customers', 'C1'))!, /"CUSTOMER_CODE":"C1"/);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+suite('what goes in comes out again', () => {
+  const source = openCommandLine();
+  const target = openCommandLine();
+  const read = ({ run }: CommandLine, team: string, type: string): Promise<string> => run('export', team, type).then(({ out }) => out);
+  let exported: string[];
+  /** The types of record that a team does not have exactly as the demo tenant. */
+  const findDifferences = async (line: CommandLine, team: string): Promise<string[]> => {
+    const texts = await Promise.all(TYPES.map((type) => read(line, team, type)));
+    return TYPES.filter((_, index) => texts[index] !== exported[index]);
+  };
+
+  test('the demo tenant has every row of its files', async () => {
+    mkdirSync(source.data);
+    const store = openStore(source.data);
+    const key = await createDemo(store, new Date().toISOString());
+    assert.match(key.apiId, /^sr_id_/);
+    await assert.rejects(() => createDemo(store, new Date().toISOString()), /already/);
+    await store.close();
+    exported = await Promise.all(TYPES.map((type) => read(source, 'demo', type)));
+    const records = await Promise.all(TYPES.map((type) => source.ask<Records>('export', 'demo', type)));
+    assert.deepEqual(
+      records.map(({ records: { length } }) => length),
+      [91 + 8, 830 + 14, 2155 + 35, 77 + 15],
+    );
+  });
+
+  test('an exported tenant, imported again, exports the same', async () => {
+    await target.ask('tenant', 'create', 'copy', '--name', 'Copy');
+    for (const [index, type] of TYPES.entries()) await target.ask('import', 'copy', type, target.file(`${type}.csv`, exported[index]!));
+    assert.deepEqual(await findDifferences(target, 'copy'), []);
+  });
+
+  test('an export into a file says how many records it has', async () => {
+    const file = source.file('orders.csv', '');
+    assert.deepEqual(await source.ask('export', 'demo', 'orders', '--output', file), { teamID: 'demo', type: 'orders', exported: 844 });
+    assert.ok(readFileSync(file, 'utf8') === exported[1]);
+  });
+
+  test('an export ends quietly when its reader has read enough', async () => {
+    const { exitCode, out, err } = await source.runUnread('export', 'demo', 'orders');
+    assert.equal(`${exitCode} ${err}`, '0 ');
+    assert.ok(out.length > 0 && out.length < exported[1]!.length);
+  });
+
+  test('a backup, restored into an empty folder, is the same', async () => {
+    const backup = join(source.data, '../backup');
+    const { files } = await source.ask<{ files: string[] }>('backup', backup);
+    assert.equal(files.length, 3);
+    assert.match((await source.refused('backup', backup)).message, /holds a backup already/);
+    const restored = openCommandLine();
+    await restored.ask('restore', backup);
+    assert.deepEqual(await restored.ask('tenant', 'list'), await source.ask('tenant', 'list'));
+    assert.deepEqual(await findDifferences(restored, 'demo'), []);
+    assert.match((await restored.refused('restore', backup)).message, /is not empty/);
+  });
+
+  test('a folder that is no backup is not restored', async () => {
+    const { refused, data } = openCommandLine();
+    assert.match((await refused('restore', '/tmp')).message, /is not a backup/);
+    assert.equal(existsSync(data), false);
+  });
+
+  test('a damaged backup is not restored', async () => {
+    const line = openCommandLine();
+    const backup = join(line.data, '../backup');
+    await source.ask('backup', backup);
+    const file = join(backup, 'control.db');
+    writeFileSync(file, readFileSync(file).fill(0x5a, 4096, 8192));
+    assert.match((await line.refused('restore', backup)).message, /damaged|malformed/);
+    assert.equal(existsSync(line.data), false);
+  });
+});

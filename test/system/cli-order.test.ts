@@ -1,0 +1,106 @@
+/** The life of an order from the command line: stages, a partial invoice, serials, tracking numbers, and the stock that follows. */
+import assert from 'node:assert/strict';
+import { before, suite, test } from 'node:test';
+import { openCommandLine } from './cli-process.ts';
+
+type Values = Record<string, string>;
+interface Shown {
+  order: Values;
+  lines: Values[];
+  sameReference: { orderNumber: string; stage: string }[];
+}
+
+const INVENTORY = 'PART_CODE,PART_DESCRIPTION,QTY_ONHAND,CARE_PLAN\nMB/14,Notebook,10,N\nPLAN+3Y,Care plan,0,Y\n';
+const ORDERS = 'ORDER_NUMBER,ORDER_TYPE,REFERENCE_NUMBER,ORDER_TOTAL\n1000,quote,#1001,5000\n1001,worksheet,,\n1002,sales_order,,\n';
+const LINES = 'ORDER_NUMBER,PART_CODE,QUANTITY\n1000,MB/14,3\n1000,PLAN+3Y,3\n1001,MB/14,2\n';
+
+suite('the life of an order', () => {
+  const { ask, run, refused, file } = openCommandLine();
+  const show = (orderNumber: string): Promise<Shown> => ask<Shown>('order', 'show', 'acme', orderNumber);
+  /** On hand, committed, available. */
+  const stock = async (): Promise<string> => {
+    const { records } = await ask<{ records: Values[] }>('export', 'acme', 'inventory');
+    const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = records.find(({ PART_CODE }) => PART_CODE === 'MB/14')!;
+    return `${QTY_ONHAND} − ${QTY_COMMITTED} = ${QTY_AVAILABLE}`;
+  };
+
+  before(async () => {
+    await ask('tenant', 'create', 'acme', '--name', 'Acme');
+    await ask('import', 'acme', 'inventory', file('inventory.csv', INVENTORY));
+    await ask('import', 'acme', 'orders', file('orders.csv', ORDERS));
+    await ask('import', 'acme', 'lines', file('lines.csv', LINES));
+  });
+
+  test('a quote reserves nothing, and approved commits its stock but not its care plans', async () => {
+    assert.equal(await stock(), '10 − 0 = 10');
+    assert.deepEqual(await ask('order', 'approve', 'acme', '1000'), {
+      teamID: 'acme',
+      orderNumber: '1000',
+      stage: 'sales_order',
+      rest: null,
+    });
+    assert.equal(await stock(), '10 − 3 = 7');
+    assert.equal((await show('1000')).order['ORDER_TYPE'], 'sales_order');
+  });
+
+  test('what does not fit is refused and changes nothing', async () => {
+    const invoice = ['order', 'invoice', 'acme', '1000'];
+    assert.equal((await refused('order', 'approve', 'acme', '1000')).code, 'STAGE_NOT_ALLOWED');
+    assert.equal((await refused(...invoice, '--line', '1=4')).code, 'QUANTITY_NOT_ALLOWED');
+    assert.equal((await refused(...invoice, '--line', '7=1')).code, 'LINE_NOT_FOUND');
+    assert.equal((await refused(...invoice, '--line', '1=1', '--serial', '1=A,B')).code, 'SERIALS_NOT_ALLOWED');
+    assert.equal((await refused(...invoice, '--line', '2=1', '--serial', '2=A')).code, 'SERIALS_NOT_ALLOWED');
+    assert.equal((await refused('order', 'invoice', 'acme', '1002')).code, 'STAGE_NOT_ALLOWED');
+    assert.equal((await refused('order', 'approve', 'acme', '9')).code, 'ORDER_NOT_FOUND');
+    assert.equal((await refused('order', 'show', 'acme', '9')).code, 'NOT_FOUND');
+    assert.equal(await stock(), '10 − 3 = 7');
+  });
+
+  test('a partial invoice takes its units from stock; the rest stays committed as a sales order of the same reference', async () => {
+    const words = ['--line', '1=2', '--line', '2=2', '--serial', '1=SN1', '--serial', '1=SN2', '--tracking', 'T1,T2', '--tracking', 'T3'];
+    const { rest, stage } = await ask<{ rest: string; stage: string }>('order', 'invoice', 'acme', '1000', ...words);
+    assert.equal(stage, 'invoice');
+    assert.equal(await stock(), '8 − 1 = 7');
+
+    const invoice = await show('1000');
+    assert.deepEqual([invoice.order['ORDER_TYPE'], invoice.order['TRACKING_NUMBERS']], ['invoice', 'T1,T2,T3']);
+    assert.deepEqual(
+      invoice.lines.map((line) => [line['PART_CODE'], line['QUANTITY'], line['NUMBER_SHIPPED'], line['SERIAL_NUMBERS']]),
+      [
+        ['MB/14', '2', '2', 'SN1,SN2'],
+        ['PLAN+3Y', '2', '2', ''],
+      ],
+    );
+    assert.deepEqual(invoice.sameReference, [{ orderNumber: rest, stage: 'sales_order' }]);
+
+    const open = await show(rest);
+    assert.deepEqual([open.order['ORDER_TYPE'], open.order['REFERENCE_NUMBER'], open.order['ORDER_TOTAL']], ['sales_order', '#1001', '']);
+    assert.deepEqual(
+      open.lines.map((line) => [line['PART_CODE'], line['QUANTITY'], line['NUMBER_SHIPPED'], line['SERIAL_NUMBERS']]),
+      [
+        ['MB/14', '1', '0', ''],
+        ['PLAN+3Y', '1', '0', ''],
+      ],
+    );
+    assert.deepEqual(open.sameReference, [{ orderNumber: '1000', stage: 'invoice' }]);
+    assert.equal(new Set([...invoice.lines, ...open.lines].map((line) => line['LINE_REF_LOCK_CODE'])).size, 4);
+
+    const last = await run('order', 'invoice', 'acme', rest);
+    assert.equal(last.out, `Order ${rest} is an invoice now.\n`);
+    assert.equal(await stock(), '7 − 0 = 7');
+    assert.equal((await refused('order', 'invoice', 'acme', rest)).code, 'STAGE_NOT_ALLOWED');
+  });
+
+  test('a worksheet can be invoiced at once, whole', async () => {
+    assert.deepEqual(await ask('order', 'invoice', 'acme', '1001'), { teamID: 'acme', orderNumber: '1001', stage: 'invoice', rest: null });
+    assert.equal(await stock(), '5 − 0 = 5');
+  });
+
+  test('people see the order, its lines and the other records of its reference', async () => {
+    const { out } = await run('order', 'show', 'acme', '1000');
+    assert.match(out, /^ORDER_NUMBER +1000$/m);
+    assert.match(out, /^1 +MB\/14 +Notebook +2 +2 +SN1,SN2 /m);
+    assert.match(out, /^Other records of #1001:\n\d+ +invoice$/m);
+    assert.doesNotMatch(out, /ORDER_STATUS/);
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * Runs `storeroom` as its users do, a process a command, on a data folder of its own that goes when the tests of the file are over.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const EMPTY = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'storeroom-test-compiled') };
+
+interface Result {
+  readonly exitCode: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+export interface CommandLine {
+  /** The data folder; not made before a command makes it. */
+  readonly data: string;
+  /** Runs a command line and takes whatever it ends with. */
+  readonly run: (...words: string[]) => Promise<Result>;
+  /** Runs one with --json that has to succeed, and gives its answer: one object on standard output, nothing on standard error. */
+  readonly ask: <T = Record<string, unknown>>(...words: string[]) => Promise<T>;
+  /** Runs one with --json that has to be refused, and gives the error: nothing on standard output, one object on standard error. */
+  readonly refused: (...words: string[]) => Promise<Fault>;
+  /** Runs one whose reader goes away after the first of its output. */
+  readonly runUnread: (...words: string[]) => Promise<Result>;
+  /** Writes a file beside the data and gives its path. */
+  readonly file: (name: string, content: string | Buffer) => string;
+}
+
+/** A command line with nothing but this in its environment. */
+export function openCommandLine(environment: Record<string, string> = {}): CommandLine {
+  const folder = mkdtempSync(join(tmpdir(), 'storeroom-cli-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const data = join(folder, 'data');
+  const env = { ...EMPTY, STOREROOM_DATA: data, ...environment };
+  const run = (...words: string[]): Promise<Result> => runProcess(words, env);
+  return {
+    data,
+    run,
+    runUnread: (...words) => runProcess(words, env, { stopsReading: true }),
+    async ask<T>(...words: string[]) {
+      const { exitCode, out, err } = await run(...words, '--json');
+      assert.equal(`${exitCode} ${err}`, '0 ', words.join(' '));
+      return readOneObject<T>(out);
+    },
+    async refused(...words) {
+      const { exitCode, out, err } = await run(...words, '--json');
+      assert.equal(`${exitCode} ${out}`, '1 ', words.join(' '));
+      return readOneObject<{ error: Fault }>(err).error;
+    },
+    file(name, content) {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    },
+  };
+}
+
+/** One line, one object. */
+export function readOneObject<T>(text: string): T {
+  assert.match(text, /^\{.*\}\n$/);
+  return JSON.parse(text) as T;
+}
+
+function runProcess(words: readonly string[], env: NodeJS.ProcessEnv, { stopsReading = false } = {}): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  if (stopsReading) child.stdout.once('data', () => child.stdout.destroy());
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  child.on('error', reject).on('close', (exitCode) => resolve({ exitCode, out, err }));
+  return promise;
+}

@@ -1,0 +1,115 @@
+/** The command line as a whole: help, wrong use, settings, and what is said where. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { suite, test } from 'node:test';
+import { openCommandLine, readOneObject } from './cli-process.ts';
+
+const GROUPED = ['tenant create', 'tenant list', 'tenant set', 'tenant remove', 'keys replace', 'fields list', 'fields add'];
+const ORDERS = ['order approve', 'order invoice', 'order show'];
+const COMMANDS = ['serve', ...GROUPED, ...ORDERS, 'import', 'export', 'usage', 'backup', 'restore', 'config'];
+
+const WRONG_USE = [
+  [],
+  ['tenant'],
+  ['tenants'],
+  ['tenant', 'rename', 'a'],
+  ['tenant', 'create', 'a'],
+  ['tenant', 'create', '--name', 'A'],
+  ['tenant', 'list', 'a'],
+  ['tenant', 'set', 'a'],
+  ['tenant', 'set', 'a', '--strict', 'yes'],
+  ['tenant', 'set', 'a', '--default-stage', 'invoice'],
+  ['tenant', 'set', 'a', '--quota', '1.5'],
+  ['tenant', 'set', 'a', '--rate', '0'],
+  ['keys', 'replace', 'a', '--overlap', '2h'],
+  ['fields', 'add', 'a', 'orders', 'GIFT'],
+  ['order', 'invoice', 'a', '1', '--line', '1'],
+  ['order', 'invoice', 'a', '1', '--line', '1=two'],
+  ['order', 'invoice', 'a', '1', '--line', '1=1', '--line', '1=2'],
+  ['import', 'a', 'order', 'a.csv'],
+  ['export', 'a'],
+  ['usage', 'a', '--month', '2026-13'],
+  ['serve', '--port', '99999'],
+  ['config', '--verbose'],
+];
+
+suite('help', { concurrency: 2 }, () => {
+  const { run } = openCommandLine();
+
+  for (const command of COMMANDS)
+    test(`of ${command} is on standard output and has an example of it`, async () => {
+      const { exitCode, out, err } = await run(...command.split(' '), '--help');
+      assert.equal(`${exitCode} ${err}`, '0 ');
+      assert.match(out, new RegExp(`Example:\n  \\$ storeroom ${command}`));
+      assert.match(out, /--json/);
+    });
+
+  test('of the whole names every command', async () => {
+    const { exitCode, out } = await run('--help');
+    assert.equal(exitCode, 0);
+    for (const command of COMMANDS) assert.match(out, new RegExp(`^  ${command.split(' ')[0]}\\b`, 'm'));
+  });
+});
+
+suite('wrong use ends with 2 and says why on standard error', { concurrency: 2 }, () => {
+  const { run, data } = openCommandLine();
+
+  for (const words of WRONG_USE)
+    test(`storeroom ${words.join(' ')}`, async () => {
+      const { exitCode, out, err } = await run(...words);
+      assert.equal(`${exitCode} ${out}`, '2 ');
+      assert.match(err, /\S/);
+      assert.equal(existsSync(data), false);
+    });
+
+  test('with --json it says so in one object', async () => {
+    const { exitCode, out, err } = await run('usage', 'a', '--month', 'May', '--json');
+    assert.equal(`${exitCode} ${out}`, '2 ');
+    assert.deepEqual(readOneObject(err), {
+      error: { code: 'WRONG_USE', message: "option '--month <month>' argument 'May' is invalid. It is a month such as 2026-11." },
+    });
+  });
+});
+
+suite('a data folder that is not there', { concurrency: 2 }, () => {
+  const { refused, data } = openCommandLine();
+
+  for (const words of [
+    ['tenant', 'list'],
+    ['keys', 'replace', 'a'],
+    ['usage', 'a'],
+    ['export', 'a', 'orders'],
+    ['backup', '/nowhere'],
+  ])
+    test(`is not made by ${words.join(' ')}, which is refused`, async () => {
+      const { code, message } = await refused(...words);
+      assert.equal(code, 'COMMAND_REFUSED');
+      assert.match(message, /There is no data in /);
+      assert.equal(existsSync(data), false);
+    });
+});
+
+suite('settings', () => {
+  interface Answer {
+    settings: { name: string; variable: string; value: string | number; source: string }[];
+    unknown: string[];
+  }
+  const good = openCommandLine({ STOREROOM_PORT: '9000', STOREROOM_HSOT: 'x' });
+  const bad = openCommandLine({ STOREROOM_PORT: 'nine', STOREROOM_DEMO: 'maybe' });
+
+  test('are shown with value, source and variable, and a mistyped variable is named', async () => {
+    const { settings, unknown } = await good.ask<Answer>('config');
+    const shown = Object.fromEntries(settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]));
+    assert.equal(shown['STOREROOM_DATA'], `${good.data} from environment`);
+    assert.equal(shown['STOREROOM_PORT'], '9000 from environment');
+    assert.equal(shown['STOREROOM_HOST'], '127.0.0.1 from default');
+    assert.deepEqual(unknown, ['STOREROOM_HSOT']);
+    assert.equal(existsSync(good.data), false);
+  });
+
+  test('that cannot be read are all refused at once', async () => {
+    const { code, message } = await bad.refused('config');
+    assert.equal(code, 'COMMAND_REFUSED');
+    assert.match(message, /STOREROOM_PORT must be .*\nSTOREROOM_DEMO must be /);
+  });
+});

@@ -1,0 +1,274 @@
+/**
+ * The shape of the code: the architecture table, size, names, comments, exact versions. A checker can fail open, so nothing here is believed
+ * unproven: every forbidden import and habit is planted in a copy of the tree, where oxlint (by .oxlintrc.json) and the walker below must both
+ * report it.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix } from 'node:path';
+import { after, suite, test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '..');
+const SERVER_LINES_MAX = 5000;
+const FILE_LINES_MAX = 350; // also in .oxlintrc.json
+
+/** The architecture table. What a file imports is a path in this repository or the name of a package; what its row does not match is forbidden. */
+const MAY_IMPORT: Record<string, RegExp> = {
+  'src/main.ts': /^src\/cli\//,
+  'src/errors.ts': /(?!)/,
+  'src/config.ts': /^src\/errors\.ts$/,
+  'src/pims/': /^(src\/pims\/.+|src\/errors\.ts|big\.js)$/,
+  'src/tenant/': /^(src\/tenant\/.+|src\/errors\.ts|node:(crypto|zlib))$/,
+  'src/store/': /^(src\/(store|pims|tenant)\/.+|src\/errors\.ts|pg|node:(?!process$).+)$/,
+  'src/http/':
+    /^(src\/(http|pims|tenant)\/.+|src\/errors\.ts|(@?fastify|@scalar\/fastify-api-reference|typebox)(\/.+)?|prom-client|node:(?!(sqlite|process)$).+)$/,
+  'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
+};
+/** Beyond that, with `import type` alone. */
+const MAY_IMPORT_TYPES: Record<string, RegExp> = { 'src/http/': /^src\/config\.ts$/ };
+
+const RULES = {
+  place: 'every source file has a row in the architecture table',
+  import: 'every import in src is one the architecture table allows',
+  cycle: 'no source file imports itself, however long the way round',
+  loader: 'nothing is loaded in ways the import rules cannot see',
+  environment: 'the environment is read in src/main.ts and nowhere else',
+  clock: 'src/pims has no clock, no chance, no timers and no process',
+  console: 'the console is written to in src/cli and nowhere else',
+  sql: 'SQL is written in src/store and nowhere else',
+  length: `no source file is longer than ${FILE_LINES_MAX} lines`,
+  opening: 'every source file opens with a comment of 2 to 6 lines',
+  unfinished: 'no source file has a note of unfinished work',
+  name: 'no file or folder has a name that says nothing, and there are no barrels',
+};
+type Rule = keyof typeof RULES;
+interface Fault {
+  readonly rule: Rule;
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Habits found by their text. A false alarm is better than a gap. */
+const HABITS: [Rule, where: RegExp, what: RegExp][] = [
+  ['loader', /./, /\bgetBuiltinModule\b|\bcreateRequire\b|\brequire\(/g],
+  ['environment', /^src\/(?!main\.ts$)/, /\bprocess\??\.env\b|\bprocess\[|\benv\b[^=;\n]*\}\s*=\s*process\b|\bimport\.meta\.env/g],
+  ['clock', /^src\/pims\//, /\bDate\.now\b|\bnew Date\b(?!\()|\bDate\(\)|\bMath\.random\b|\bTemporal\./g],
+  ['clock', /^src\/pims\//, /\b(set(Timeout|Interval|Immediate)|queueMicrotask|fetch)\(|\b(performance|process|crypto)\.\w/g],
+  ['console', /^src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
+  ['sql', /^src\/(?!store\/)/, /\b(SELECT\b[^'"`]*\bFROM|INSERT INTO|DELETE FROM|CREATE (TABLE|INDEX)|ALTER TABLE)\b/g],
+];
+
+const IMPORTS = [
+  /\bimport\s*(?<type>type\b)?\s*(?:[\w$*{][^'"`;()]*?\bfrom\s*)?['"](?<name>[^'"]+)['"]/g,
+  /\bexport\s*(?<type>type\b)?\s*[*{][^'"`;()]*?\bfrom\s*['"](?<name>[^'"]+)['"]/g,
+  /\bimport\(\s*(?:['"](?<name>[^'"]+)['"]\s*[,)])?/g,
+  /\bnew Worker\(\s*(?:new URL\(\s*['"](?<url>[^'"]+)['"]\s*,\s*import\.meta\.url\))?/g,
+];
+
+/** What a file imports, with its line. The target of a computed import, or of a path that makes detours, is '?'. */
+function findImports(file: string, code: string) {
+  return IMPORTS.flatMap((form) => [...code.matchAll(form)]).map(({ groups = {}, index }) => {
+    const name = groups['name'] ?? groups['url']?.replace(/^(?!\.)/, './') ?? '?';
+    const path = posix.join(posix.dirname(file), name);
+    const target = !name.startsWith('.') ? name : name === nameRelative(file, path) ? path : '?';
+    return { name, target, isType: groups['type'] !== undefined, line: lineAt(code, index) };
+  });
+}
+
+function isAllowed(file: string, target: string, isType: boolean): boolean {
+  const row = findRow(file);
+  if (row === undefined || target === '?') return false;
+  return MAY_IMPORT[row]!.test(target) || (isType && MAY_IMPORT_TYPES[row]?.test(target) === true);
+}
+
+const findRow = (file: string) => Object.keys(MAY_IMPORT).find((row) => file === row || (row.endsWith('/') && file.startsWith(row)));
+const nameRelative = (file: string, target: string) => posix.relative(posix.dirname(file), target).replace(/^(?!\.)/, './');
+const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length;
+const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+/** Without comments that have their lines to themselves; the lines stay. */
+const dropComments = (text: string) =>
+  text.replace(/^[ \t]*(\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm, (comment) => '\n'.repeat(comment.split('\n').length - 1));
+
+/** The walker: every fault of the tree under a folder. */
+function findFaults(root: string): Fault[] {
+  const faults: Fault[] = [];
+  const ways = new Map<string, string[]>();
+  for (const file of globSync('{src,test,bench,tools,bin}/**/*.{ts,js}', { cwd: root })) {
+    const report = (rule: Rule, line: number, text: string) => faults.push({ rule, file, line, text });
+    if (/(^|\/)(utils?|helpers?|common|types|misc|index)[./]/.test(file)) report('name', 1, file);
+    if (!file.startsWith('src/')) continue;
+
+    const source = readFileSync(join(root, file), 'utf8');
+    const opening = /^(\/\*[^]*?\*\/|(\/\/.*\n)*)/.exec(source)![0];
+    const openingLines = opening === '' ? 0 : countLines(opening);
+    if (openingLines < 2 || openingLines > 6) report('opening', 1, `${openingLines} lines`);
+    if (countLines(source) > FILE_LINES_MAX) report('length', FILE_LINES_MAX + 1, `${countLines(source)} lines`);
+    for (const found of source.matchAll(/\b(TODO|FIXME)\b/g)) report('unfinished', lineAt(source, found.index), found[0]);
+    if (findRow(file) === undefined) report('place', 1, file);
+
+    const code = dropComments(source);
+    for (const [rule, where, what] of HABITS)
+      if (where.test(file)) for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
+    const imports = findImports(file, code);
+    for (const { name, target, isType, line } of imports) if (!isAllowed(file, target, isType)) report('import', line, name);
+    ways.set(file, imports.map(({ target }) => target)); // prettier-ignore
+  }
+  for (const [file, targets] of ways) {
+    const reached = new Set(targets);
+    for (const next of reached) for (const further of ways.get(next) ?? []) reached.add(further);
+    if (reached.has(file)) faults.push({ rule: 'cycle', file, line: 1, text: file });
+  }
+  return faults;
+}
+
+suite('the tree', () => {
+  const faults = findFaults(ROOT);
+  for (const [rule, guarantee] of Object.entries(RULES))
+    test(guarantee, () => {
+      const found = faults.filter((fault) => fault.rule === rule).map(({ file, line, text }) => `${file}:${line} ${text}`);
+      assert.deepEqual(found, []);
+    });
+
+  test(`the server is at most ${SERVER_LINES_MAX} lines`, () => {
+    const files = globSync('src/**/*.ts', { cwd: ROOT });
+    const lines = files.reduce((sum, file) => sum + countLines(readFileSync(join(ROOT, file), 'utf8')), 0);
+    assert.ok(files.length > 0 && lines <= SERVER_LINES_MAX, `${lines} lines in ${files.length} files`);
+  });
+
+  test('no test is skipped, singled out or left for later', () => {
+    for (const file of globSync('test/**/*.ts', { cwd: ROOT }))
+      assert.doesNotMatch(readFileSync(join(ROOT, file), 'utf8'), /\.(skip|only|todo)\(|\b(skip|only|todo):\s/, file);
+  });
+
+  test('every dependency has one exact version', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, Record<string, string> | undefined>;
+    for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
+      for (const [name, version] of Object.entries(manifest[kind] ?? {}))
+        assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${kind}: ${name}`);
+  });
+});
+
+interface Plant {
+  readonly guarantee: string;
+  /** A file, or a folder in which a file is made for it. */
+  readonly where: string;
+  readonly source: string;
+  /** Who must report it, and how. */
+  readonly walker?: Rule;
+  readonly oxlint?: string;
+}
+
+const PROPERTY = 'eslint(no-restricted-properties)';
+const GLOBAL = 'eslint(no-restricted-globals)';
+const IMPORT = 'eslint(no-restricted-imports)';
+// oxfmt-ignore
+const PLANTS: Plant[] = [
+  { guarantee: 'pims cannot ask for the time', where: 'src/pims/', source: 'export const a = Date.now();', walker: 'clock', oxlint: PROPERTY },
+  { guarantee: 'pims cannot ask for the date', where: 'src/pims/', source: 'export const a = new Date();', walker: 'clock' },
+  { guarantee: 'pims cannot throw dice', where: 'src/pims/', source: 'export const a = Math.random();', walker: 'clock', oxlint: PROPERTY },
+  ...['setTimeout(a, 1)', 'setInterval(a, 1)', 'setImmediate(a)', 'queueMicrotask(a)', "fetch('a')", 'performance.now()', 'crypto.randomUUID()', 'Temporal.Now.instant()'].map(
+    (call): Plant => ({ guarantee: `pims cannot call ${call}`, where: 'src/pims/', source: `export const a = () => ${call};`, walker: 'clock', oxlint: GLOBAL }),
+  ),
+  { guarantee: 'pims cannot read the environment', where: 'src/pims/', source: 'export const a = process.env;', walker: 'environment', oxlint: GLOBAL },
+  { guarantee: 'http cannot read the environment', where: 'src/http/', source: 'export const a = process.env;', walker: 'environment', oxlint: PROPERTY },
+  { guarantee: 'cli cannot take the environment', where: 'src/cli/', source: 'export const { env } = process;', walker: 'environment', oxlint: PROPERTY },
+  { guarantee: 'http cannot write to the console', where: 'src/http/', source: 'console.log(1);', walker: 'console', oxlint: 'eslint(no-console)' },
+  { guarantee: 'http cannot hold SQL', where: 'src/http/', source: "export const a = 'SELECT A FROM B';", walker: 'sql' },
+  { guarantee: 'http cannot load round the rules', where: 'src/http/', source: "export const a = process.getBuiltinModule('node:sqlite');", walker: 'loader' },
+  { guarantee: 'http cannot name a type of the store', where: 'src/http/', source: "export type A = import('../store/a.ts').A;", walker: 'import' },
+  { guarantee: 'http cannot compute what it imports', where: 'src/http/', source: "export const a = import('../store' + '/a.ts');", walker: 'import' },
+  { guarantee: 'http cannot start a worker of the store', where: 'src/http/', source: "new Worker(new URL('../store/a.ts', import.meta.url));", walker: 'import' },
+  { guarantee: 'a half of a circle is reported', where: 'src/tenant/cycle-a.ts', source: "import type { B } from './cycle-b.ts';\nexport type A = B | 1;", walker: 'cycle', oxlint: 'import(no-cycle)' },
+  { guarantee: 'so is its other half, though both are of types', where: 'src/tenant/cycle-b.ts', source: "import type { A } from './cycle-a.ts';\nexport type B = A | 2;", walker: 'cycle', oxlint: 'import(no-cycle)' },
+  { guarantee: 'a file too long is reported', where: 'src/http/', source: '// a\n'.repeat(FILE_LINES_MAX), walker: 'length', oxlint: 'eslint(max-lines)' },
+  { guarantee: 'a function of 81 lines is reported', where: 'src/http/', source: `export function a() {${'\n'.repeat(80)}}`, oxlint: 'eslint(max-lines-per-function)' },
+  { guarantee: 'a promise cannot be dropped', where: 'src/http/', source: 'async function a() {}\na();', oxlint: 'typescript(no-floating-promises)' },
+  { guarantee: 'a promise cannot be a condition', where: 'src/http/', source: 'if ((async () => 1)()) throw 1;', oxlint: 'typescript(no-misused-promises)' },
+  { guarantee: 'any is not a type', where: 'src/http/', source: 'export const a: any = 1;', oxlint: 'typescript(no-explicit-any)' },
+  { guarantee: 'a file outside the table is reported', where: 'src/extra.ts', source: '', walker: 'place' },
+  { guarantee: 'a drawer for everything is reported', where: 'src/http/utils.ts', source: '', walker: 'name' },
+  { guarantee: 'a folder for everything is reported', where: 'src/http/common/a.ts', source: '', walker: 'name' },
+  { guarantee: 'a barrel is reported', where: 'src/http/index.ts', source: '', walker: 'name' },
+  { guarantee: 'a file without an opening comment is reported', where: 'src/http/', source: 'export {};', walker: 'opening' },
+  { guarantee: 'a note of unfinished work is reported', where: 'src/http/', source: '// TODO', walker: 'unfinished' },
+];
+
+/** The proof of the table: each of these imports, in four ways, each of the targets. */
+const IMPORTERS = [...Object.keys(MAY_IMPORT), 'src/store/sqlite/', 'src/http/dashboard/'];
+const TARGETS = `src/main.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/store/a.ts src/store/sqlite/a.ts src/http/a.ts
+  src/http/dashboard/a.ts src/cli/a.ts node:fs node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
+  @fastify/swagger @scalar/fastify-api-reference typebox typebox/value prom-client commander papaparse`.split(/\s+/);
+
+suite('the guards', () => {
+  const copy = mkdtempSync(join(tmpdir(), 'storeroom-tidy-'));
+  after(() => rmSync(copy, { recursive: true }));
+  for (const part of ['src', 'package.json', 'tsconfig.json', '.oxlintrc.json'])
+    cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+
+  const plant = (where: string, name: string, source: (file: string) => string) => {
+    const file = where.endsWith('.ts') ? where : `${where}planted-${name}.ts`;
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    writeFileSync(join(copy, file), `${source(file)}\n`);
+    return file;
+  };
+  const planted = PLANTS.map((one, index) => ({ ...one, file: plant(one.where, `${index}`, () => one.source) }));
+  const importers = IMPORTERS.map((where) => ({ where, file: plant(where, 'imports', importAll) }));
+  const faults = findFaults(copy);
+  const diagnostics = runOxlint(copy);
+
+  for (const { where, file } of importers)
+    test(`what ${where} may not import, oxlint and the walker both report`, () => {
+      const byWalker = new Set(faults.filter((fault) => fault.file === file && fault.rule === 'import').map(({ line }) => line));
+      const byOxlint = new Set(diagnostics.filter((one) => one.file === file && one.code === IMPORT).map(({ line }) => line));
+      const show = (lines: Set<number>) => [...lines].map((line) => importAll(file).split('\n')[line - 1]);
+      assert.deepEqual(show(byWalker.difference(byOxlint)), [], 'missed by oxlint');
+      assert.deepEqual(show(byOxlint.difference(byWalker)), [], 'missed by the walker');
+      assert.ok(byWalker.isSupersetOf(new Set([1, 2, 3, 4])), 'src/main.ts, which nobody may import, in any way');
+    });
+
+  for (const { guarantee, file, walker, oxlint } of planted)
+    test(guarantee, () => {
+      if (walker !== undefined)
+        assert.ok(
+          faults.some((fault) => fault.file === file && fault.rule === walker),
+          `missed by the walker: ${walker}`,
+        );
+      if (oxlint !== undefined)
+        assert.ok(
+          diagnostics.some((one) => one.file === file && one.code === oxlint),
+          `missed by oxlint: ${oxlint}`,
+        );
+    });
+});
+
+/** Imports every target in four ways, a line each; those in src also by two detours. */
+function importAll(file: string): string {
+  const names = TARGETS.flatMap((target) => {
+    if (!target.startsWith('src/')) return [target];
+    const name = nameRelative(file, target);
+    return [name, `./cli/../${name}`, ...(name.startsWith('..') ? [`./${name}`] : [])];
+  });
+  const ways = (name: string, index: number) => [
+    `import * as a${index} from '${name}';`,
+    `import type * as b${index} from '${name}';`,
+    `export * from '${name}';`,
+    `await import('${name}');`,
+  ];
+  return names.flatMap(ways).join('\n');
+}
+
+function runOxlint(root: string): { file: string; line: number; code: string }[] {
+  const command = join(ROOT, 'node_modules/.bin/oxlint');
+  const { stdout, stderr } = spawnSync(process.execPath, [command, '--format=json', 'src'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  assert.ok(stdout.startsWith('{'), `oxlint gave no report: ${stdout}${stderr}`);
+  const report = JSON.parse(stdout) as { diagnostics: { filename: string; code: string; labels: { span: { line: number } }[] }[] };
+  return report.diagnostics.map(({ filename, code, labels }) => ({ file: filename, line: labels[0]?.span.line ?? 0, code }));
+}
