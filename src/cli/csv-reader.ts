@@ -66,7 +66,8 @@ class RowSplitter {
     const faults = new Map(errors.map(({ code, row }) => [row, FAULTS[code] ?? code]));
     const isQuoted = text.includes('"');
     const rows: CsvRow[] = [];
-    for (const [index, cells] of data.entries()) {
+    for (let index = 0; index < data.length; index++) {
+      const cells = data[index]!;
       const lineNumber = this.#lineNumber;
       this.#lineNumber += 1 + (isQuoted ? countBreaks(cells) : 0);
       const isEmpty = cells.length === 1 && cells[0] === '';

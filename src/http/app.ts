@@ -95,7 +95,7 @@ function createServer({ keepAliveMs }: AppOptions): FastifyInstance {
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, allowUnionTypes: true, keywords: ['x-required'] },
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, allowUnionTypes: true },
     },
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       void reply

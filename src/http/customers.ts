@@ -1,14 +1,13 @@
 /**
  * The four operations on customers: path, schemas, example, and the one call into the engine. Source: specification 4.2 and 4.7 to 4.9.
  */
-import { Type } from 'typebox';
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../pims/engine.ts';
 import type { Filter } from '../pims/filter.ts';
 import { readPage, setPageHeaders, type PageLimits } from './cursor.ts';
 import { writeEnvelope } from './envelope.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
 import type { Call, Operation } from './operation.ts';
-import { envelopeOf, fieldsBody, filtersBody, pageQuery, queryOf, recordAnswer, required } from './schemas.ts';
+import { envelopeOf, fieldsBody, filtersBody, listOf, pageQuery, queryOf, recordAnswer, required, textOf } from './schemas.ts';
 import { writeAnswer } from './writes.ts';
 
 export const customerOperations = (limits: PageLimits): Operation[] => [
@@ -35,7 +34,7 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     query: pageQuery,
     body: filtersBody,
     writes: false,
-    answer: envelopeOf(Type.Array(recordAnswer('customers'))),
+    answer: envelopeOf(listOf(recordAnswer('customers'))),
     example: {
       query: {},
       body: [
@@ -60,7 +59,7 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     query: queryOf(),
     body: fieldsBody('customers', 'Fields of the new customer; teamID, apiID and apiSecret may be among them.'),
     writes: true,
-    answer: envelopeOf(Type.String()),
+    answer: envelopeOf(textOf('The CUSTOMER_CODE.')),
     example: {
       query: {},
       body: { CUSTOMER_NAME: 'Harbour Lane Books', BNAME: 'Harbour Lane Books', BEMAIL: 'orders@harbourlane.example.com', BCITY: 'Portland', BSTATE: 'ME' },
@@ -78,7 +77,7 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     query: queryOf(),
     body: fieldsBody('customers', 'CUSTOMER_CODE and the fields to change; null clears a field.', ['CUSTOMER_CODE']),
     writes: true,
-    answer: envelopeOf(Type.String()),
+    answer: envelopeOf(textOf('The CUSTOMER_CODE.')),
     example: {
       query: {},
       body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null },

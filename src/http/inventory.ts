@@ -1,14 +1,13 @@
 /**
  * The two operations on inventory items, both read-only: path, schemas, example, and the one call into the engine. Source: specification 4.2, 4.10.
  */
-import { Type } from 'typebox';
 import { getInventoryItem, queryInventoryItems } from '../pims/engine.ts';
 import type { Filter } from '../pims/filter.ts';
 import { readPage, setPageHeaders, type PageLimits } from './cursor.ts';
 import { writeEnvelope } from './envelope.ts';
 import { PART_EXAMPLE } from './examples.ts';
 import type { Call, Operation } from './operation.ts';
-import { envelopeOf, filtersBody, pageQuery, queryOf, recordAnswer, required } from './schemas.ts';
+import { envelopeOf, filtersBody, listOf, pageQuery, queryOf, recordAnswer, required } from './schemas.ts';
 
 export const inventoryOperations = (limits: PageLimits): Operation[] => [
   {
@@ -34,7 +33,7 @@ export const inventoryOperations = (limits: PageLimits): Operation[] => [
     query: pageQuery,
     body: filtersBody,
     writes: false,
-    answer: envelopeOf(Type.Array(recordAnswer('inventory'))),
+    answer: envelopeOf(listOf(recordAnswer('inventory'))),
     example: {
       query: {},
       body: [{ field: 'PART_DESCRIPTION', value: 'queso', contains: true }],

@@ -4,10 +4,9 @@
  */
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import swagger from '@fastify/swagger';
-import { Type } from 'typebox';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import type { Operation } from './operation.ts';
-import { codesByStatus, errorAnswer } from './schemas.ts';
+import { codesByStatus, errorAnswer, textOf, type Schema } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 interface MediaType { schema?: Json; example?: unknown } // prettier-ignore
@@ -37,14 +36,14 @@ function mayAnswer({ method, writes, path }: Operation, code: ErrorCode): boolea
   return code !== 'BODY_NOT_ALLOWED' || method === 'GET';
 }
 
-const idempotencyHeader = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({
+const idempotencyHeader: Schema = {
+  type: 'object',
+  properties: {
+    'idempotency-key': textOf('Makes the request repeatable for at least 24 hours: the same key answers the same without writing again.', {
       pattern: '^[!-~]{1,255}$',
-      description: 'Makes the request repeatable for at least 24 hours: the same key answers the same without writing again.',
     }),
-  ),
-});
+  },
+};
 
 /** The schemas of an operation as Fastify takes them. */
 export function describeOperation(operation: Operation): FastifySchema {

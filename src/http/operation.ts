@@ -3,9 +3,9 @@
  * inventory.ts; put on its path by route.ts. Types and the base path only.
  */
 import type { FastifyReply } from 'fastify';
-import type { TObject, TSchema } from 'typebox';
 import type { Body, WriteContext } from '../pims/engine.ts';
 import type { PimsStore } from '../pims/store.ts';
+import type { Schema } from './schemas.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 
@@ -26,11 +26,11 @@ export interface Operation {
   readonly tag: 'Orders' | 'Customers' | 'Inventory';
   readonly summary: string;
   readonly description: string;
-  readonly query: TObject;
-  readonly body?: TSchema;
+  readonly query: Schema;
+  readonly body?: Schema;
   /** Whether an Idempotency-Key makes it repeatable. */
   readonly writes: boolean;
-  readonly answer: TSchema;
+  readonly answer: Schema;
   readonly example: { readonly query: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
   /** The body of the 200 answer. */
   readonly run: (call: Call<never>) => Promise<string>;

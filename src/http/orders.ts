@@ -1,14 +1,26 @@
 /**
  * The six operations on orders and their lines: path, schemas, example, and the one call into the engine. Source: specification 4.1 to 4.6.
  */
-import { Type } from 'typebox';
 import { addLineItem, createOrder, findOrdersByStorefrontReference, getOrder, queryOrders, updateLineItem } from '../pims/engine.ts';
 import type { Filter } from '../pims/filter.ts';
 import { readPage, setPageHeaders, type PageLimits } from './cursor.ts';
 import { writeEnvelope } from './envelope.ts';
 import { LINE_EXAMPLE, LOOKUP_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
 import type { Call, Operation } from './operation.ts';
-import { envelopeOf, fieldsBody, filtersBody, pageQuery, queryOf, recordAnswer, required, storefrontAnswer } from './schemas.ts';
+import {
+  envelopeOf,
+  fieldsBody,
+  filtersBody,
+  listOf,
+  NULL,
+  objectOf,
+  pageQuery,
+  queryOf,
+  recordAnswer,
+  required,
+  storefrontAnswer,
+  textOf,
+} from './schemas.ts';
 import { writeAnswer } from './writes.ts';
 
 export const orderOperations = (limits: PageLimits): Operation[] => [...readOperations(limits), ...writeOperations()];
@@ -23,10 +35,7 @@ const readOperations = (limits: PageLimits): Operation[] => [
     description: 'The order with this PIMS order number; subRecords lists its lines, and is null when it has none.',
     query: queryOf({ orderNum: required('PIMS order number.') }),
     writes: false,
-    answer: envelopeOf(
-      recordAnswer('orders'),
-      Type.Union([Type.Array(Type.Object({ ORDER_LINEITEMS: recordAnswer('lines') }, { additionalProperties: false }), { minItems: 1 }), Type.Null()]),
-    ),
+    answer: envelopeOf(recordAnswer('orders'), { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: recordAnswer('lines') }), { minItems: 1 }), NULL] }),
     example: { query: { orderNum: '10248' }, answer: { status: 'success', data: ORDER_EXAMPLE, subRecords: [{ ORDER_LINEITEMS: LINE_EXAMPLE }] } },
     run: async ({ store, query }: Call) => {
       const { order, lines } = await getOrder(store, query['orderNum']!);
@@ -43,7 +52,7 @@ const readOperations = (limits: PageLimits): Operation[] => [
     query: pageQuery,
     body: filtersBody,
     writes: false,
-    answer: envelopeOf(Type.Array(recordAnswer('orders'))),
+    answer: envelopeOf(listOf(recordAnswer('orders'))),
     example: {
       query: { maxReturn: '50' },
       body: [
@@ -86,7 +95,7 @@ const writeOperations = (): Operation[] => [
     query: queryOf(),
     body: fieldsBody('orders', 'Fields of the new order; teamID, apiID and apiSecret may be among them.'),
     writes: true,
-    answer: envelopeOf(Type.String()),
+    answer: envelopeOf(textOf('The order number.')),
     example: {
       query: {},
       body: { REFERENCE_NUMBER: '#1013', CUSTOMER_CODE: 'VINET', ORDER_DATE: '11/20/2026', BNAME: 'Vins et alcools Chevalier', BCITY: 'Reims' },

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifySchema } from 'fastify';
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { Type } from 'typebox';
 import { JSON_TYPE } from './envelope.ts';
+import { objectOf, textOf } from './schemas.ts';
 
 export interface ServiceState {
   /** The store answers. */
@@ -17,7 +17,7 @@ export interface ServiceState {
   inFlight: number;
 }
 
-const stateAnswer = Type.Object({ status: Type.String() });
+const stateAnswer = objectOf({ status: textOf() });
 
 /** `/healthz` answers 200 while the service can serve; `/readyz` also turns 503 once it is going to stop. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {

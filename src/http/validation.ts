@@ -34,6 +34,10 @@ function refuseBody({ keyword, params, instancePath, schemaPath }: FastifySchema
     return new Refusal('INVALID_BODY', `The body must be ${wanted}.`);
   }
   if (keyword === 'maxProperties') return new Refusal('INVALID_BODY', `The body has more than ${String(params['limit'])} fields.`);
+  if (keyword === 'required' && instancePath === '') {
+    const name = String(params['missingProperty']);
+    return new Refusal('MISSING_FIELD', `${name} is missing: it names what to write to.`, { field: name });
+  }
   if (keyword === 'maxItems') return new Refusal('TOO_MANY_FILTERS');
   if (!schemaPath.includes('/items')) {
     const form =
