@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { restoreBackup } from '../store/sqlite/open-sqlite.ts';
+import { restoreBackup } from '../store/sqlite/backup.ts';
 import { addCommand, answer, type AnswerOptions, type CommandContext } from './command.ts';
 import { withStore } from './data.ts';
 
@@ -14,7 +14,7 @@ export function addBackupCommands(program: Command, { environment }: CommandCont
     summary: 'Copy everything into an empty folder. The service may run meanwhile.',
     example: 'backup /backups/2026-11-20',
   }).action(async (folder: string, options: AnswerOptions) => {
-    const files = await withStore(environment, (store) => store.backup(folder, () => undefined));
+    const files = await withStore(environment, (store) => store.backup(folder));
     answer(options, { folder: resolve(folder), files }, `Copied ${files.length} files to ${folder}.`);
   });
   addCommand(program, 'restore <folder>', {

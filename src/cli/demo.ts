@@ -10,8 +10,8 @@ import { importFile } from './import-file.ts';
 
 export const DEMO_TEAM = 'demo';
 const FOLDERS = ['northwind', 'dealer'];
-/** Orders come before their lines. */
-const RECORD_TYPES_IN_ORDER = ['customers', 'inventory', 'orders', 'lines'] as const;
+/** Orders come before their lines. Parts come last, so that they keep their dates: what is committed of them is counted then. */
+const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
 /** Makes the tenant `demo`. Throws when there is one already, or when a row is rejected. */
 export async function createDemo(store: SqliteStore, now: string): Promise<IssuedKey> {

@@ -21,8 +21,9 @@ const HOUR_MS = 3_600_000;
 const FATAL_EXIT_MS = 200;
 
 /** Serves until SIGTERM or SIGINT. Throws when the folder is taken or the port is not free. */
-export async function serve(config: Config): Promise<void> {
-  const log = pino({ level: config.logLevel });
+export async function serve(config: Config, asJson: boolean): Promise<void> {
+  // Standard output belongs to what the command says; the log goes to standard error.
+  const log = pino({ level: config.logLevel }, pino.destination(2));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store can no longer be trusted; stopping. A new start reads it anew.');
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);
@@ -59,7 +60,7 @@ export async function serve(config: Config): Promise<void> {
       await meter.settled();
       await store.close();
     });
-    announce(app, config.host, demoKey);
+    announce(app, config.host, demoKey, asJson);
   } catch (fault) {
     await store.close();
     throw fault;
@@ -84,10 +85,15 @@ function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
-function announce(app: FastifyInstance, host: string, demoKey: IssuedKey | undefined): void {
+function announce(app: FastifyInstance, host: string, demoKey: IssuedKey | undefined, asJson: boolean): void {
   const { port } = app.server.address() as AddressInfo;
   const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const origin = `http://${shown}:${port}`;
+  if (asJson) {
+    const demo = demoKey && { teamID: DEMO_TEAM, apiID: demoKey.apiId, apiSecret: demoKey.apiSecret };
+    process.stdout.write(`${JSON.stringify({ baseURL: origin + BASE_PATH, reference: `${origin}/docs`, demo })}\n`);
+    return;
+  }
   const lines = ['Storeroom is ready.', `  Base URL    ${origin}${BASE_PATH}`, `  Reference   ${origin}/docs`];
   if (demoKey) {
     const call = (path: string): string => `  curl -u '${demoKey.apiId}:${demoKey.apiSecret}' '${origin}${BASE_PATH}${path}'`;

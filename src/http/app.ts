@@ -7,6 +7,7 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
+import { Limits } from '../tenant/limits.ts';
 import type { CountedCall } from '../tenant/metering.ts';
 import type { Tenant } from '../tenant/store.ts';
 import { readBody } from './body.ts';
@@ -22,7 +23,7 @@ import { refuseBySchema } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the operation, once the path is known to be one's. */
+    /** Name of the operation the path belongs to. */
     operation: string | undefined;
     /** Content-Type as it was sent; the header itself is made one that Fastify passes on unjudged. */
     sentType: string | undefined;
@@ -46,6 +47,8 @@ export interface AppOptions extends OperationServices, PageLimits {
 const URL_BYTES_MAX = 8192;
 const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
+/** A request line too long for Node to have read it. */
+const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 /** How long a request may take to arrive, and an idle connection that has sent nothing may stay. */
 const TIMEOUTS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
 
@@ -62,22 +65,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => readBody(request, payload));
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error: FastifyError | Refusal, request, reply) => answerError(error, request, reply, options.log));
+  // An Expect that Node does not know may be passed over (RFC 9110); Node by itself would answer without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, refusePath(request, reply, methods)));
   if (options.logRequests) logRequests(app, options.log);
 
   await addContract(app);
   if (options.metrics) addMetrics(app);
   const operations = [...orderOperations(options), ...customerOperations(options), ...inventoryOperations(options)];
-  app.addHook('onRoute', (route) => {
-    const operationId = route.schema?.operationId;
-    const mark = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
-      request.operation = operationId;
-      done();
-    };
-    if (operationId) route.onRequest = [mark, ...[route.onRequest ?? []].flat()];
-  });
+  const limits = new Limits();
   await app.register(async (scope) => {
-    for (const operation of operations) addOperation(scope, operation, options);
+    for (const operation of operations) addOperation(scope, operation, options, limits);
     addHealth(scope, options.state);
     addReference(scope, () => writeContract(app, operations));
   });
@@ -99,7 +97,7 @@ function createServer({ keepAliveMs }: AppOptions): FastifyInstance {
     },
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       void reply
-        .headers(STATIC_HEADERS)
+        .headers({ ...STATIC_HEADERS, 'x-request-id': request.id })
         .type(JSON_TYPE)
         .code(400)
         .send(writeError(new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.'), request.id));
@@ -123,6 +121,8 @@ function limitRequests(app: FastifyInstance, { inFlightMost, state }: AppOptions
     if (raw.url!.length > URL_BYTES_MAX) throw new Refusal('URL_TOO_LONG');
     if (bytes > HEADER_BYTES_MAX || raw.rawHeaders.length > 2 * HEADERS_MAX) throw new Refusal('HEADERS_TOO_LARGE');
     if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0')) throw new Refusal('MALFORMED_REQUEST', `A request has one Host header, not ${hosts}.`);
+    // The framing of any other coding is a guess, and a proxy in front may guess otherwise.
+    if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding taken is chunked.');
     if (state.inFlight > inFlightMost) throw new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
     done();
   });
@@ -171,10 +171,11 @@ function refusePath(request: FastifyRequest, reply: FastifyReply, methods: Reado
 }
 
 /** Requests that Node could not read reach no hook; they get the same error body. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+function answerMalformed(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket, requestId: string): void {
   if (!socket.writable) return;
   const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
-  const refusal = new Refusal(codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST');
+  const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(error.rawPacket));
+  const refusal = new Refusal(isLongUrl ? 'URL_TOO_LONG' : (codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST'));
   const body = writeError(refusal, requestId);
   const headers = { ...STATIC_HEADERS, 'content-type': JSON_TYPE, 'x-request-id': requestId, 'content-length': Buffer.byteLength(body), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

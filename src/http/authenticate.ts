@@ -24,9 +24,9 @@ export interface Claim {
 export function readClaim(request: FastifyRequest): Claim {
   const query = request.query as Parameters;
   const body = takeFromBody((request.body as ReadBody | undefined)?.value);
-  for (const name of PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
   const teamId = first(query['teamID']) || first(body['teamID']);
   if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
+  for (const name of PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
   return { teamId, credentials: request.authorizations > 1 ? null : readCredentials(request.headers.authorization, query, body) };
 }
 
@@ -65,7 +65,9 @@ function takeFromBody(body: unknown): Parameters {
   const fields = body as Parameters;
   for (const name of PARAMETERS) {
     if (!Object.hasOwn(fields, name)) continue;
-    taken[name] = typeof fields[name] === 'number' ? String(fields[name]) : fields[name];
+    const value = fields[name];
+    // A list or an object is no value of a parameter; it is as good as none, and never looked into.
+    taken[name] = typeof value === 'string' || typeof value === 'number' ? String(value) : null;
     delete fields[name];
   }
   return taken;
@@ -73,7 +75,7 @@ function takeFromBody(body: unknown): Parameters {
 
 /** Whether a parameter has two different values: in a query that repeats it, or in query and body. */
 function isConflict(inQuery: unknown, inBody: unknown): boolean {
-  if (Array.isArray(inQuery)) return [...inQuery, inBody ?? inQuery[0]].some((value) => value !== inQuery[0]);
+  if (Array.isArray(inQuery)) return [...inQuery, inBody === undefined ? inQuery[0] : inBody].some((value) => value !== inQuery[0]);
   return inQuery !== undefined && inBody !== undefined && inQuery !== inBody;
 }
 

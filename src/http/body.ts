@@ -11,7 +11,7 @@ export const BODY_BYTES_MAX = 256 * 1024;
 /** Doubles print and read back exactly up to this many significant digits. */
 const EXACT_DIGITS = 15;
 
-/** The parsed body, or why there is none. */
+/** The parsed body, what is wrong with it, or both: a body that is refused can still say who calls. */
 export interface ReadBody {
   readonly value?: unknown;
   readonly refusal?: Refusal;
@@ -19,16 +19,26 @@ export interface ReadBody {
 
 /** Content-type parser for every media type. Leaves a body that is too large unread; the connection is then closed. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
-  const bytes = await collect(stream, Number(request.headers['content-length'] ?? 0));
+  const bytes = await collect(stream, Number(request.headers['content-length'] ?? 0)).catch(() => {
+    throw new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.');
+  });
   if (!bytes) return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`) };
   if (bytes.length === 0) return {};
   if (!isJsonType(request.sentType) || request.headers['content-encoding'] !== undefined) return { refusal: new Refusal('UNSUPPORTED_MEDIA_TYPE') };
   if (!isUtf8(bytes)) return { refusal: new Refusal('INVALID_JSON') };
+  let inexact: Refusal | undefined;
+  const look = (name: string, value: unknown, context: { source?: string }): unknown => {
+    inexact ??= checkExact(name, value, context);
+    return value;
+  };
   try {
-    return { value: JSON.parse(bytes.toString('utf8'), keepExact as Reviver) };
+    const value: unknown = JSON.parse(bytes.toString('utf8'), look as Reviver);
+    return inexact ? { value, refusal: inexact } : { value };
   } catch (fault) {
-    if (fault instanceof Refusal) return { refusal: fault };
-    return { refusal: new Refusal('INVALID_JSON', `The body is not valid JSON: ${(fault as Error).message}.`) };
+    if (fault instanceof RangeError) return { refusal: new Refusal('INVALID_BODY', 'The body is nested too deeply.') };
+    // Node's own message quotes the body, in which there may be a secret; where it stopped is enough.
+    const place = / at position \d+/.exec((fault as Error).message)?.[0] ?? '';
+    return { refusal: new Refusal('INVALID_JSON', `The body is not valid JSON${place}.`) };
   }
 }
 
@@ -50,11 +60,11 @@ const isJsonType = (type: string | undefined): boolean => type !== undefined && 
 type Reviver = (name: string, value: unknown) => unknown;
 
 /** Refuses a number that would be stored as another than the one sent. */
-function keepExact(name: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== 'number') return value;
+function checkExact(name: string, value: unknown, context: { source?: string }): Refusal | undefined {
+  if (typeof value !== 'number') return undefined;
   const source = context.source ?? '';
   const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '').replace(/^0+/, ''); // prettier-ignore
   const printed = String(value);
-  if (printed === source || (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e'))) return value;
-  throw new Refusal('INVALID_VALUE', `${name}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`, { field: name });
+  if (printed === source || (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e'))) return undefined;
+  return new Refusal('INVALID_VALUE', `${name}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`, { field: name });
 }

@@ -18,6 +18,7 @@ interface DocumentedOperation {
 
 export const REQUEST_ID_EXAMPLE = 'k3x9q2-1a';
 const JSON_MEDIA = 'application/json';
+const STATE_EXAMPLES: Json = { 200: { status: 'ok' }, 503: { status: 'unavailable' } };
 
 /** Codes that no operation answers: they belong to other paths or to the command line. */
 const ELSEWHERE: ErrorCode[] = ['UNKNOWN_PATH', 'METHOD_NOT_ALLOWED', 'TENANT_NOT_FOUND', 'COMMAND_REFUSED', 'REQUEST_TIMEOUT'];
@@ -45,13 +46,18 @@ const idempotencyHeader: Schema = {
   },
 };
 
+/** The refusals an answer may be, by HTTP status, as Fastify takes them. */
+export function describeErrors(matches: (code: ErrorCode) => boolean): Record<string, Schema> {
+  const described = ([httpStatus, codes]: [number, ErrorCode[]]): [number, Schema] => [
+    httpStatus,
+    { description: codes.map((code) => `\`${code}\``).join(', '), ...errorAnswer(codes) },
+  ];
+  return Object.fromEntries([...codesByStatus(matches)].map(described));
+}
+
 /** The schemas of an operation as Fastify takes them. */
 export function describeOperation(operation: Operation): FastifySchema {
   const { name, summary, description, tag, query, body, writes, answer } = operation;
-  const errors = [...codesByStatus((code) => mayAnswer(operation, code))].map(([httpStatus, codes]) => [
-    httpStatus,
-    { description: codes.map((code) => `\`${code}\``).join(', '), ...errorAnswer(codes) },
-  ]);
   return {
     operationId: name,
     summary,
@@ -60,7 +66,7 @@ export function describeOperation(operation: Operation): FastifySchema {
     querystring: query,
     ...(body && { body }),
     ...(writes && { headers: idempotencyHeader }),
-    response: { 200: { description: 'Success.', ...answer }, ...Object.fromEntries(errors) },
+    response: { 200: { description: 'Success.', ...answer }, ...describeErrors((code) => mayAnswer(operation, code)) },
   };
 }
 
@@ -92,27 +98,27 @@ export async function addContract(app: FastifyInstance): Promise<void> {
 /** The finished document: what the plugin made of the schemas, with headers and examples. */
 export function writeContract(app: FastifyInstance, operations: readonly Operation[]): Json {
   const document = app.swagger() as unknown as { paths: Record<string, Record<string, DocumentedOperation>> };
-  for (const [path, methods] of Object.entries(document.paths)) {
-    for (const described of Object.values(methods)) {
-      const operation = operations.find(({ name }) => name === described.operationId);
-      if (operation) complete(described, operation);
-      else if (path === '/healthz' || path === '/readyz') delete (described as unknown as Json)['requestBody'];
-    }
-  }
+  for (const described of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
+    complete(
+      described,
+      operations.find(({ name }) => name === described.operationId),
+    );
   return document;
 }
 
-function complete(described: DocumentedOperation, operation: Operation): void {
+/** What is no operation is /healthz or /readyz. */
+function complete(described: DocumentedOperation, operation: Operation | undefined): void {
   if (described.requestBody) {
     described.requestBody.required = true;
-    described.requestBody.content[JSON_MEDIA]!.example = operation.example.body;
+    described.requestBody.content[JSON_MEDIA]!.example = operation?.example.body;
   }
+  const answers: Json = operation ? { 200: operation.example.answer } : STATE_EXAMPLES;
   for (const [httpStatus, response] of Object.entries(described.responses)) {
     const media = response.content?.[JSON_MEDIA];
     if (!media) continue;
     delete media.schema?.['description'];
     response.headers = describeHeaders(Number(httpStatus), operation);
-    media.example = httpStatus === '200' ? operation.example.answer : exampleError(media.schema!);
+    media.example = answers[httpStatus] ?? exampleError(media.schema!);
   }
 }
 
@@ -121,8 +127,10 @@ function exampleError(schema: Json): Json {
   return { status: 'error', data: null, subRecords: null, message: ERRORS[code!].message, code, requestId: REQUEST_ID_EXAMPLE };
 }
 
-function describeHeaders(httpStatus: number, { path, writes }: Operation): Json {
+function describeHeaders(httpStatus: number, operation: Operation | undefined): Json {
   const text = (description: string): Json => ({ description, schema: { type: 'string' } });
+  if (!operation) return { 'X-Request-Id': text('Names this request in logs and reports.') };
+  const { path, writes } = operation;
   return {
     'X-Request-Id': text('Names this request in logs and reports.'),
     ...(httpStatus !== 401 && {

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import type { Body, WriteContext } from '../pims/engine.ts';
 import type { PimsStore } from '../pims/store.ts';
-import { Limits } from '../tenant/limits.ts';
+import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
 import type { Tenant, TenantStore } from '../tenant/store.ts';
 import { findTenant, foldQuery, readClaim } from './authenticate.ts';
@@ -23,10 +23,10 @@ export interface OperationServices {
   readonly idempotencyMs: number;
 }
 
-export function addOperation(app: FastifyInstance, operation: Operation, { tenants, meter, pims, idempotencyMs }: OperationServices): void {
-  const limits = new Limits();
-
+/** `limits` are those of all operations together. */
+export function addOperation(app: FastifyInstance, operation: Operation, { tenants, meter, pims, idempotencyMs }: OperationServices, limits: Limits): void {
   async function admit(request: FastifyRequest): Promise<void> {
+    request.operation = operation.name;
     const nowMs = Date.now();
     request.now = writeTime(nowMs);
     const tenant = await findTenant(tenants, readClaim(request), request.now);

@@ -5,7 +5,9 @@
 import { createHash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifySchema } from 'fastify';
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Refusal } from '../errors.ts';
 import { JSON_TYPE } from './envelope.ts';
+import { describeErrors } from './openapi.ts';
 import { objectOf, textOf } from './schemas.ts';
 
 export interface ServiceState {
@@ -18,11 +20,14 @@ export interface ServiceState {
 }
 
 const stateAnswer = objectOf({ status: textOf() });
+const BEFORE_ANY_PATH = ['MALFORMED_REQUEST', 'URL_TOO_LONG', 'HEADERS_TOO_LARGE'];
 
 /** `/healthz` answers 200 while the service can serve; `/readyz` also turns 503 once it is going to stop. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
   const add = (url: string, operationId: string, summary: string, isGood: () => boolean): void => {
-    const response = { 200: { description: 'It can.', ...stateAnswer }, 503: { description: 'It cannot.', ...stateAnswer } };
+    const errors = describeErrors((code) => BEFORE_ANY_PATH.includes(code));
+    const cannot = { description: 'It cannot, or has more requests than it works on at the same time.', ...stateAnswer, additionalProperties: true };
+    const response = { 200: { description: 'It can.', ...stateAnswer }, ...errors, 503: cannot };
     const schema: FastifySchema = { tags: ['Service'], security: [], operationId, summary, response };
     app.get(url, { schema }, (_request, reply: FastifyReply) =>
       reply
@@ -69,8 +74,9 @@ export function addReference(app: FastifyInstance, contract: () => object): void
   let pages: Promise<FastifyInstance> | undefined;
   const servePage = async (url: string, reply: FastifyReply): Promise<FastifyReply> => {
     const page = await (await (pages ??= openReference(contract))).inject({ url });
+    if (page.statusCode === 404) throw new Refusal('UNKNOWN_PATH');
     for (const name of ['content-type', 'location']) if (page.headers[name]) reply.header(name, String(page.headers[name]));
-    reply.header('cache-control', 'no-cache').header('content-security-policy', pagePolicy(page.headers['content-type'], page.body));
+    reply.header('content-security-policy', pagePolicy(page.headers['content-type'], page.body));
     return reply.code(page.statusCode).send(page.rawPayload);
   };
   for (const url of ['/docs', '/docs/*']) app.get(url, { schema: { hide: true } }, (request, reply: FastifyReply) => servePage(request.url, reply));

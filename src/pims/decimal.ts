@@ -10,7 +10,7 @@ const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 /** Reads a decimal number (at most 30 digits on either side of the point) into its canonical text; undefined when it is none. `'+03.50'` gives `'3.5'`. */
 export function readDecimal(text: string): string | undefined {
   if (CANONICAL.test(text)) return text;
-  return DECIMAL.test(text) ? write(new Big(text)) : undefined;
+  return DECIMAL.test(text) ? write(new Big(text.replace('+', ''))) : undefined;
 }
 
 export const addDecimals = (a: string, b: string): string => write(new Big(a || '0').plus(b || '0'));

@@ -17,6 +17,8 @@ export interface OpenOptions {
 const CACHE_KIB = 4096;
 /** Reads go through the page cache of the operating system without a copy; bounded, since what was touched counts as resident. */
 const MAP_BYTES = 256 * 1024 * 1024;
+/** What the log is cut back to when it starts over. */
+const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
 /** Substring queries call `spend_time(ID)` once a row; how many rows go by between two looks at the clock. */
 const ROWS_PER_LOOK = 64;
@@ -36,10 +38,11 @@ export class Database {
   constructor(file: string, { mode, sync = 'full', busyTimeoutMs }: OpenOptions) {
     this.file = file;
     this.#connection = new DatabaseSync(file, { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true });
-    this.exec('PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA wal_autocheckpoint=0');
+    this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode === 'write') {
       this.#set('journal_mode', 'wal');
+      this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
       this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${MAP_BYTES}`);
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => (containsFolded(String(text), String(needle)) ? 1 : 0));

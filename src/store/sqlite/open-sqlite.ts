@@ -1,13 +1,13 @@
 /**
  * The embedded store as a whole: a folder with control.db, usage.db and tenants/<store>.db. Opens tenants' files when they are first called and closes
- * those not called for longest. Also the lock that keeps two services off one folder, and backup and restore.
+ * those not called for longest. Also the lock that keeps two services off one folder.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, copyFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { backup } from 'node:sqlite';
 import { Refusal } from '../../errors.ts';
 import type { PimsStore } from '../../pims/store.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import { backupStore } from './backup.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteTenantStore } from './tenant-store.ts';
@@ -25,7 +25,6 @@ export interface OpenStoreOptions {
 
 const OPEN_TENANTS_MAX = 200;
 const SQLITE_OLDEST = [3, 51, 3];
-const MANIFEST = 'storeroom-backup.json';
 
 export class SqliteStore {
   readonly #options: OpenStoreOptions;
@@ -48,7 +47,7 @@ export class SqliteStore {
     const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
     const usage = new SqliteUsageStore(usageFile, { checkpoint, onFatal });
     this.usage = usage;
-    this.tenants = new SqliteTenantStore(this.#control, async (tenant) => {
+    this.tenants = new SqliteTenantStore(this.#control, onFatal, async (tenant) => {
       await usage.removeUsage(tenant.teamId);
       await this.#removePims(tenant.storeId);
     });
@@ -84,25 +83,16 @@ export class SqliteStore {
 
   /** True when the store answers. */
   isUsable(): boolean {
-    return this.#control.row('SELECT 1') !== undefined;
+    try {
+      return this.#control.row('SELECT EXISTS (SELECT 1 FROM TENANTS)') !== undefined;
+    } catch {
+      return false;
+    }
   }
 
-  /** Copies everything into an empty folder while the service goes on: each file as of one moment, keys and usage first. */
-  async backup(target: string, onFile: (file: string) => void): Promise<string[]> {
-    mkdirSync(join(target, 'tenants'), { recursive: true, mode: 0o700 });
-    if (existsSync(join(target, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${target} holds a backup already; choose an empty folder.`);
-    const tenants = await this.tenants.listTenants();
-    const files = ['control.db', 'usage.db', ...tenants.map(({ storeId }) => join('tenants', `${storeId}.db`))];
-    for (const file of files) {
-      const source = join(this.#options.folder, file);
-      if (!existsSync(source)) continue;
-      const db = new Database(source, { mode: 'read', busyTimeoutMs: 5000 });
-      await backup(db.connection, join(target, file));
-      db.close();
-      onFile(file);
-    }
-    writeFileSync(join(target, MANIFEST), `${JSON.stringify({ files, sqlite: sqliteVersion() }, null, 2)}\n`);
-    return files;
+  /** Copies everything into an empty folder while the service goes on; returns the files. */
+  backup(target: string): Promise<string[]> {
+    return backupStore(this.#options.folder, target);
   }
 
   async close(): Promise<void> {
@@ -129,24 +119,6 @@ export class SqliteStore {
   #file(storeId: string): string {
     return join(this.#options.folder, 'tenants', `${storeId}.db`);
   }
-}
-
-/** Puts a backup into an empty data folder, after checking every file of it. No service may run on the folder. */
-export function restoreBackup(source: string, folder: string): string[] {
-  if (!existsSync(join(source, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; a backup is restored into an empty data folder.`);
-  const { files } = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as { files: string[] };
-  const present = files.filter((file) => existsSync(join(source, file)));
-  for (const file of present) {
-    const db = new Database(join(source, file), { mode: 'read', busyTimeoutMs: 0 });
-    const answer = db.row<[string]>('PRAGMA integrity_check(1)')?.[0];
-    db.close();
-    if (answer !== 'ok') throw new Refusal('COMMAND_REFUSED', `${join(source, file)} is damaged: ${answer}.`);
-  }
-  mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
-  for (const file of present) copyFileSync(join(source, file), join(folder, file));
-  return present;
 }
 
 /** Releases before this one could lose a write when its log started over. */

@@ -83,6 +83,9 @@ export class PimsImport {
       });
     const serials = line['SERIAL_NUMBERS'] ? checkSerials(line) : undefined;
     if (serials) return serials;
+    const lockCode = values['LINE_REF_LOCK_CODE'];
+    if (lockCode && this.#db.row('SELECT 1 FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ? AND LINE_REF_LOCK_CODE = ?', values['ORDER_NUMBER']!, lockCode))
+      return new Refusal('CODE_TAKEN', 'The order has a line with this LINE_REF_LOCK_CODE already.', { field: 'LINE_REF_LOCK_CODE' });
     const lineNumber = this.#chooseLineNumber(found, line['LINE_NUMBER'] ?? '');
     if (lineNumber instanceof Refusal) return lineNumber;
     this.#writer.writeLine(line, lineNumber);

@@ -53,7 +53,7 @@ export class SqlitePimsStore implements PimsStore {
     this.#writerDb = new Database(file, { mode: 'write', busyTimeoutMs: options.busyTimeoutMs });
     migrate(this.#writerDb, 'pims');
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
-    this.#reader = new TurnReader(this.#readerDb, () => this.#followSchema(this.#readerDb));
+    this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
     this.#sql = this.#followSchema(this.#readerDb);
     this.#writer = new PimsWriter(this.#writerDb, () => this.#sql);
     const checkpoint = (path: string): Promise<void> => options.workers.run({ kind: 'checkpoint', file: path });
@@ -146,18 +146,18 @@ export class SqlitePimsStore implements PimsStore {
       return;
     }
     this.#writerDb.run('BEGIN IMMEDIATE');
-    let rejected = 0;
+    let isGood = false;
     try {
+      let rejected = 0;
       for await (const batch of batches) {
         const result = importer.writeBatch(recordType, batch);
         rejected += result.rejected.length;
         yield result;
       }
-    } catch (fault) {
-      rejected = Infinity;
-      throw fault;
+      isGood = rejected === 0;
     } finally {
-      this.#writerDb.run(rejected === 0 ? 'COMMIT' : 'ROLLBACK');
+      // Also reached when whoever reads the results stops reading: then nothing is kept.
+      this.#writerDb.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
   }
 
@@ -168,7 +168,7 @@ export class SqlitePimsStore implements PimsStore {
   /** Lets SQLite measure its indexes, so that the most selective one leads a query. */
   async close(): Promise<void> {
     await this.#queue.close();
-    await this.#options.workers.run({ kind: 'forget', file: this.#readerDb.file });
+    this.#options.workers.forget(this.#readerDb.file);
     this.#readerDb.close();
     this.#writerDb.run('PRAGMA analysis_limit=400');
     this.#writerDb.run('PRAGMA optimize=0x10002');

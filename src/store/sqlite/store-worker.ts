@@ -43,14 +43,14 @@ function checkpoint(file: string): void {
   }
 }
 
-function run(job: Job): unknown {
+function run(job: Exclude<Job, { kind: 'forget' }>): unknown {
   if (job.kind === 'query') return runPage(connect(job.file), job.query, job.budgetMs);
-  if (job.kind === 'checkpoint') return checkpoint(job.file);
-  return forget(job.file);
+  return checkpoint(job.file);
 }
 
 const port = parentPort!;
 port.on('message', (job: Job) => {
+  if (job.kind === 'forget') return forget(job.file);
   let reply: Reply;
   try {
     reply = { result: run(job) };

@@ -21,10 +21,10 @@ export class SqliteTenantStore implements TenantStore {
   readonly #reader: TurnReader;
   readonly #removeData: (tenant: Tenant) => Promise<void>;
 
-  constructor(db: Database, removeData: (tenant: Tenant) => Promise<void>) {
+  constructor(db: Database, onFatal: (fault: unknown) => void, removeData: (tenant: Tenant) => Promise<void>) {
     migrate(db, 'control');
     this.#db = db;
-    this.#reader = new TurnReader(db);
+    this.#reader = new TurnReader(db, onFatal);
     this.#removeData = removeData;
   }
 

@@ -2,7 +2,7 @@
  * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end: after all of them arrived, so that each sees
  * everything acknowledged before it was sent, and the locks of a transaction are paid once. Never writes. Source: decision 0009.
  */
-import type { Database } from './database.ts';
+import { faultOf, type Database } from './database.ts';
 
 interface Waiting {
   readonly read: () => unknown;
@@ -13,11 +13,13 @@ interface Waiting {
 export class TurnReader {
   readonly #db: Database;
   readonly #onSnapshot: () => void;
+  readonly #onFatal: (fault: unknown) => void;
   #waiting: Waiting[] = [];
 
-  /** `onSnapshot` runs at the start of each snapshot, inside it. */
-  constructor(db: Database, onSnapshot: () => void = () => undefined) {
+  /** `onSnapshot` runs at the start of each snapshot, inside it; `onFatal` when the file can no longer be trusted. */
+  constructor(db: Database, onFatal: (fault: unknown) => void, onSnapshot: () => void = () => undefined) {
     this.#db = db;
+    this.#onFatal = onFatal;
     this.#onSnapshot = onSnapshot;
   }
 
@@ -35,16 +37,21 @@ export class TurnReader {
       this.#db.run('BEGIN');
       this.#onSnapshot();
     } catch (fault) {
-      for (const { reject } of group) reject(fault);
+      for (const { reject } of group) this.#fail(fault, reject);
       return;
     }
     for (const { read, resolve, reject } of group) {
       try {
         resolve(read() as never);
       } catch (fault) {
-        reject(fault);
+        this.#fail(fault, reject);
       }
     }
     this.#db.run('COMMIT');
+  }
+
+  #fail(fault: unknown, reject: (fault: unknown) => void): void {
+    if (faultOf(fault) === 'fatal') this.#onFatal(fault);
+    reject(fault);
   }
 }

@@ -34,6 +34,11 @@ export class WorkerPool {
     return promise;
   }
 
+  /** Lets go of a file in every thread that may have it open. */
+  forget(file: string): void {
+    for (const worker of this.#all) worker.postMessage({ kind: 'forget', file } satisfies Job);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }

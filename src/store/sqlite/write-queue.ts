@@ -2,7 +2,7 @@
  * Group commit: writes that arrive in one turn of the event loop share one transaction, each behind its own savepoint, and are answered after it is
  * on disk. Also keeps the write-ahead log short, with checkpoints off the event loop. Knows nothing of what is written. Source: decision 0008.
  */
-import { close, fdatasync, openSync } from 'node:fs';
+import { close, fdatasync, openSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal, type Outcome } from '../../errors.ts';
@@ -33,6 +33,8 @@ export interface WriteQueueOptions {
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
+/** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. */
+const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
 export class WriteQueue {
   readonly #db: Database;
@@ -76,7 +78,8 @@ export class WriteQueue {
       this.#waiting = [];
       if (begun instanceof Refusal) for (const { resolve } of group) resolve(begun as never);
       else await this.#commit(group);
-      if (++this.#commits >= COMMITS_PER_CHECKPOINT) await this.#shortenLog();
+      this.#commits++;
+      if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong()) await this.#shortenLog();
     }
     this.#flushing = undefined;
   }
@@ -141,6 +144,10 @@ export class WriteQueue {
     // After a failed write or sync nobody knows what is on disk; only a new process, reading the log anew, does.
     if (kind !== 'busy') this.#options.onFatal(fault);
     return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+  }
+
+  #isLogLong(): boolean {
+    return this.#commits > 0 && (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX;
   }
 
   /**

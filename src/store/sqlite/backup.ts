@@ -1,0 +1,65 @@
+/**
+ * Backup and restore of the embedded store: every file as of one moment while the service goes on, and back into an empty folder after every file
+ * was checked. Uses SQLite's own backup, since a copy of a live file misses its log. Source: docs/operations.md.
+ */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backup } from 'node:sqlite';
+import { Refusal } from '../../errors.ts';
+import { Database, sqliteVersion } from './database.ts';
+
+const MANIFEST = 'storeroom-backup.json';
+
+/** Copies the store in `folder` into an empty folder and returns the files copied. Keys come first: a tenant made meanwhile is in the next backup. */
+export async function backupStore(folder: string, target: string): Promise<string[]> {
+  requireEmpty(target, 'a backup goes into an empty folder');
+  mkdirSync(join(target, 'tenants'), { recursive: true, mode: 0o700 });
+  await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
+  const copied = new Database(join(target, 'control.db'), { mode: 'read', busyTimeoutMs: 0 });
+  const tenants = copied.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID').map(([storeId]) => join('tenants', `${storeId}.db`));
+  copied.close();
+  // A tenant that was never called has no file yet, and one just removed has none any more.
+  const others = ['usage.db', ...tenants].filter((file) => existsSync(join(folder, file)));
+  for (const file of others) await copyDatabase(join(folder, file), join(target, file));
+  const files = ['control.db', ...others];
+  writeFileSync(join(target, MANIFEST), `${JSON.stringify({ files, sqlite: sqliteVersion() }, null, 2)}\n`);
+  return files;
+}
+
+/** Puts a backup into an empty data folder and returns its files. No service may run on the folder. */
+export function restoreBackup(source: string, folder: string): string[] {
+  if (!existsSync(join(source, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
+  requireEmpty(folder, 'a backup is restored into an empty data folder');
+  const { files } = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as { files: string[] };
+  for (const file of files) checkDatabase(join(source, file));
+  mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
+  for (const file of files) copyFileSync(join(source, file), join(folder, file));
+  return files;
+}
+
+function requireEmpty(folder: string, why: string): void {
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; ${why}.`);
+}
+
+async function copyDatabase(source: string, target: string): Promise<void> {
+  const db = new Database(source, { mode: 'read', busyTimeoutMs: 5000 });
+  try {
+    await backup(db.connection, target);
+  } finally {
+    db.close();
+  }
+}
+
+function checkDatabase(file: string): void {
+  const damaged = (how: string): Refusal => new Refusal('COMMAND_REFUSED', `${file} is damaged (${how}); use another backup.`);
+  if (!existsSync(file)) throw damaged('it is missing');
+  let answer: string | undefined;
+  try {
+    const db = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
+    answer = db.row<[string]>('PRAGMA integrity_check(1)')?.[0];
+    db.close();
+  } catch (fault) {
+    throw damaged((fault as Error).message);
+  }
+  if (answer !== 'ok') throw damaged(String(answer));
+}
