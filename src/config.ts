@@ -40,7 +40,7 @@ export const SETTINGS = {
   maxReturnDefault: whole('STOREROOM_MAX_RETURN_DEFAULT', 500, [1, 100_000], 'Records a query returns when it sends no maxReturn.'),
   maxReturnMost: whole('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000], 'Records a query returns at most.'),
   queryBudgetMs: whole('STOREROOM_QUERY_BUDGET_MS', 2000, [10, 60_000], 'Milliseconds a query may take before it is refused.'),
-  queryThreads: whole('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries and checkpoints.'),
+  queryThreads: whole('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries.'),
   idempotencyHours: whole('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760], 'Hours an Idempotency-Key is kept.'),
   inFlightMost: whole('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000], 'Requests worked on at the same time; more are answered 503.'),
   keepAliveMs: whole(

@@ -88,7 +88,11 @@ export const ERRORS = {
     'The store cannot be used at the moment. The outcome of a write is unknown.',
     'Repeat after Retry-After; writes with their Idempotency-Key.',
   ),
-  STORAGE_FULL: entry(503, 'The disk of the service is full; nothing was written.', 'Reads go on. The operator has to free space.'),
+  STORAGE_FULL: entry(
+    503,
+    'The disk of the service is full; nothing was written.',
+    'The operator has to free space. A call that cannot be counted is refused, a read too.',
+  ),
   TENANT_NOT_FOUND: entry(400, 'There is no such tenant.', 'List the tenants with `storeroom tenant list`.'),
   COMMAND_REFUSED: entry(400, 'The command cannot be carried out.', 'Correct what the message names.'),
 } as const satisfies Record<string, ErrorEntry>;

@@ -50,7 +50,11 @@ export function temporaryFolder(): string {
 }
 
 /** Runs `storeroom …args` on a data folder and waits for its end. */
-export async function runCommand(dataFolder: string, args: readonly string[], { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}): Promise<CommandResult> {
+export async function runCommand(
+  dataFolder: string,
+  args: readonly string[],
+  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
+): Promise<CommandResult> {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, STOREROOM_DATA: dataFolder, ...env } });
   let stdout = '';
   let stderr = '';
@@ -65,7 +69,7 @@ export class Service {
   readonly dataFolder: string;
   readonly #env: Record<string, string>;
   #process: ChildProcess | undefined;
-  #contract: Contract | undefined;
+  #contract: Promise<Contract> | undefined;
   origin = '';
   /** Everything the process has printed. */
   output = '';
@@ -151,9 +155,9 @@ export class Service {
     if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(`${this.origin}${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`, init);
     const text = await response.text();
-    this.#contract ??= await Contract.load(this.origin);
+    const contract = await (this.#contract ??= Contract.load(this.origin));
     const answer = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
-    this.#contract.check(method, BASE_PATH + path, answer);
+    contract.check(method, BASE_PATH + path, answer);
     return answer;
   }
 }

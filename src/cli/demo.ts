@@ -2,6 +2,8 @@
  * The demo tenant: makes it, fills it from the files of demo/ and issues its keys, so that there is something to look at after the first start.
  * Never touches another tenant.
  */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Refusal } from '../errors.ts';
 import type { SqliteStore } from '../store/sqlite/open-sqlite.ts';
@@ -12,6 +14,23 @@ export const DEMO_TEAM = 'demo';
 const FOLDERS = ['northwind', 'dealer'];
 /** Orders come before their lines. Parts come last, so that they keep their dates: what is committed of them is counted then. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
+
+/** Stands in the data folder from before the demo tenant is made until its keys have been told, so that a first start cut short is made good. */
+const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
+
+/** Makes the tenant `demo` where there is no other; undefined when there is nothing to make. `finishDemo` has to follow once the keys are told. */
+export async function makeFirstDemo(store: SqliteStore, folder: string, now: string): Promise<IssuedKey | undefined> {
+  if (existsSync(markerOf(folder))) {
+    const unfinished = await store.tenants.findTenant(DEMO_TEAM);
+    if (unfinished) await store.tenants.removeTenant(unfinished);
+    finishDemo(folder);
+  }
+  if ((await store.tenants.listTenants()).length > 0) return undefined;
+  writeFileSync(markerOf(folder), '');
+  return createDemo(store, now);
+}
+
+export const finishDemo = (folder: string): void => rmSync(markerOf(folder), { force: true });
 
 /** Makes the tenant `demo`. Throws when there is one already, or when a row is rejected. */
 export async function createDemo(store: SqliteStore, now: string): Promise<IssuedKey> {

@@ -13,7 +13,7 @@ import type { ServiceState } from '../http/service.ts';
 import { SqliteStore } from '../store/sqlite/open-sqlite.ts';
 import type { IssuedKey } from '../tenant/credentials.ts';
 import { Meter } from '../tenant/metering.ts';
-import { createDemo, DEMO_TEAM } from './demo.ts';
+import { DEMO_TEAM, finishDemo, makeFirstDemo } from './demo.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -37,8 +37,7 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
   });
   try {
     store.lock();
-    const isEmpty = (await store.tenants.listTenants()).length === 0;
-    const demoKey = isEmpty && config.demo === 'on' ? await createDemo(store, new Date().toISOString()) : undefined;
+    const demoKey = config.demo === 'on' ? await makeFirstDemo(store, config.data, new Date().toISOString()) : undefined;
     const meter = new Meter(store.usage);
     const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
     const app = await buildApp({
@@ -61,6 +60,7 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
       await store.close();
     });
     announce(app, config.host, demoKey, asJson);
+    if (demoKey) finishDemo(config.data);
   } catch (fault) {
     await store.close();
     throw fault;

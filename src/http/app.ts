@@ -120,9 +120,13 @@ function limitRequests(app: FastifyInstance, { inFlightMost, state }: AppOptions
     request.authorizations = authorizations;
     if (raw.url!.length > URL_BYTES_MAX) throw new Refusal('URL_TOO_LONG');
     if (bytes > HEADER_BYTES_MAX || raw.rawHeaders.length > 2 * HEADERS_MAX) throw new Refusal('HEADERS_TOO_LARGE');
+    if (raw.httpVersionMajor !== 1) throw new Refusal('MALFORMED_REQUEST', 'This service speaks HTTP/1.1.');
     if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0')) throw new Refusal('MALFORMED_REQUEST', `A request has one Host header, not ${hosts}.`);
     // The framing of any other coding is a guess, and a proxy in front may guess otherwise.
-    if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding taken is chunked.');
+    if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) {
+      reply.header('connection', 'close');
+      throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding taken is chunked.');
+    }
     if (state.inFlight > inFlightMost) throw new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
     done();
   });
@@ -173,6 +177,9 @@ function refusePath(request: FastifyRequest, reply: FastifyReply, methods: Reado
 /** Requests that Node could not read reach no hook; they get the same error body. */
 function answerMalformed(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket, requestId: string): void {
   if (!socket.writable) return;
+  // As Node's own handler does: an answer that has begun must not be followed by a second one.
+  const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
+  if (begun?.headersSent) return socket.destroySoon();
   const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
   const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(error.rawPacket));
   const refusal = new Refusal(isLongUrl ? 'URL_TOO_LONG' : (codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST'));

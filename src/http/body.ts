@@ -65,6 +65,8 @@ function checkExact(name: string, value: unknown, context: { source?: string }):
   const source = context.source ?? '';
   const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '').replace(/^0+/, ''); // prettier-ignore
   const printed = String(value);
-  if (printed === source || (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e'))) return undefined;
-  return new Refusal('INVALID_VALUE', `${name}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`, { field: name });
+  const hasVanished = value === 0 && digits !== '';
+  if (printed === source || (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e') && !hasVanished)) return undefined;
+  const field = name.slice(0, 64);
+  return new Refusal('INVALID_VALUE', `${field}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`, { field });
 }

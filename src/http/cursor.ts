@@ -2,6 +2,7 @@
  * Pages of a query: reads maxReturn and cursor, and sets the headers that say whether there is more. A cursor is the key of the last record seen,
  * never an offset, so that records written meanwhile shift nothing. Source: decisions "maxReturn".
  */
+import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../errors.ts';
 import type { KeyedType, Page } from '../pims/store.ts';
@@ -21,12 +22,18 @@ export function readPage(recordType: KeyedType, query: Readonly<Record<string, s
 
 export function setPageHeaders(reply: FastifyReply, recordType: KeyedType, { next }: Page): void {
   if (next === null) return;
-  reply.header('x-has-more', 'true').header('x-next-cursor', PREFIXES[recordType] + Buffer.from(next, 'utf8').toString('base64url'));
+  reply.header('x-has-more', 'true').header('x-next-cursor', writeCursor(recordType, next));
+}
+
+/** The key behind a checksum over kind and key: a cursor cut short would go on at another place. */
+function writeCursor(recordType: KeyedType, key: string): string {
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(PREFIXES[recordType] + key));
+  return PREFIXES[recordType] + Buffer.concat([checksum, Buffer.from(key, 'utf8')]).toString('base64url');
 }
 
 function readCursor(recordType: KeyedType, cursor: string): string {
-  const key = Buffer.from(cursor.slice(1), 'base64url').toString('utf8');
-  const isOurs = cursor[0] === PREFIXES[recordType] && key !== '' && Buffer.from(key, 'utf8').toString('base64url') === cursor.slice(1);
-  if (!isOurs) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  const key = Buffer.from(cursor.slice(1), 'base64url').subarray(4).toString('utf8');
+  if (key === '' || cursor !== writeCursor(recordType, key)) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
   return key;
 }

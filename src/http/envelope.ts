@@ -5,6 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import type { Json } from '../pims/store.ts';
+import { hideSecrets } from '../tenant/credentials.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -20,7 +21,7 @@ export const writeEnvelope = (data: Json, subRecords: Json | null = null): strin
 
 /** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…?,"requestId":…}` */
 export const writeError = ({ message, code, field }: Refusal, requestId: string): string =>
-  JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, requestId });
+  hideSecrets(JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, requestId }));
 
 /** Sends an answer once the call is counted. Throws what the counting threw; the answer then says that the store is unavailable. */
 export async function sendAnswer(request: FastifyRequest, reply: FastifyReply, httpStatus: number, body: string): Promise<FastifyReply> {

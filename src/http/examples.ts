@@ -59,8 +59,8 @@ export const PART_EXAMPLE = complete('inventory', {
   CATEGORY: 'Dairy Products',
   LOCATION_CODE: 'MAIN',
   QTY_ONHAND: '22',
-  QTY_COMMITTED: '0',
-  QTY_AVAILABLE: '22',
+  QTY_COMMITTED: '10',
+  QTY_AVAILABLE: '12',
   QTY_ONORDER: '30',
   UNIT_PRICE: '21',
 });

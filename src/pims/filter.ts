@@ -3,7 +3,7 @@
  * must all hold. Decided here and nowhere else; the store only translates it. Source: specification 2.6, decisions "AND and OR", "Exact and contains".
  */
 import { Refusal } from '../errors.ts';
-import { checkText, findField, readValue, type Field, type FieldDictionary, type RawValue, type RecordType } from './record.ts';
+import { checkText, countCharacters, findField, isLonger, readValue, type Field, type FieldDictionary, type RawValue, type RecordType } from './record.ts';
 
 /** One filter object as the caller sends it. */
 export interface Filter {
@@ -45,10 +45,10 @@ export function readFilters(dictionary: FieldDictionary, recordType: RecordType,
 function readTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const text = String(filter.value);
-  if (text.length > FILTER_VALUE_CHARACTERS_MAX)
+  if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
     throw new Refusal(
       'INVALID_VALUE',
-      `The filter on ${field.name} has a value of ${text.length} characters; at most ${FILTER_VALUE_CHARACTERS_MAX} are taken.`,
+      `The filter on ${field.name} has a value of ${countCharacters(text)} characters; at most ${FILTER_VALUE_CHARACTERS_MAX} are taken.`,
       {
         field: field.name,
       },

@@ -96,6 +96,9 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
   return { orders: build('orders'), lines: build('lines'), customers: build('customers'), inventory: build('inventory') };
 }
 
+/** FUNCTION is the service's word; the others are columns that a store keeps beside the fields. */
+const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
+
 /** Refuses a custom field whose name is not `[A-Z][A-Z0-9_]*` of at most 64 characters, reserved, or already there. */
 export function checkCustomField(dictionary: FieldDictionary, name: string): void {
   if (!/^[A-Z][A-Z0-9_]{0,63}$/.test(name))
@@ -104,7 +107,8 @@ export function checkCustomField(dictionary: FieldDictionary, name: string): voi
       `A field name is upper case letters, digits and _, beginning with a letter, at most 64 characters: '${name}' is not.`,
       { field: name },
     );
-  if (name === 'FUNCTION' || dictionary.has(name)) throw new Refusal('COMMAND_REFUSED', `The field ${name} exists already.`, { field: name });
+  if (RESERVED_NAMES.includes(name) || dictionary.has(name))
+    throw new Refusal('COMMAND_REFUSED', `The field ${name} exists already, or its name is reserved.`, { field: name });
   if (dictionary.size >= DICTIONARY_MAX) throw new Refusal('COMMAND_REFUSED', `A record type has at most ${DICTIONARY_MAX} fields.`, { field: name });
 }
 
@@ -133,9 +137,13 @@ export function readValue(field: Field, raw: RawValue): string {
   return value;
 }
 
+/** Characters as the contract counts them (JSON Schema's maxLength): a surrogate pair is one. */
+export const countCharacters = (text: string): number => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+export const isLonger = (text: string, charactersMax: number): boolean => text.length > charactersMax && countCharacters(text) > charactersMax;
+
 /** Refuses text that cannot be stored as it is: over 8,192 characters, with a NUL character, or not well-formed Unicode. */
 export function checkText(name: string, text: string): void {
-  if (text.length > VALUE_CHARACTERS_MAX) throw invalid(name, `${name} has ${text.length} characters; at most ${VALUE_CHARACTERS_MAX} are taken.`);
+  if (isLonger(text, VALUE_CHARACTERS_MAX)) throw invalid(name, `${name} has ${countCharacters(text)} characters; at most ${VALUE_CHARACTERS_MAX} are taken.`);
   if (text.includes('\0')) throw invalid(name, `${name} contains a NUL character; remove it.`);
   if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair; send well-formed Unicode.`);
 }
@@ -215,7 +223,10 @@ function readTimestamp(text: string): string | undefined {
   const parts = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.exec(text);
   if (!parts || !dateExists(Number(parts[1]), Number(parts[2]), Number(parts[3]))) return undefined;
   const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+  if (Number.isNaN(time.getTime())) return undefined;
+  // An offset can carry the first and the last day out of the years that can be written.
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? time.toISOString() : undefined;
 }
 
 function nearestName(dictionary: FieldDictionary, name: string): string {

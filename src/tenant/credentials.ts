@@ -33,6 +33,9 @@ export const hashSecret = (apiSecret: string): Buffer => hash('sha256', apiSecre
 /** Whether the text can be a secret of ours at all; a mistyped one is told without a look at the store. */
 export const looksLikeSecret = (text: string): boolean => SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
 
+/** Text that may quote a caller, without the secrets it put where they do not belong. */
+export const hideSecrets = (text: string): string => text.replace(/sr_sk_[0-9A-Za-z]+/g, 'sr_sk_…');
+
 /** Compares in a time that does not depend on the content. Both are SHA-256 digests. */
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
 

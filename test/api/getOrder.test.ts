@@ -1,28 +1,98 @@
 /** getOrder: GET /orders/single. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Service, type Keys } from '../service.ts';
+import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../records.ts';
+import { Service } from '../service.ts';
 
 let service: Service;
-let keys: Keys;
+let shop: Shop;
 before(async () => {
   service = await Service.start();
-  keys = await service.makeTenant('shop');
+  shop = await Shop.open(service, 'shop');
 });
 after(() => service.stop());
 
+test('200 data is the order, subRecords an array of objects whose one key is ORDER_LINEITEMS', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' }));
+  const added = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: 'A', DESCRIPTION: 'Part A', QUANTITY: '2' }));
+  const { status, body } = await shop.getOrder(ORDER_NUMBER);
+  assert.equal(status, 200);
+  assert.deepEqual(Object.keys(body as object), ['status', 'data', 'subRecords']);
+  assert.equal(body.status, 'success');
+  assert.equal(body.data.ORDER_NUMBER, ORDER_NUMBER);
+  assert.equal(body.data.REFERENCE_NUMBER, '#1');
+  assert.equal(body.data.CUSTOMER_CODE, 'VINET');
+  assert.deepEqual(body.subRecords, [{ ORDER_LINEITEMS: added }]);
+});
+
 test('200 an order without lines has subRecords null', async () => {
-  const created = await service.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: '#1', ORDER_DATE: '3/4/2026' } });
-  assert.equal(created.status, 200);
-  const { status, body } = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: created.body.data } });
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#1', ORDER_DATE: '3/4/2026' }));
+  const { status, body } = await shop.getOrder(ORDER_NUMBER);
   assert.equal(status, 200);
   assert.equal(body.subRecords, null);
   assert.equal(body.data.ORDER_DATE, '03/04/2026');
 });
 
+test('200 lines come in the order of their numbers, the tenth after the ninth', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  const numbers = Array.from({ length: 11 }, (_, index) => String(index + 1));
+  for (const QUANTITY of numbers) await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY }));
+  const lines = await shop.lines(ORDER_NUMBER);
+  assert.deepEqual(valuesOf(lines, 'LINE_NUMBER'), numbers);
+  assert.deepEqual(valuesOf(lines, 'QUANTITY'), numbers);
+});
+
+test('200 every field of ORDERS and of ORDER_LINEITEMS is there, each value a string, "" where there is none', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  await succeed(shop.addLineItem({ ORDER_NUMBER }));
+  const { body } = await shop.getOrder(ORDER_NUMBER);
+  const order = body.data as Values;
+  const [line] = await shop.lines(ORDER_NUMBER);
+  assert.deepEqual(Object.keys(order).toSorted(), FIELDS.orders.toSorted());
+  assert.deepEqual(Object.keys(line!).toSorted(), FIELDS.lines.toSorted());
+  const filled = ['ORDER_NUMBER', 'ORDER_TYPE', 'CREATE_DATE', 'MODIFIED_DATE'];
+  for (const [name, value] of Object.entries(order)) assert.equal(value === '', !filled.includes(name), name);
+  const filledInLine = ['ORDER_NUMBER', 'LINE_NUMBER', 'QUANTITY', 'NUMBER_SHIPPED', 'LINE_REF_LOCK_CODE', 'CREATE_DATE', 'MODIFIED_DATE'];
+  for (const [name, value] of Object.entries(line!)) assert.equal(value === '', !filledInLine.includes(name), name);
+});
+
+test('200 values are strings, quantities and dates included', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder(sampleOf('orders')));
+  await succeed(shop.addLineItem({ ...sampleOf('lines'), ORDER_NUMBER, QUANTITY: 2.5 }));
+  const { body } = await shop.getOrder(ORDER_NUMBER);
+  const [line] = await shop.lines(ORDER_NUMBER);
+  for (const value of [...Object.values(body.data as object), ...Object.values(line!)]) assert.equal(typeof value, 'string');
+  assert.equal(body.data.ORDER_DATE, '01/15/2026');
+  assert.equal(line!['QUANTITY'], '2.5');
+});
+
+test('200 an order number of letters, slashes and hashes is found as it is', async () => {
+  await shop.load('orders', [{ ORDER_NUMBER: 'A/7 #+%&?=' }]);
+  assert.equal((await succeed(shop.getOrder('A/7 #+%&?=')))['ORDER_NUMBER'], 'A/7 #+%&?=');
+});
+
 test('404 NOT_FOUND names the order that does not exist', async () => {
-  const { status, body } = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'nope' } });
-  assert.equal(status, 404);
-  assert.equal(body.code, 'NOT_FOUND');
-  assert.match(body.message, /nope/);
+  assert.match(expectRefusal(await shop.getOrder('nope'), 404, 'NOT_FOUND', 'orderNum'), /nope/);
+});
+
+test('404 a number that only looks alike is another order', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  for (const alike of [`0${ORDER_NUMBER}`, ` ${ORDER_NUMBER}`, `${ORDER_NUMBER}.0`, `+${ORDER_NUMBER}`, `${ORDER_NUMBER}%`])
+    expectRefusal(await shop.getOrder(alike), 404, 'NOT_FOUND');
+});
+
+test('404 an order of another tenant is not there', async () => {
+  const other = await Shop.open(service, 'other');
+  await other.load('orders', [{ ORDER_NUMBER: '777' }]);
+  await succeed(other.getOrder('777'));
+  expectRefusal(await shop.getOrder('777'), 404, 'NOT_FOUND');
+});
+
+test('400 MISSING_PARAMETER when orderNum is missing or empty', async () => {
+  expectRefusal(await service.call(shop.keys, 'GET', '/orders/single'), 400, 'MISSING_PARAMETER', 'orderNum');
+  expectRefusal(await shop.getOrder(''), 400, 'MISSING_PARAMETER', 'orderNum');
+});
+
+test('400 INVALID_VALUE when orderNum contains a NUL character', async () => {
+  expectRefusal(await shop.getOrder('10001\0'), 400, 'INVALID_VALUE', 'orderNum');
 });

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
-const EMPTY = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'storeroom-test-compiled') };
+const EMPTY = { PATH: process.env['PATH'] };
 
 interface Result {
   readonly exitCode: number | null;

@@ -22,7 +22,8 @@ const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
 /** Substring queries call `spend_time(ID)` once a row; how many rows go by between two looks at the clock. */
 const ROWS_PER_LOOK = 64;
-const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 100_000 };
+/** The longest statement reads an order with its lines, both with 480 fields of 64 characters: 140,000. */
+const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
 /** Thrown inside a statement whose time budget is used up; surfaces from the statement that was running. */
 export const BUDGET_MESSAGE = 'time budget used up';

@@ -24,12 +24,15 @@ export interface OpenStoreOptions {
 }
 
 const OPEN_TENANTS_MAX = 200;
+const QUERIES_WAITING_MAX = 200;
 const SQLITE_OLDEST = [3, 51, 3];
 
 export class SqliteStore {
   readonly #options: OpenStoreOptions;
   readonly #control: Database;
   readonly #workers: WorkerPool;
+  /** Writes wait for checkpoints, so these never stand behind long queries and are never refused. */
+  readonly #checkpoints = new WorkerPool(1, Infinity);
   readonly #open = new Map<string, SqlitePimsStore>();
   readonly #closing = new Set<Promise<void>>();
   #lock: Database | undefined;
@@ -41,11 +44,10 @@ export class SqliteStore {
     this.#options = options;
     const { folder, busyTimeoutMs, onFatal } = options;
     mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
-    this.#workers = new WorkerPool(options.workers);
-    const checkpoint = (file: string): Promise<void> => this.#workers.run({ kind: 'checkpoint', file });
+    this.#workers = new WorkerPool(options.workers, QUERIES_WAITING_MAX);
     this.#control = new Database(join(folder, 'control.db'), { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) });
     const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
-    const usage = new SqliteUsageStore(usageFile, { checkpoint, onFatal });
+    const usage = new SqliteUsageStore(usageFile, { checkpoint: this.#checkpoint, onFatal });
     this.usage = usage;
     this.tenants = new SqliteTenantStore(this.#control, onFatal, async (tenant) => {
       await usage.removeUsage(tenant.teamId);
@@ -65,15 +67,15 @@ export class SqliteStore {
     }
     const [oldest] = this.#open;
     if (this.#open.size >= OPEN_TENANTS_MAX && oldest) this.#close(oldest[0], oldest[1]);
-    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers: this.#workers });
+    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers: this.#workers, checkpoint: this.#checkpoint });
     this.#open.set(storeId, store);
     return store;
   }
 
   /** Takes the folder for one service; the operating system lets go of it when the process ends, however it ends. */
   lock(): void {
-    this.#lock = new Database(join(this.#options.folder, 'serve.lock'), { mode: 'write', busyTimeoutMs: 0 });
     try {
+      this.#lock = new Database(join(this.#options.folder, 'serve.lock'), { mode: 'write', busyTimeoutMs: 0 });
       this.#lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID); COMMIT; BEGIN IMMEDIATE');
     } catch (fault) {
       if (faultOf(fault) !== 'busy') throw fault;
@@ -101,8 +103,10 @@ export class SqliteStore {
     await this.usage.close();
     this.#control.close();
     this.#lock?.close();
-    await this.#workers.close();
+    await Promise.all([this.#workers.close(), this.#checkpoints.close()]);
   }
+
+  readonly #checkpoint = (file: string): Promise<void> => this.#checkpoints.run({ kind: 'checkpoint', file });
 
   #close(storeId: string, store: SqlitePimsStore): void {
     this.#open.delete(storeId);

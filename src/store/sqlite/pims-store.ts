@@ -28,6 +28,7 @@ import { WriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions {
   readonly workers: WorkerPool;
+  readonly checkpoint: (file: string) => Promise<void>;
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly onFatal: (fault: unknown) => void;
@@ -56,8 +57,8 @@ export class SqlitePimsStore implements PimsStore {
     this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
     this.#sql = this.#followSchema(this.#readerDb);
     this.#writer = new PimsWriter(this.#writerDb, () => this.#sql);
-    const checkpoint = (path: string): Promise<void> => options.workers.run({ kind: 'checkpoint', file: path });
-    this.#queue = new WriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal: options.onFatal });
+    const { checkpoint, onFatal } = options;
+    this.#queue = new WriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
   }
 
   dictionaries(): Promise<Dictionaries> {

@@ -32,14 +32,15 @@ function forget(file: string): void {
 }
 
 function checkpoint(file: string): void {
-  const db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
+  let db: Database | undefined;
   try {
+    db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
     db.exec('PRAGMA wal_checkpoint(PASSIVE)');
   } catch (fault) {
     // A full or busy file is checkpointed another time; its log only stays longer.
     if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
   } finally {
-    db.close();
+    db?.close();
   }
 }
 

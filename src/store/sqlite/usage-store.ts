@@ -11,6 +11,10 @@ import { WriteQueue, type WriteQueueOptions } from './write-queue.ts';
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
 const ADD_MONTH = 'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
 
+/** The call's own records may have been written before its count found no space. */
+const uncounted = (): Refusal =>
+  new Refusal('STORAGE_FULL', 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.', { retryAfterSeconds: 30 });
+
 export class SqliteUsageStore implements UsageStore {
   readonly #db: Database;
   readonly #queue: WriteQueue;
@@ -31,7 +35,7 @@ export class SqliteUsageStore implements UsageStore {
       }
       return sums;
     });
-    if (totals instanceof Refusal) throw totals;
+    if (totals instanceof Refusal) throw totals.code === 'STORAGE_FULL' ? uncounted() : totals;
     return totals;
   }
 

@@ -12,22 +12,22 @@ interface Pending {
   readonly reject: (fault: unknown) => void;
 }
 
-const WAITING_MAX = 200;
-
 export class WorkerPool {
   readonly #size: number;
+  readonly #waitingMax: number;
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
   readonly #waiting: Pending[] = [];
   readonly #running = new Map<Worker, Pending>();
 
-  constructor(size: number) {
+  constructor(size: number, waitingMax: number) {
     this.#size = size;
+    this.#waitingMax = waitingMax;
   }
 
   /** Runs a job in a thread. Throws SERVICE_BUSY when too many are waiting. */
   run<T>(job: Job): Promise<T> {
-    if (this.#waiting.length >= WAITING_MAX) return Promise.reject(new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 }));
+    if (this.#waiting.length >= this.#waitingMax) return Promise.reject(new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 }));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({ job, resolve, reject });
     this.#next();

@@ -100,13 +100,14 @@ export class WriteQueue {
     }
   }
 
-  async #commit(group: Waiting[]): Promise<void> {
+  async #commit(group: Waiting[], isLastTry = false): Promise<void> {
     try {
       for (const item of group) this.#runOne(item);
       this.#db.run('COMMIT');
       if (this.#options.syncAfterCommit) await syncFile((this.#logFile ??= openSync(`${this.#db.file}-wal`, 'r')));
     } catch (fault) {
       this.#rollBack();
+      if (faultOf(fault) === 'full' && !isLastTry && (await this.#beginLogAnew())) return this.#commit(group, true);
       const refusal = this.#refuse(fault);
       for (const { resolve } of group) resolve(refusal as never);
       return;
@@ -117,7 +118,14 @@ export class WriteQueue {
     }
   }
 
+  /** Without space for another commit there may be space for it in the log, once a checkpoint lets the log start over. So reads go on being counted. */
+  async #beginLogAnew(): Promise<boolean> {
+    await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
+    return !((await this.#begin()) instanceof Refusal);
+  }
+
   #runOne(item: Waiting): void {
+    delete item.fault;
     this.#db.run('SAVEPOINT one');
     try {
       item.result = item.work();

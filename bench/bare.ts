@@ -1,0 +1,12 @@
+/**
+ * The yardstick: a bare node:http server that answers every request with the bytes of a file, and does nothing else. Its own process.
+ * Usage: node bench/bare.ts FILE; prints its address.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const body = readFileSync(process.argv[2]!);
+const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length };
+const server = createServer((_request, response) => void response.writeHead(200, headers).end(body));
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));

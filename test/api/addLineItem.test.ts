@@ -1,0 +1,147 @@
+/** addLineItem: PUT /orders/line_item. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../records.ts';
+import { Service } from '../service.ts';
+
+let service: Service;
+let shop: Shop;
+let ORDER_NUMBER: string;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+  ORDER_NUMBER = await newOrder();
+  await shop.load('inventory', [
+    { PART_CODE: 'MB/14#SLV+32 %', PART_DESCRIPTION: 'Notebook, silver', CARE_PLAN: 'N' },
+    { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
+    { PART_CODE: 'BARE', PART_DESCRIPTION: '', CARE_PLAN: '' },
+  ]);
+  await shop.load('orders', [{ ORDER_NUMBER: '500', ORDER_TYPE: 'invoice' }]);
+});
+after(() => service.stop());
+
+const newOrder = (): Promise<string> => succeed<string>(shop.createOrder({}));
+const add = (fields: Record<string, unknown>): Promise<Values> => succeed(shop.addLineItem({ ORDER_NUMBER, ...fields }));
+
+test('200 data is the line item with LINE_NUMBER, LINE_REF_LOCK_CODE and NUMBER_SHIPPED 0, subRecords null', async () => {
+  const order = await newOrder();
+  const line = await add({ ORDER_NUMBER: order, PART_CODE: 'A', DESCRIPTION: 'Part A', QUANTITY: '3' });
+  assert.deepEqual(Object.keys(line).toSorted(), FIELDS.lines.toSorted());
+  const { PART_CODE, DESCRIPTION, QUANTITY, NUMBER_SHIPPED, LINE_NUMBER } = line;
+  assert.deepEqual([line['ORDER_NUMBER'], PART_CODE, DESCRIPTION, QUANTITY, NUMBER_SHIPPED, LINE_NUMBER], [order, 'A', 'Part A', '3', '0', '1']);
+  assert.notEqual(line['LINE_REF_LOCK_CODE'], '');
+});
+
+test('200 every field of a line can be sent and comes back as it was sent', async () => {
+  const sent = { ...sampleOf('lines'), ORDER_NUMBER };
+  assert.equal(Object.keys(sent).length, 8);
+  const line = await add(sent);
+  assert.deepEqual({ ...line, ...sent }, line);
+});
+
+test('200 LINE_NUMBER is assigned by the service: 1, 2, 3 in each order, also under 30 calls at once', async () => {
+  const order = await newOrder();
+  const lines = await Promise.all(Array.from({ length: 30 }, () => add({ ORDER_NUMBER: order })));
+  const numbers = lines.map((line) => Number(line['LINE_NUMBER'])).toSorted((a, b) => a - b);
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 30 }, (_, index) => index + 1),
+  );
+  assert.equal((await add({ ORDER_NUMBER: await newOrder() }))['LINE_NUMBER'], '1');
+});
+
+test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never alike', async () => {
+  const order = await newOrder();
+  const codes = await Promise.all(Array.from({ length: 100 }, async () => (await add({ ORDER_NUMBER: order }))['LINE_REF_LOCK_CODE']!));
+  assert.equal(new Set(codes).size, 100);
+  for (const code of codes) assert.match(code, /^[\w-]{22,}$/);
+  // Of 100 random codes no character stands still, and no eight in a row are shared.
+  for (let at = 0; at < codes[0]!.length; at++) assert.ok(new Set(codes.map((code) => code[at])).size > 1, `character ${at} of every code is the same`);
+  const parts = codes.flatMap((code) => Array.from({ length: code.length - 7 }, (_, at) => code.slice(at, at + 8)));
+  assert.equal(new Set(parts).size, parts.length);
+});
+
+test('200 the LINE_REF_LOCK_CODE comes again wherever the line is', async () => {
+  const order = await newOrder();
+  const line = await add({ ORDER_NUMBER: order, QUANTITY: 2 });
+  assert.deepEqual(await shop.lines(order), [line]);
+  const exported = await shop.run<{ records: Values[] }>('export', 'shop', 'lines');
+  assert.ok(exported.records.some((record) => record['LINE_REF_LOCK_CODE'] === line['LINE_REF_LOCK_CODE']));
+});
+
+test('200 a known part fills DESCRIPTION and CARE_PLAN when they are not sent', async () => {
+  const line = await add({ PART_CODE: 'MB/14#SLV+32 %' });
+  assert.deepEqual([line['DESCRIPTION'], line['CARE_PLAN']], ['Notebook, silver', 'N']);
+  const plan = await add({ PART_CODE: 'PLAN+3Y' });
+  assert.deepEqual([plan['DESCRIPTION'], plan['CARE_PLAN']], ['Care plan', 'Y']);
+  const bare = await add({ PART_CODE: 'BARE' });
+  assert.deepEqual([bare['DESCRIPTION'], bare['CARE_PLAN']], ['', '']);
+});
+
+test('200 what is sent wins over the known part', async () => {
+  const line = await add({ PART_CODE: 'PLAN+3Y', DESCRIPTION: 'Special plan', CARE_PLAN: 'N' });
+  assert.deepEqual([line['DESCRIPTION'], line['CARE_PLAN']], ['Special plan', 'N']);
+  const cleared = await add({ PART_CODE: 'PLAN+3Y', DESCRIPTION: null, CARE_PLAN: '' });
+  assert.deepEqual([cleared['DESCRIPTION'], cleared['CARE_PLAN']], ['', '']);
+});
+
+test('200 PART_CODE is not checked against its table', async () => {
+  const line = await add({ PART_CODE: 'no such part' });
+  assert.deepEqual([line['PART_CODE'], line['DESCRIPTION'], line['CARE_PLAN']], ['no such part', '', '']);
+});
+
+test('200 a line without QUANTITY has quantity 0', async () => {
+  for (const sent of [{}, { QUANTITY: null }, { QUANTITY: '' }]) assert.equal((await add(sent))['QUANTITY'], '0');
+});
+
+test('200 ORDER_NUMBER is taken as a number too', async () => {
+  assert.equal((await add({ ORDER_NUMBER: Number(ORDER_NUMBER) }))['ORDER_NUMBER'], ORDER_NUMBER);
+});
+
+test('400 ORDER_NOT_FOUND names the order that does not exist', async () => {
+  const [message] = await shop.refuses(shop.addLineItem, 'ORDER_NOT_FOUND', eachAs(['ORDER_NUMBER'], ['424242']));
+  assert.match(message!, /424242/);
+});
+
+test('400 MISSING_FIELD without ORDER_NUMBER', async () => {
+  await shop.refuses(shop.addLineItem, 'MISSING_FIELD', eachAs(['ORDER_NUMBER'], [undefined, null, ''], { QUANTITY: '1' }));
+});
+
+test('400 FIELD_NOT_ALLOWED for FUNCTION', async () => {
+  await shop.refuses(shop.addLineItem, 'FIELD_NOT_ALLOWED', eachAs(['FUNCTION'], ['ADD', null], { ORDER_NUMBER }));
+});
+
+test('400 FIELD_NOT_ALLOWED for LINE_NUMBER, LINE_REF_LOCK_CODE, CREATE_DATE, MODIFIED_DATE: PIMS assigns them', async () => {
+  const assigned = ['LINE_NUMBER', 'LINE_REF_LOCK_CODE', 'CREATE_DATE', 'MODIFIED_DATE'];
+  await shop.refuses(shop.addLineItem, 'FIELD_NOT_ALLOWED', eachAs(assigned, ['1', '', null], { ORDER_NUMBER }));
+});
+
+test('400 FIELD_NOT_ALLOWED for NUMBER_SHIPPED on a new line, also 0', async () => {
+  await shop.refuses(shop.addLineItem, 'FIELD_NOT_ALLOWED', eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 }));
+});
+
+test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
+  const messages = await shop.refuses(shop.addLineItem, 'UNKNOWN_FIELD', eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER }));
+  assert.match(messages[0]!, /'PARTCODE'.*\bPART_CODE\b/);
+  assert.match(messages[1]!, /'quantity'.*\bQUANTITY\b/);
+});
+
+test('400 INVALID_VALUE for a QUANTITY that is no decimal number', async () => {
+  await shop.refuses(shop.addLineItem, 'INVALID_VALUE', eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER }));
+});
+
+test('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care plan', async () => {
+  const units = { ORDER_NUMBER, PART_CODE: 'A', QUANTITY: '2' };
+  const plan = { ...units, PART_CODE: 'PLAN+3Y', SERIAL_NUMBERS: 'S1' };
+  await shop.refuses(shop.addLineItem, 'SERIALS_NOT_ALLOWED', { SERIAL_NUMBERS: [{ ...units, SERIAL_NUMBERS: 'S1,S2,S3' }, plan] });
+  assert.equal((await add({ ...units, SERIAL_NUMBERS: 'S1,S2' }))['SERIAL_NUMBERS'], 'S1,S2');
+});
+
+test('400 STAGE_NOT_ALLOWED: an invoice takes no new lines', async () => {
+  const [message] = await shop.refuses(shop.addLineItem, 'STAGE_NOT_ALLOWED', eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }));
+  assert.match(message!, /500/);
+});
+
+test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
+  await shop.refuses(shop.addLineItem, 'INVALID_BODY', { '': [[], '"text"', undefined] });
+});

@@ -1,0 +1,81 @@
+/** createCustomer: PUT /customers/create. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eachAs, expectRefusal, sampleOf, Shop, succeed } from '../records.ts';
+import { Service } from '../service.ts';
+
+let service: Service;
+let shop: Shop;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+});
+after(() => service.stop());
+
+const create = (fields: Record<string, unknown>): Promise<string> => succeed<string>(shop.createCustomer(fields));
+
+test('200 data is the newly assigned CUSTOMER_CODE', async () => {
+  const code = await create({ CUSTOMER_NAME: 'Harbour Lane Books' });
+  assert.match(code, /^[1-9]\d*$/);
+  const customer = await succeed(shop.getCustomer(code));
+  assert.deepEqual([customer['CUSTOMER_CODE'], customer['CUSTOMER_NAME']], [code, 'Harbour Lane Books']);
+});
+
+test('200 every CUSTOMER field can be sent and comes back as it was sent', async () => {
+  const sent = sampleOf('customers');
+  assert.equal(Object.keys(sent).length, 25);
+  const got = await succeed(shop.getCustomer(await create(sent)));
+  assert.deepEqual({ ...got, ...sent }, got);
+});
+
+test('200 all fields are optional: without a CUSTOMER_CODE, or an empty one, PIMS assigns it', async () => {
+  const codes = await Promise.all([{}, { CUSTOMER_CODE: null }, { CUSTOMER_CODE: '' }].map(create));
+  for (const code of codes) assert.match(code, /^[1-9]\d*$/);
+  assert.equal(new Set(codes).size, 3);
+});
+
+test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
+  for (const code of ['VINET', 'A/7 #+%', 'vinet', '007', ' '])
+    assert.equal((await succeed(shop.getCustomer(await create({ CUSTOMER_CODE: code }))))['CUSTOMER_CODE'], code);
+});
+
+test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its customer as it is', async () => {
+  const assigned = await create({ CUSTOMER_NAME: 'First' });
+  await create({ CUSTOMER_CODE: 'TAKEN', CUSTOMER_NAME: 'First' });
+  const messages = await shop.refuses(shop.createCustomer, 'CODE_TAKEN', eachAs(['CUSTOMER_CODE'], ['TAKEN', assigned], { CUSTOMER_NAME: 'Second' }));
+  assert.match(messages[0]!, /TAKEN/);
+  assert.match(messages[1]!, new RegExp(assigned));
+});
+
+test('200 one of many that ask for the same code at once gets it', async () => {
+  const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) })));
+  const winner = answers.findIndex(({ status }) => status === 200);
+  for (const answer of answers.toSpliced(winner, 1)) expectRefusal(answer, 400, 'CODE_TAKEN', 'CUSTOMER_CODE');
+  assert.equal((await succeed(shop.getCustomer('RACE')))['NOTES'], String(winner));
+});
+
+test('200 assigned codes ascend, pass over those callers chose, and are never given twice', async () => {
+  const next = Number(await create({})) + 1;
+  await create({ CUSTOMER_CODE: String(next) });
+  await create({ CUSTOMER_CODE: String(next + 2) });
+  const codes = (await Promise.all(Array.from({ length: 20 }, () => create({})))).map(Number);
+  assert.equal(new Set(codes).size, 20);
+  assert.ok(codes.every((code) => code > next + 2));
+});
+
+test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () => {
+  await shop.refuses(shop.createCustomer, 'FIELD_NOT_ALLOWED', eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY: 'Reims' }));
+});
+
+test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
+  const [message] = await shop.refuses(shop.createCustomer, 'UNKNOWN_FIELD', eachAs(['CUSTOMERNAME'], ['x'], { BCITY: 'Reims' }));
+  assert.match(message!, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
+});
+
+test('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', async () => {
+  await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY: 'Reims' }));
+});
+
+test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
+  await shop.refuses(shop.createCustomer, 'INVALID_BODY', { '': [[], '"text"', undefined] });
+});

@@ -1,0 +1,268 @@
+/** What filters mean, in which order records come, and how a long answer is read page by page. The same for orders, customers and inventory. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { expectRefusal, type Filters, Shop, succeed, type Values, valuesOf } from '../records.ts';
+import { Service } from '../service.ts';
+
+let service: Service;
+let shop: Shop;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+});
+after(() => service.stop());
+
+const codesOf = async (filters: Filters, from = shop): Promise<string[]> =>
+  (await succeed<Values[]>(from.queryCustomers(filters))).map((customer) => customer['CUSTOMER_CODE']!);
+
+/** Makes customers whose code says what they have in CUSTOMER_NAME (searched by index) and NOTES (not). */
+const addNamed = async (names: readonly string[]): Promise<void> => {
+  for (const name of names) await succeed(shop.createCustomer({ CUSTOMER_CODE: `named ${name}`, CUSTOMER_NAME: name, NOTES: name }));
+};
+
+/** The names found by what they contain, the same by every field that has them. */
+async function findNames(value: string): Promise<string[]> {
+  const fields = ['CUSTOMER_NAME', 'NOTES'].map((field) => codesOf([{ field, value, contains: true }]));
+  const [byName, byNotes] = await Promise.all(fields);
+  assert.deepEqual(byName, byNotes, value);
+  return byName!.map((code) => code.replace('named ', ''));
+}
+
+test('exact is the same characters: no other case, no part, no spaces more', async () => {
+  await succeed(shop.createCustomer({ CUSTOMER_CODE: 'X', CUSTOMER_NAME: 'Harbour Lane Books', BATTN: 'Harbour Lane Books' }));
+  for (const field of ['CUSTOMER_NAME', 'BATTN'])
+    for (const contains of [undefined, false]) {
+      assert.deepEqual(await codesOf([{ field, value: 'Harbour Lane Books', contains }]), ['X']);
+      for (const value of ['harbour lane books', 'Harbour Lane', 'Harbour Lane Books ', '%', 'Harbour%', 'Harbour_Lane Books'])
+        assert.deepEqual(await codesOf([{ field, value, contains }]), [], value);
+    }
+});
+
+test('exact "" finds the records without a value; contains "" finds all', async () => {
+  const all = await codesOf([]);
+  assert.deepEqual(await codesOf([{ field: 'SNAME', value: '' }]), all);
+  assert.deepEqual(await codesOf([{ field: 'SNAME', value: '', contains: true }]), all);
+  assert.deepEqual(await codesOf([{ field: 'CUSTOMER_NAME', value: '' }]), []);
+});
+
+test('contains is case-insensitive in every script, with final sigma, sharp s, and letters of two or four bytes', async () => {
+  const needles: Record<string, string[]> = {
+    'ΟΔΟΣ ΣΟΛΩΝΟΣ': ['οδος', 'οδοσ', 'ς σ', 'σ ς', 'σολωνος', 'ΟΣ Σ', 'ΟΛ'],
+    ὀδυσσεύς: ['ὈΔΥΣΣΕΎΣ', 'εύσ', 'ΕΎΣ', 'ύς'],
+    Straße: ['STRASSE', 'straße', 'STRAẞE', 'aß', 'aẞ', 'ASS'],
+    МОСКВА: ['москва', 'Кв', 'скв'],
+    ÅNGSTRÖM: ['ångström', 'å', 'STRÖM'],
+    ԵՐԵՎԱՆ: ['երեվան', 'եր'],
+    თბილისი: ['ᲗᲑᲘᲚᲘᲡᲘ', 'ბილ'],
+    ᏣᎳᎩ: ['ꮳꮃꭹ', 'ꮃ'],
+    𐐔𐐇𐐝𐐀𐐡𐐇𐐓: ['𐐼𐐯𐑅𐐨𐑉𐐯𐐻', '𐐼', '𐑅𐐨𐑉'],
+    ＷＩＤＥ: ['ｗｉｄｅ', 'ｉ'],
+    ǆungla: ['ǄUNGLA', 'ǅung', 'Ǆ'],
+    東京都: ['東京都', '京'],
+  };
+  await addNamed(Object.keys(needles));
+  for (const [name, found] of Object.entries(needles)) for (const needle of found) assert.deepEqual(await findNames(needle), [name], needle);
+  for (const needle of ['οδοζ', 'Strase', 'ангстрём', '京都府']) assert.deepEqual(await findNames(needle), [], needle);
+});
+
+test('contains: % and _ and \\ are ordinary characters, and so is all that searching has a meaning for', async () => {
+  const odd = String.raw`100% | 100 percent | a_b_c | axbxc | a\b\c | a/b/c | a*b*c | "quoted text" | it's | one AND two | one OR two | NOT NEAR(x) | [ab] | ^a.c$`;
+  const names = [...odd.split(' | '), '😀😁😂'];
+  await addNamed(names);
+  const needles =
+    String.raw`% | _ | \ | 0% | _b_ | \b\ | a_b | * | a*b | " | "quo | text" | ' | one AND | OR | NEAR( | [ab | ^a. | c$ | 😁 | 😀😁😂 | 100_percent | a%c`.split(
+      ' | ',
+    );
+  for (const needle of needles) {
+    const expected = names.filter((name) => name.toUpperCase().includes(needle.toUpperCase()));
+    const found = (await findNames(needle)).filter((name) => names.includes(name));
+    assert.deepEqual(found.toSorted(compare), expected.toSorted(compare), needle);
+  }
+});
+
+test('contains: a long needle is found only where all of it is, in a row', async () => {
+  const long = 'The quick brown fox jumps over the lazy dog, and then the lazy dog jumps over the quick brown fox again';
+  await addNamed([long, long.replace('again', 'twice'), long.split(' ').toReversed().join(' ')]);
+  assert.deepEqual(await findNames(long.toUpperCase()), [long]);
+  assert.deepEqual(await findNames('dog, and then the'), [long, long.replace('again', 'twice')]);
+});
+
+const compare = (a: string, b: string): number => (a < b ? -1 : 1);
+
+test('AND binds tighter than OR: every chain of two to four filters, for every combination of true and false', async () => {
+  // Answered in four ways: by an index, by the trigram index, and by looking at every record, exactly and for a substring.
+  const conditions = [
+    { field: 'BCITY', value: 'yes' },
+    { field: 'BNAME', value: 'YES', contains: true },
+    { field: 'SADDRESS1', value: 'yes' },
+    { field: 'NOTES', value: 'e', contains: true },
+  ];
+  const logic = await Shop.open(service, 'logic');
+  const rows = Array.from({ length: 16 }, (_, row) => conditions.map((_condition, at) => (row & (1 << at)) !== 0));
+  const fieldsOf = (row: boolean[]): Values => Object.fromEntries(conditions.map(({ field }, at) => [field, row[at] ? 'yes' : 'no']));
+  await logic.load(
+    'customers',
+    rows.map((row, index) => ({ CUSTOMER_CODE: String(index), ...fieldsOf(row) })),
+  );
+
+  const chains = [2, 3, 4].flatMap((length) =>
+    Array.from({ length: 2 ** (length - 1) }, (_, bits) => Array.from({ length }, (_word, at) => (bits & (1 << at) ? 'OR' : 'AND'))),
+  );
+  for (const words of chains)
+    for (let first = 0; first < 4; first++) {
+      const places = words.map((_, at) => (first + at) % 4);
+      // The last word would be that of the first filter, which says nothing.
+      const filters = places.map((place, at) => (at === 0 ? conditions[place]! : { ...conditions[place]!, conjunction: words[at - 1] }));
+      const holds = (row: boolean[]): boolean => {
+        let [isAny, isAll] = [false, true];
+        for (const [at, place] of places.entries()) {
+          if (at > 0 && words[at - 1] === 'OR') [isAny, isAll] = [isAny || isAll, true];
+          isAll &&= row[place]!;
+        }
+        return isAny || isAll;
+      };
+      const expected = rows.flatMap((row, index) => (holds(row) ? [String(index)] : []));
+      assert.deepEqual(await codesOf(filters, logic), expected, JSON.stringify(filters));
+    }
+});
+
+test('a missing conjunction is AND, one on the first filter is ignored, the case of and/or does not matter', async () => {
+  const two = await Shop.open(service, 'two');
+  await two.load('customers', [
+    { CUSTOMER_CODE: '1', BCITY: 'a', BSTATE: 'x' },
+    { CUSTOMER_CODE: '2', BCITY: 'a', BSTATE: 'y' },
+    { CUSTOMER_CODE: '3', BCITY: 'b', BSTATE: 'x' },
+  ]);
+  const [city, state] = [
+    { field: 'BCITY', value: 'a' },
+    { field: 'BSTATE', value: 'x' },
+  ];
+  assert.deepEqual(await codesOf([city, state], two), ['1']);
+  for (const and of ['AND', 'and', 'And']) assert.deepEqual(await codesOf([city, { ...state, conjunction: and }], two), ['1']);
+  for (const or of ['OR', 'or', 'oR']) assert.deepEqual(await codesOf([city, { ...state, conjunction: or }], two), ['1', '2', '3']);
+  for (const ignored of ['OR', 'AND', 'or']) {
+    assert.deepEqual(await codesOf([{ ...city, conjunction: ignored }], two), ['1', '2']);
+    assert.deepEqual(await codesOf([{ ...city, conjunction: ignored }, state], two), ['1']);
+  }
+  assert.deepEqual(await codesOf([], two), ['1', '2', '3']);
+});
+
+test('a record that matches several alternatives comes once', async () => {
+  const filters = Array.from({ length: 20 }, () => ({ field: 'CUSTOMER_CODE', value: 'X', conjunction: 'OR' }));
+  assert.deepEqual(await codesOf([...filters, { field: 'CUSTOMER_NAME', value: 'arbour', contains: true, conjunction: 'OR' }]), ['X']);
+});
+
+test('at most 50 filters', async () => {
+  const filters = (count: number): Filters => Array.from({ length: count }, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
+  await succeed(shop.queryOrders(filters(50)));
+  expectRefusal(await shop.queryOrders(filters(51)), 400, 'TOO_MANY_FILTERS');
+});
+
+test('a filter value has at most 256 characters', async () => {
+  for (const character of ['x', '東', '😀'])
+    for (const contains of [false, true]) {
+      await succeed(shop.queryOrders([{ field: 'NOTES', value: character.repeat(256), contains }]));
+      expectRefusal(await shop.queryOrders([{ field: 'NOTES', value: character.repeat(257), contains }]), 400, 'INVALID_VALUE', 'NOTES');
+    }
+});
+
+test('an unknown field is refused, naming it and the nearest known one', async () => {
+  const cases = { REFERENCE_NO: 'REFERENCE_NUMBER', customer_code: 'CUSTOMER_CODE', ORDERSTATUS: 'ORDER_STATUS', "NOTES' OR '1'='1": '', '': '' };
+  for (const [field, nearest] of Object.entries(cases)) {
+    const message = expectRefusal(
+      await shop.queryOrders([
+        { field: 'NOTES', value: 'x' },
+        { field, value: 'x' },
+      ]),
+      400,
+      'UNKNOWN_FIELD',
+      field,
+    );
+    assert.ok(message.includes(`'${field}'`) && new RegExp(`\\b${nearest}\\b`).test(message), message);
+  }
+});
+
+test('FUNCTION cannot be filtered on', async () => {
+  expectRefusal(await shop.queryOrders([{ field: 'FUNCTION', value: 'x' }]), 400, 'FIELD_NOT_ALLOWED', 'FUNCTION');
+});
+
+test('dates, numbers, flags and times in an exact filter are read as they are on the way in', async () => {
+  const number = await succeed<string>(shop.createOrder({ ORDER_DATE: '03/04/2026', FREIGHT: '1.5', DROP_SHIP: 'Y' }));
+  const created = ((await shop.getOrder(number)).body.data as Values)['CREATE_DATE']!;
+  const found: Record<string, unknown[]> = {
+    ORDER_DATE: ['3/4/2026', '03/04/2026', '2026-03-04'],
+    FREIGHT: ['1.5', '1.50', '+01.5', 1.5],
+    DROP_SHIP: ['Y', 'y', true],
+    ORDER_NUMBER: [number, Number(number)],
+    CREATE_DATE: [created, created.replace('Z', '+00:00')],
+  };
+  for (const [field, values] of Object.entries(found))
+    for (const value of values) {
+      const orders = await succeed<Values[]>(shop.queryOrders([{ field, value }]));
+      assert.deepEqual(valuesOf(orders, 'ORDER_NUMBER'), [number], `${field} ${String(value)}`);
+    }
+  assert.deepEqual(await succeed(shop.queryOrders([{ field: 'ORDER_DATE', value: '4/3/2026' }])), []);
+  const wrong = { ORDER_DATE: '2/30/2026', FREIGHT: 'much', DROP_SHIP: 'perhaps', CREATE_DATE: 'yesterday' };
+  for (const [field, value] of Object.entries(wrong)) expectRefusal(await shop.queryOrders([{ field, value }]), 400, 'INVALID_VALUE', field);
+});
+
+test('contains looks at the text as it is answered, for dates and numbers too', async () => {
+  await succeed(shop.createOrder({ ORDER_DATE: '12/5/2031', FREIGHT: '88.250' }));
+  for (const [field, value] of [
+    ['ORDER_DATE', '/2031'],
+    ['ORDER_DATE', '12/05'],
+    ['FREIGHT', '8.25'],
+    ['FREIGHT', '.25'],
+  ] as const)
+    assert.equal((await succeed<Values[]>(shop.queryOrders([{ field, value, contains: true }]))).length, 1, value);
+});
+
+test('a custom field is filtered on like any other', async () => {
+  await shop.run('fields', 'add', 'shop', 'customers', 'SHOE_SIZE', '--type', 'number');
+  const code = await succeed<string>(shop.createCustomer({ SHOE_SIZE: '42.50' }));
+  assert.deepEqual(await codesOf([{ field: 'SHOE_SIZE', value: '042.5' }]), [code]);
+  assert.deepEqual(
+    await codesOf([
+      { field: 'SHOE_SIZE', value: '2.5', contains: true },
+      { field: 'CUSTOMER_CODE', value: code },
+    ]),
+    [code],
+  );
+});
+
+test('INVALID_FILTER for what is no filter object: field or value missing, a wrong type, another member, a conjunction that is neither', async () => {
+  const good = { field: 'NOTES', value: 'x' };
+  const wrong: [unknown, string][] = [
+    [{ value: 'x' }, 'field'],
+    [{ field: 'NOTES' }, 'value'],
+    [{ ...good, field: 7 }, 'field'],
+    [{ ...good, value: null }, 'value'],
+    [{ ...good, value: ['x'] }, 'value'],
+    [{ ...good, contains: 'true' }, 'contains'],
+    [{ ...good, contains: 1 }, 'contains'],
+    [{ ...good, conjunction: 'XOR' }, 'conjunction'],
+    [{ ...good, conjunction: '' }, 'conjunction'],
+    [{ ...good, operator: 'like' }, 'operator'],
+    ['NOTES', ''],
+    [null, ''],
+    [[], ''],
+  ];
+  for (const [filter, field] of wrong) {
+    const message = expectRefusal(await shop.queryOrders([good, filter as object] as Filters), 400, 'INVALID_FILTER', field);
+    assert.match(message, /Filter 2\b/);
+  }
+});
+
+test('records come in the order of their keys: all-digit codes as numbers, then text by code point', async () => {
+  const sorted = await Shop.open(service, 'sorted');
+  const codes = '2 9 10 00010 11 99999999999999999999 100000000000000000000 -1 1.5 10A A A1 A10 A2 B a ~ Ä é 東 \uffff 😀'.split(' ');
+  await sorted.load(
+    'customers',
+    codes.toReversed().map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, BCITY: 'here', BNAME: 'somebody' })),
+  );
+  assert.deepEqual(await codesOf([], sorted), codes);
+  const here = { field: 'BCITY', value: 'here' };
+  const named = { field: 'BNAME', value: 'body', contains: true };
+  for (const filters of [[here], [named], [here, { ...named, conjunction: 'OR' }], [{ field: 'BSTATE', value: '' }]])
+    assert.deepEqual(await codesOf(filters, sorted), codes);
+});

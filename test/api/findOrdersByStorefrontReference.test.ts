@@ -1,0 +1,196 @@
+/** findOrdersByStorefrontReference: GET /orders/by_storefront_reference. How a real life cycle shows in it is in life-cycle.test.ts. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { expectRefusal, Shop, succeed, type Values } from '../records.ts';
+import { Service } from '../service.ts';
+
+interface Found extends Record<string, unknown> {
+  order_type: string;
+  pims_order_number: string;
+  items: Record<string, unknown>[];
+}
+
+let service: Service;
+let shop: Shop;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+});
+after(() => service.stop());
+
+async function find(storefront: string): Promise<Found[]> {
+  const { status, body } = await shop.findOrdersByStorefrontReference(storefront);
+  assert.equal(status, 200);
+  assert.equal(body.storefront_order_number, storefront);
+  return body.orders as Found[];
+}
+
+/** Makes an order with a line and gives what the lookup shows of it. */
+async function lookUpNew(reference: string, order: Record<string, unknown>, line: Record<string, unknown> = {}): Promise<Found> {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: reference, ...order }));
+  await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
+  const found = await find(reference);
+  assert.equal(found.length, 1);
+  return found[0]!;
+}
+
+test('200 the body is storefront_order_number and orders, in no envelope', async () => {
+  await succeed(shop.createOrder({ REFERENCE_NUMBER: '#1001' }));
+  const { status, body } = await shop.findOrdersByStorefrontReference('#1001');
+  assert.equal(status, 200);
+  assert.deepEqual(Object.keys(body as object), ['storefront_order_number', 'orders']);
+  assert.equal(body.storefront_order_number, '#1001');
+  assert.equal(body.orders.length, 1);
+});
+
+test('200 orders is [] when the number is unknown', async () => {
+  const { status, body } = await shop.findOrdersByStorefrontReference('#no such');
+  assert.equal(status, 200);
+  assert.deepEqual(body, { storefront_order_number: '#no such', orders: [] });
+});
+
+test('200 the number is matched as stored: bare digits, another case or a part of it do not match', async () => {
+  await succeed(shop.createOrder({ REFERENCE_NUMBER: '#2002-a' }));
+  assert.equal((await find('#2002-a')).length, 1);
+  for (const other of ['2002-a', '#2002-A', '#2002', '#2002-a ', '%', '#2002_a']) assert.deepEqual(await find(other), []);
+  await succeed(shop.createOrder({ REFERENCE_NUMBER: '2003' }));
+  assert.deepEqual(await find('#2003'), []);
+  assert.equal((await find('2003')).length, 1);
+});
+
+test('200 each order has exactly the fields order_type, pims_order_number, create_date, modified_date, tracking_numbers, is_dropship, shipping_address, items', async () => {
+  const order = await lookUpNew('#fields', {});
+  const fields = ['order_type', 'pims_order_number', 'create_date', 'modified_date', 'tracking_numbers', 'is_dropship', 'shipping_address', 'items'];
+  assert.deepEqual(Object.keys(order).toSorted(), fields.toSorted());
+});
+
+test('200 order_type is the raw stage: worksheet, quote, sales_order, invoice', async () => {
+  const stages = ['worksheet', 'quote', 'sales_order', 'invoice'];
+  await shop.load(
+    'orders',
+    stages.map((ORDER_TYPE) => ({ ORDER_TYPE, REFERENCE_NUMBER: `#${ORDER_TYPE}` })),
+  );
+  for (const stage of stages) assert.equal((await find(`#${stage}`))[0]!.order_type, stage);
+});
+
+test('200 pims_order_number, create_date and modified_date are those of the order', async () => {
+  const order = await lookUpNew('#stamps', {});
+  const { data } = (await shop.getOrder(order.pims_order_number)).body as { data: Values };
+  assert.deepEqual([order['create_date'], order['modified_date']], [data['CREATE_DATE'], data['MODIFIED_DATE']]);
+  assert.match(String(order['create_date']), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});
+
+test('200 create_date and modified_date are null when PIMS has no value', async () => {
+  await shop.load('orders', [{ REFERENCE_NUMBER: '#undated', CREATE_DATE: '', MODIFIED_DATE: '' }]);
+  const [order] = await find('#undated');
+  assert.deepEqual([order!['create_date'], order!['modified_date']], [null, null]);
+});
+
+test('200 tracking_numbers are those of TRACKING_NUMBERS, split at the commas; [] when there are none', async () => {
+  assert.deepEqual((await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' }))['tracking_numbers'], ['1Z999', 'PG77', 'X']);
+  assert.deepEqual((await lookUpNew('#untracked', {}))['tracking_numbers'], []);
+});
+
+test('200 is_dropship is true when DROP_SHIP is Y', async () => {
+  assert.equal((await lookUpNew('#drop', { DROP_SHIP: 'Y' }))['is_dropship'], true);
+  assert.equal((await lookUpNew('#undropped', { DROP_SHIP: 'N' }))['is_dropship'], false);
+  assert.equal((await lookUpNew('#unsaid', {}))['is_dropship'], false);
+});
+
+test('200 shipping_address has nine keys, taken from the S fields', async () => {
+  const sent = { SNAME: 'n', SATTN: 'a', SADDRESS1: '1', SADDRESS2: '2', SCITY: 'c', SSTATE: 's', SZIPCODE: 'z', SCOUNTRY: 'y', SPHONE: 'p' };
+  const order = await lookUpNew('#address', { ...sent, BNAME: 'billed', BCITY: 'elsewhere', SEMAIL: 'not shown' });
+  const expected = { name: 'n', attention: 'a', address_1: '1', address_2: '2', city: 'c', state: 's', zip: 'z', country: 'y', phone: 'p' };
+  assert.deepEqual(order['shipping_address'], expected);
+});
+
+test('200 each field of shipping_address is "" when PIMS has no value, also where the B fields have one', async () => {
+  const address = (await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' }))['shipping_address'];
+  assert.deepEqual(address, { name: '', attention: '', address_1: '', address_2: '', city: '', state: '', zip: '', country: '', phone: '' });
+});
+
+test('200 each item has exactly part_number, description, quantity, shipped, serial_numbers, is_care_plan', async () => {
+  const line = { PART_CODE: 'MB/14', DESCRIPTION: 'Notebook', QUANTITY: '3', SERIAL_NUMBERS: 'S1, S2', UNIT_PRICE: '9' };
+  const { items } = await lookUpNew('#items', {}, line);
+  const expected = { part_number: 'MB/14', description: 'Notebook', quantity: 3, shipped: 0, serial_numbers: ['S1', 'S2'], is_care_plan: false };
+  assert.deepEqual(items, [expected]);
+});
+
+test('200 quantity and shipped are numbers; shipped lower than quantity is a partial shipment', async () => {
+  const { pims_order_number } = await lookUpNew('#partial', {}, { QUANTITY: '3.5' });
+  const [line] = await shop.lines(pims_order_number);
+  const key = { ORDER_NUMBER: pims_order_number, LINE_REF_LOCK_CODE: line!['LINE_REF_LOCK_CODE'] };
+  await succeed(shop.updateLineItem({ ...key, NUMBER_SHIPPED: '1.25' }));
+  const [item] = (await find('#partial'))[0]!.items;
+  assert.deepEqual([item!['quantity'], item!['shipped']], [3.5, 1.25]);
+});
+
+test('200 serial_numbers of a care plan are [], and is_care_plan true', async () => {
+  await shop.load('inventory', [{ PART_CODE: 'PLAN', CARE_PLAN: 'Y' }]);
+  const [item] = (await lookUpNew('#plan', {}, { PART_CODE: 'PLAN', QUANTITY: '1' })).items;
+  assert.deepEqual([item!['serial_numbers'], item!['is_care_plan']], [[], true]);
+});
+
+test('200 items of an order without lines are []; items come in the order of their lines', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#lines' }));
+  assert.deepEqual((await find('#lines'))[0]!.items, []);
+  const codes = Array.from({ length: 11 }, (_, index) => `P${index}`);
+  for (const PART_CODE of codes) await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE }));
+  assert.deepEqual(
+    (await find('#lines'))[0]!.items.map(({ part_number }) => part_number),
+    codes,
+  );
+});
+
+test('200 most progressed stage first, then newest create_date, none last, then the number as a number', async () => {
+  const rows: [number: string, stage: string, created: string][] = [
+    ['9001', 'invoice', '2026-03-01T10:00:00Z'],
+    ['9003', 'invoice', '2026-03-01T09:59:59.999Z'],
+    ['9002', 'invoice', ''],
+    ['85', 'sales_order', '2026-03-02T00:00:00+02:00'], // the evening of March 1 in UTC
+    ['84', 'sales_order', '2026-03-01T21:00:00Z'],
+    ['9', 'sales_order', ''],
+    ['10', 'sales_order', ''],
+    ['A1', 'sales_order', ''],
+    ['7', 'quote', '2020-01-01T00:00:00Z'],
+    ['99', 'quote', '2019-01-01T00:00:00Z'],
+    ['100', 'quote', '2019-01-01T00:00:00Z'],
+    ['1', 'worksheet', '2030-01-01T00:00:00Z'],
+    ['2', 'worksheet', ''],
+  ];
+  const records = rows.map(([ORDER_NUMBER, ORDER_TYPE, CREATE_DATE]) => ({ ORDER_NUMBER, ORDER_TYPE, CREATE_DATE, REFERENCE_NUMBER: '#sorted' }));
+  await shop.load(
+    'orders',
+    records.toSorted((a, b) => (a.ORDER_NUMBER < b.ORDER_NUMBER ? -1 : 1)),
+  );
+  assert.deepEqual(
+    (await find('#sorted')).map((order) => order.pims_order_number),
+    rows.map(([number]) => number),
+  );
+});
+
+test('200 credentials as apiID and apiSecret parameters, teamID as teamID', async () => {
+  const { teamID, apiID, apiSecret } = shop.keys;
+  const query = { teamID, apiID, apiSecret, storefront_order_number: '#1001' };
+  const { status, body } = await service.request('GET', '/orders/by_storefront_reference', { query });
+  assert.equal(status, 200);
+  assert.equal(body.orders.length, 1);
+});
+
+test('400 without teamID, 401 without credentials', async () => {
+  const query = { storefront_order_number: '#1001' };
+  const path = '/orders/by_storefront_reference';
+  const message = expectRefusal(await service.request('GET', path, { query }), 400, 'MISSING_TEAM_ID');
+  assert.equal(message, "Missing 'teamID' parameter!");
+  expectRefusal(await service.request('GET', path, { query: { ...query, teamID: 'shop' } }), 401, 'INVALID_CREDENTIALS');
+});
+
+test('400 MISSING_PARAMETER says that # is written %23, when the number is missing, empty, or lost behind an unescaped #', async () => {
+  const path = '/orders/by_storefront_reference';
+  const answers = [await service.call(shop.keys, 'GET', path), await shop.findOrdersByStorefrontReference('')];
+  for (const answer of answers) assert.match(expectRefusal(answer, 400, 'MISSING_PARAMETER', 'storefront_order_number'), /#.*%23/);
+});
+
+test('400 INVALID_VALUE when PIMS cannot look the number up: a NUL character', async () => {
+  expectRefusal(await shop.findOrdersByStorefrontReference('#1\0'), 400, 'INVALID_VALUE', 'storefront_order_number');
+});

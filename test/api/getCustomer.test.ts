@@ -1,0 +1,46 @@
+/** getCustomer: GET /customers/single. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { expectRefusal, FIELDS, Shop, succeed } from '../records.ts';
+import { Service } from '../service.ts';
+
+let service: Service;
+let shop: Shop;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+  await shop.load('customers', [
+    { CUSTOMER_CODE: 'VINET', BCITY: 'Reims', CREDIT_LIMIT: '1500.50' },
+    { CUSTOMER_CODE: 'A/7 #+%&?=', BCITY: '', CREDIT_LIMIT: '' },
+  ]);
+});
+after(() => service.stop());
+
+test('200 data is the customer, subRecords null', async () => {
+  const customer = await succeed(shop.getCustomer('VINET'));
+  assert.deepEqual([customer['CUSTOMER_CODE'], customer['BCITY'], customer['CREDIT_LIMIT']], ['VINET', 'Reims', '1500.5']);
+});
+
+test('200 every field of CUSTOMER is there, each value a string, "" where there is none', async () => {
+  const customer = await succeed(shop.getCustomer('VINET'));
+  assert.deepEqual(Object.keys(customer).toSorted(), FIELDS.customers.toSorted());
+  const filled = ['CUSTOMER_CODE', 'BCITY', 'CREDIT_LIMIT', 'CREATE_DATE', 'MODIFIED_DATE'];
+  for (const [name, value] of Object.entries(customer)) assert.equal(value === '', !filled.includes(name), name);
+});
+
+test('200 a code of slashes, hashes and spaces is found as it is', async () => {
+  assert.equal((await succeed(shop.getCustomer('A/7 #+%&?=')))['CUSTOMER_CODE'], 'A/7 #+%&?=');
+});
+
+test('404 NOT_FOUND names the customer that does not exist', async () => {
+  assert.match(expectRefusal(await shop.getCustomer('NOBODY'), 404, 'NOT_FOUND', 'customerCode'), /NOBODY/);
+});
+
+test('404 a code that only looks alike is another customer', async () => {
+  for (const alike of ['vinet', 'VINET ', 'VINE', 'VINE%', 'VINE_']) expectRefusal(await shop.getCustomer(alike), 404, 'NOT_FOUND');
+});
+
+test('400 MISSING_PARAMETER when customerCode is missing or empty', async () => {
+  expectRefusal(await service.call(shop.keys, 'GET', '/customers/single'), 400, 'MISSING_PARAMETER', 'customerCode');
+  expectRefusal(await shop.getCustomer(''), 400, 'MISSING_PARAMETER', 'customerCode');
+});

@@ -1,0 +1,172 @@
+/**
+ * Writes that can be repeated: an Idempotency-Key on any of the five creates and updates answers a repeated request as the first one was answered,
+ * writes nothing again, and keeps nothing of what was refused.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { stockShop, type GoodCall, type StockedShop } from '../operations.ts';
+import { expectRefusal } from '../records.ts';
+import { Service, type Answer, type Keys } from '../service.ts';
+
+let service: Service;
+let shop: StockedShop;
+let other: StockedShop;
+let writes: GoodCall[];
+before(async () => {
+  service = await Service.start();
+  [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
+  writes = shop.calls.filter(({ kind }) => kind === 'write');
+  assert.equal(writes.length, 5);
+});
+after(() => service.stop());
+
+let used = 0;
+const newKey = (): string => `key-${++used}`;
+const write = ({ method, path, fields }: GoodCall, key: string, body: unknown = fields, keys: Keys = shop.keys): Promise<Answer> =>
+  service.call(keys, method, path, { body, headers: { 'idempotency-key': key } });
+const isReplayed = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
+
+test('a repeated write answers the same bytes, marked as replayed, and writes nothing again', async () => {
+  for (const call of writes) {
+    const key = newKey();
+    const first = await write(call, key);
+    assert.deepEqual([first.status, first.headers.has('idempotent-replayed')], [200, false], call.operation);
+    const records = await shop.shop.everything();
+    for (const repeated of [await write(call, key), await write(call, key)]) {
+      assert.deepEqual([repeated.status, repeated.text, isReplayed(repeated)], [200, first.text, true], call.operation);
+      assert.notEqual(repeated.headers.get('x-request-id'), first.headers.get('x-request-id'));
+    }
+    assert.equal(await shop.shop.everything(), records, call.operation);
+  }
+});
+
+test('a write without a key is done each time it is sent', async () => {
+  const call = shop.call('createOrder');
+  const numbers = await Promise.all(
+    [1, 2, 3].map(async () => (await service.call(shop.keys, call.method, call.path, { body: call.fields })).body.data as string),
+  );
+  assert.equal(new Set(numbers).size, 3);
+});
+
+test('a replay is of the first answer, also when the record has changed since', async () => {
+  const key = newKey();
+  const call = shop.call('updateLineItem');
+  const first = await write(call, key, { ...call.fields, DISCOUNT: '10' });
+  assert.equal((await write(call, newKey(), { ...call.fields, DISCOUNT: '20' })).body.data.DISCOUNT, '20');
+  const repeated = await write(call, key, { ...call.fields, DISCOUNT: '10' });
+  assert.deepEqual([repeated.text, isReplayed(repeated)], [first.text, true]);
+  const lines = await shop.shop.lines('order-shop');
+  assert.equal(lines.find(({ LINE_REF_LOCK_CODE }) => LINE_REF_LOCK_CODE === call.fields!['LINE_REF_LOCK_CODE'])!['DISCOUNT'], '20');
+});
+
+test('the same fields in another order, with other spaces or with other credentials are the same request', async () => {
+  const key = newKey();
+  const call = shop.call('createOrder');
+  const first = await write(call, key, '{"NOTES":"a","BNAME":"b","DROP_SHIP":true}');
+  const { apiID, apiSecret } = shop.keys;
+  const repeats = [
+    '{"DROP_SHIP":true,"BNAME":"b","NOTES":"a"}',
+    '{\n "BNAME" : "\\u0062", "NOTES":"a",\t"DROP_SHIP":true }',
+    { BNAME: 'b', DROP_SHIP: true, NOTES: 'a', apiID, apiSecret, teamID: 'shop' },
+  ];
+  for (const body of repeats) {
+    const repeated = await write(call, key, body);
+    assert.deepEqual([repeated.text, isReplayed(repeated)], [first.text, true], JSON.stringify(body));
+  }
+});
+
+/** The same call with its last field changed, and without it. */
+function changedBodies({ fields = {} }: GoodCall): Record<string, string>[] {
+  const [name, value] = Object.entries(fields).at(-1)!;
+  const { [name]: _last, ...others } = fields;
+  return [{ ...fields, [name]: `${value}1` }, others];
+}
+
+test('422 IDEMPOTENCY_KEY_REUSED when a key is used again with another body, and nothing is written', async () => {
+  for (const call of writes) {
+    const key = newKey();
+    const first = await write(call, key);
+    const records = await shop.shop.everything();
+    for (const body of changedBodies(call)) expectRefusal(await write(call, key, body), 422, 'IDEMPOTENCY_KEY_REUSED');
+    assert.equal(await shop.shop.everything(), records, call.operation);
+    const repeated = await write(call, key);
+    assert.deepEqual([repeated.text, isReplayed(repeated)], [first.text, true], 'the first answer is still kept');
+  }
+});
+
+test('a refused request is not kept: put right, it is done under the same key', async () => {
+  for (const call of writes) {
+    const key = newKey();
+    expectRefusal(await write(call, key, { ...call.fields, NO_SUCH: '1' }), 400, 'UNKNOWN_FIELD');
+    expectRefusal(await write(call, key, []), 400, 'INVALID_BODY');
+    expectRefusal(await write(call, key, call.fields, { ...shop.keys, apiSecret: 'wrong' }), 401, 'INVALID_CREDENTIALS');
+    const done = await write(call, key);
+    assert.deepEqual([done.status, done.headers.has('idempotent-replayed')], [200, false], call.operation);
+  }
+  const key = newKey();
+  const adding = shop.call('addLineItem');
+  expectRefusal(await write(adding, key, { ...adding.fields, ORDER_NUMBER: 'not yet' }), 400, 'ORDER_NOT_FOUND');
+  assert.equal((await write(adding, key)).status, 200, 'nor is what PIMS refused');
+});
+
+test('400 INVALID_IDEMPOTENCY_KEY for a key that is not 1 to 255 printable ASCII characters, and nothing is written', async () => {
+  const records = await shop.shop.everything();
+  for (const call of writes)
+    for (const key of ['a b', ' ', 'a\tb', 'ä', 'x'.repeat(256), '']) expectRefusal(await write(call, key), 400, 'INVALID_IDEMPOTENCY_KEY', 'Idempotency-Key');
+  assert.equal(await shop.shop.everything(), records);
+  for (const key of ['x'.repeat(255), '!', '~', `"${crypto.randomUUID()}"`]) assert.equal((await write(shop.call('createOrder'), key)).status, 200, key);
+});
+
+test('the same key on another operation, or of another tenant, is another key', async () => {
+  const key = newKey();
+  for (const call of writes) assert.deepEqual(isReplayed(await write(call, key)), false, call.operation);
+  for (const call of writes) assert.deepEqual(isReplayed(await write(call, key)), true, call.operation);
+  for (const call of other.calls.filter(({ kind }) => kind === 'write'))
+    assert.deepEqual(isReplayed(await write(call, key, call.fields, other.keys)), false, call.operation);
+});
+
+test('a key means nothing to a read', async () => {
+  const headers = { 'idempotency-key': 'not a key' };
+  for (const { method, path, query, filters } of shop.calls.filter(({ kind }) => kind !== 'write'))
+    assert.equal((await service.call(shop.keys, method, path, { query, body: filters, headers })).status, 200, path);
+});
+
+test('64 clients with the same key at once, 50 keys: exactly 50 orders, the others replayed or told to wait', async () => {
+  const keys = await service.makeTenant('storm');
+  const call = shop.call('createOrder');
+  const created: string[] = [];
+  for (let round = 0; round < 50; round++) {
+    const key = `storm-${round}`;
+    const answers = await Promise.all(Array.from({ length: 64 }, () => write(call, key, { NOTES: key }, keys)));
+    const [first, ...more] = answers.filter((answer) => answer.status === 200 && !isReplayed(answer));
+    assert.ok(first !== undefined && more.length === 0, `${key}: ${more.length + 1} were done`);
+    created.push(first.body.data as string);
+    for (const answer of answers) {
+      if (answer.status === 200) assert.equal(answer.text, first.text);
+      else {
+        expectRefusal(answer, 409, 'IDEMPOTENCY_KEY_RUNNING');
+        assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+      }
+    }
+    assert.deepEqual([(await write(call, key, { NOTES: key }, keys)).text], [first.text]);
+  }
+  const { body } = await service.call(keys, 'POST', '/orders/query', { body: [] });
+  const orders = body.data as { ORDER_NUMBER: string; NOTES: string }[];
+  assert.deepEqual(orders.map(({ ORDER_NUMBER, NOTES }) => [ORDER_NUMBER, NOTES]), created.map((number, round) => [number, `storm-${round}`])); // prettier-ignore
+});
+
+test('kept answers survive a kill and a restart of the service', async () => {
+  const kept = await Promise.all(writes.map(async (call) => ({ call, key: newKey(), first: undefined as Answer | undefined })));
+  for (const one of kept) one.first = await write(one.call, one.key);
+  const records = await shop.shop.everything();
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    await service.stop(signal);
+    await service.restart();
+    for (const { call, key, first } of kept) {
+      const repeated = await write(call, key);
+      assert.deepEqual([repeated.text, isReplayed(repeated)], [first!.text, true], `${call.operation} after ${signal}`);
+      expectRefusal(await write(call, key, changedBodies(call)[0]), 422, 'IDEMPOTENCY_KEY_REUSED');
+    }
+  }
+  assert.equal(await shop.shop.everything(), records);
+});

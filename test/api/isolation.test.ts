@@ -1,0 +1,107 @@
+/**
+ * Two tenants side by side: whatever one sends, in whatever way, it sees nothing of the other and changes nothing there.
+ * Every operation is tried; one that is not in the matrix fails it.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../operations.ts';
+import { expectRefusal } from '../records.ts';
+import { BASE_PATH, Service, type Answer } from '../service.ts';
+
+let service: Service;
+let alpha: StockedShop;
+let beta: StockedShop;
+let records: Record<'alpha' | 'beta', string>;
+before(async () => {
+  service = await Service.start();
+  [alpha, beta] = [await stockShop(service, 'alpha'), await stockShop(service, 'beta')];
+  records = { alpha: await alpha.shop.everything(), beta: await beta.shop.everything() };
+});
+after(() => service.stop());
+
+async function expectUntouched(): Promise<void> {
+  assert.equal(await beta.shop.everything(), records.beta);
+}
+
+test('the matrix has every operation of the contract', async () => {
+  const document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as { paths: Record<string, object> };
+  const inContract = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+  const tried = alpha.calls.map(({ method, path }) => `${method} ${BASE_PATH}${path}`);
+  assert.deepEqual(inContract.filter((one) => one.includes(BASE_PATH)).toSorted(), tried.toSorted());
+});
+
+/** Every operation as beta's owner would call it, in every way, with credentials that are not all beta's. */
+async function expectRefused(sent: Sent, status: number, code: string): Promise<void> {
+  for (const call of [...beta.calls, ...alpha.calls])
+    for (const way of waysOf(call)) {
+      const answer = await sendBy(way, service, call, sent);
+      expectRefusal(answer, status, code);
+      assert.ok(!answer.text.includes('beta'), answer.text);
+    }
+  await expectUntouched();
+}
+
+test("401 a tenant's keys open no other tenant", () => expectRefused({ ...alpha.keys, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS'));
+test("401 another tenant's ID with one's own secret opens neither tenant", async () => {
+  await expectRefused({ ...alpha.keys, apiID: beta.keys.apiID }, 401, 'INVALID_CREDENTIALS');
+  await expectRefused({ ...alpha.keys, apiID: beta.keys.apiID, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS');
+});
+test("401 another tenant's secret with one's own ID opens neither tenant", async () => {
+  await expectRefused({ ...alpha.keys, apiSecret: beta.keys.apiSecret }, 401, 'INVALID_CREDENTIALS');
+  await expectRefused({ ...alpha.keys, apiSecret: beta.keys.apiSecret, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS');
+});
+test('400 no teamID opens no tenant', () => expectRefused({ ...alpha.keys, teamID: undefined }, 400, 'MISSING_TEAM_ID'));
+
+test('400 one tenant in the query and another in the body is neither', async () => {
+  for (const { method, path, fields } of [...alpha.calls, ...beta.calls].filter(({ kind }) => kind === 'write'))
+    for (const [inQuery, inBody] of [
+      ['alpha', 'beta'],
+      ['beta', 'alpha'],
+    ] as const)
+      // prettier-ignore
+      for (const { apiID, apiSecret } of [alpha.keys, beta.keys]) {
+        const answer = await service.request(method, path, { query: { teamID: inQuery }, body: { ...fields, teamID: inBody, apiID, apiSecret } });
+        expectRefusal(answer, 400, 'PARAMETER_CONFLICT', 'teamID');
+      }
+  await expectUntouched();
+});
+
+/** What alpha is told when it names a record that only beta has. */
+function expectNothingFound({ kind, operation }: GoodCall, { status, body }: Answer): void {
+  if (operation === 'findOrdersByStorefrontReference') assert.deepEqual([status, body.orders], [200, []]);
+  else if (kind === 'single') assert.equal(`${status} ${body.code}`, '404 NOT_FOUND');
+  else if (kind === 'query') assert.deepEqual([status, body.data], [200, []]);
+  else assert.match(`${status} ${body.code}`, /^400 (ORDER|LINE|CUSTOMER)_NOT_FOUND$/);
+}
+
+test("a tenant that names another's records is told that there are none, and changes none", async () => {
+  const naming = beta.calls.filter(({ operation }) => operation !== 'createOrder' && operation !== 'createCustomer');
+  assert.equal(naming.length, 10);
+  for (const call of naming) for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, alpha.keys));
+  const withOwnOrder = await alpha.shop.updateLineItem({ ...beta.call('updateLineItem').fields, ORDER_NUMBER: 'order-alpha' });
+  expectRefusal(withOwnOrder, 400, 'LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE');
+  await expectUntouched();
+  assert.equal(await alpha.shop.everything(), records.alpha);
+});
+
+test("a query for everything, and every page of it, shows nothing of another tenant's", async () => {
+  for (const query of [alpha.shop.queryOrders, alpha.shop.queryCustomers, alpha.shop.queryInventoryItems]) {
+    const { status, text, body } = await query([{ field: 'CREATE_DATE', value: '2', contains: true }], { maxReturn: '5000' });
+    assert.deepEqual([status, body.data.length], [200, 1]);
+    assert.ok(text.includes('alpha') && !text.includes('beta'));
+  }
+});
+
+test("the same numbers, codes and keys in two tenants are two tenants' records", async () => {
+  const both = [alpha.shop, beta.shop];
+  const headers = { 'idempotency-key': 'the-same' };
+  const create = (teamOf: StockedShop, NOTES: string): Promise<Answer> => service.call(teamOf.keys, 'PUT', '/orders/create', { headers, body: { NOTES } });
+  const [ofAlpha, ofBeta] = [await create(alpha, 'of alpha'), await create(beta, 'of beta')];
+  assert.deepEqual([ofAlpha.status, ofBeta.status], [200, 200]);
+  assert.equal(ofAlpha.body.data, ofBeta.body.data, 'each tenant counts its own orders');
+  for (const shop of both) await shop.createCustomer({ CUSTOMER_CODE: 'SAME', NOTES: shop.keys.teamID });
+  const notes = await Promise.all(
+    both.map(async (shop) => [(await shop.getOrder(ofAlpha.body.data as string)).body.data.NOTES, (await shop.getCustomer('SAME')).body.data.NOTES]),
+  );
+  assert.deepEqual(notes, [['of alpha', 'alpha'], ['of beta', 'beta']]); // prettier-ignore
+});

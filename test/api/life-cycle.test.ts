@@ -1,0 +1,255 @@
+/**
+ * The life of an order: worksheet → quote → sales_order → invoice, driven by `storeroom order …` beside the running service, and what the API shows of
+ * it at every step: stages, stock, quantities that add up over the records of a reference, tracking and serial numbers.
+ */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { Shop, succeed, type Values, valuesOf } from '../records.ts';
+import { Service } from '../service.ts';
+
+interface Found extends Record<string, unknown> {
+  order_type: string;
+  pims_order_number: string;
+  items: { part_number: string; quantity: number; shipped: number; serial_numbers: string[] }[];
+}
+
+let service: Service;
+let shop: Shop;
+/** The notebook of the test that runs; ten of them are on hand. */
+let PART = '';
+let parts = 0;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+  const notebooks = Array.from({ length: 20 }, (_, index) => ({
+    PART_CODE: `MB/${index + 1}`,
+    PART_DESCRIPTION: 'Notebook',
+    QTY_ONHAND: '10',
+    CARE_PLAN: 'N',
+  }));
+  await shop.load('inventory', [...notebooks, { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Care plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' }]);
+});
+beforeEach(() => void (PART = `MB/${++parts}`));
+after(() => service.stop());
+
+/** Makes an order with a line of so many notebooks, and perhaps more lines; gives its number. */
+async function newOrder(order: Record<string, unknown>, quantity: string, ...more: Record<string, unknown>[]): Promise<string> {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder(order));
+  for (const line of [{ PART_CODE: PART, QUANTITY: quantity }, ...more]) await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
+  return ORDER_NUMBER;
+}
+
+const approve = (number: string): Promise<Values> => shop.run('order', 'approve', 'shop', number);
+const invoice = (number: string, ...words: string[]): Promise<{ rest: string | null }> => shop.run('order', 'invoice', 'shop', number, ...words);
+
+/** On hand − committed = available. */
+async function expectStock(expected: string, part = PART): Promise<void> {
+  const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem(part));
+  assert.equal(`${QTY_ONHAND} − ${QTY_COMMITTED} = ${QTY_AVAILABLE}`, expected);
+}
+
+async function lookUp(reference: string): Promise<Found[]> {
+  return (await shop.findOrdersByStorefrontReference(reference)).body.orders as Found[];
+}
+
+/** A command that has to be refused with this code, and that changes nothing. */
+async function expectRefused(code: string, ...words: string[]): Promise<void> {
+  const earlier = await shop.everything();
+  const result = await service.command('order', ...words, '--json');
+  assert.equal(result.code, 1, words.join(' '));
+  assert.equal((JSON.parse(result.stderr) as { error: { code: string } }).error.code, code, result.stderr);
+  assert.equal(await shop.everything(), earlier);
+}
+
+test('worksheet → sales_order → invoice: reserves nothing, commits, takes from QTY_ONHAND', async () => {
+  const number = await newOrder({ REFERENCE_NUMBER: '#walk' }, '3');
+  const expectStage = async (stage: string, stock: string): Promise<void> => {
+    assert.equal(((await shop.getOrder(number)).body.data as Values)['ORDER_TYPE'], stage);
+    assert.equal((await lookUp('#walk'))[0]!.order_type, stage);
+    await expectStock(stock);
+  };
+  await expectStage('worksheet', '10 − 0 = 10');
+  await approve(number);
+  await expectStage('sales_order', '10 − 3 = 7');
+  assert.deepEqual((await invoice(number)).rest, null);
+  await expectStage('invoice', '7 − 0 = 7');
+});
+
+test('quote → sales_order: a quote reserves nothing, approved it commits', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'quote' }, '4');
+  await expectStock('10 − 0 = 10');
+  await approve(number);
+  await expectStock('10 − 4 = 6');
+});
+
+test('steps may be skipped: a worksheet and a quote can be invoiced at once', async () => {
+  for (const [ORDER_TYPE, stock] of [
+    ['worksheet', '8 − 0 = 8'],
+    ['quote', '6 − 0 = 6'],
+  ] as const) {
+    await invoice(await newOrder({ ORDER_TYPE }, '2'));
+    await expectStock(stock);
+  }
+});
+
+test('stages go forward alone: a sales order is not approved again, an invoice neither approved nor invoiced', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order' }, '1');
+  await expectRefused('STAGE_NOT_ALLOWED', 'approve', 'shop', number);
+  await invoice(number);
+  await expectRefused('STAGE_NOT_ALLOWED', 'approve', 'shop', number);
+  await expectRefused('STAGE_NOT_ALLOWED', 'invoice', 'shop', number);
+});
+
+test('QTY_AVAILABLE may be negative', async () => {
+  await newOrder({ ORDER_TYPE: 'sales_order' }, '12.5');
+  await expectStock('10 − 12.5 = -2.5');
+});
+
+test('lines added to a sales order and changed in it move what is committed; those of a quote move nothing', async () => {
+  const ORDER_NUMBER = await newOrder({ ORDER_TYPE: 'sales_order' }, '3');
+  await expectStock('10 − 3 = 7');
+  const { LINE_REF_LOCK_CODE } = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: PART, QUANTITY: '2' }));
+  await expectStock('10 − 5 = 5');
+  const change = (fields: object): Promise<Values> => succeed(shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, ...fields }));
+  await change({ QUANTITY: '4' });
+  await expectStock('10 − 7 = 3');
+  await change({ NUMBER_SHIPPED: '4' });
+  await expectStock('10 − 7 = 3');
+  await change({ PART_CODE: 'MB/20' });
+  await expectStock('10 − 3 = 7');
+  await expectStock('10 − 4 = 6', 'MB/20');
+  await change({ PART_CODE: 'not a part of ours' });
+  await expectStock('10 − 0 = 10', 'MB/20');
+
+  const quote = await newOrder({ ORDER_TYPE: 'quote' }, '5');
+  const [line] = await shop.lines(quote);
+  await succeed(shop.updateLineItem({ ORDER_NUMBER: quote, LINE_REF_LOCK_CODE: line!['LINE_REF_LOCK_CODE'], QUANTITY: '6' }));
+  await expectStock('10 − 3 = 7');
+});
+
+test('a partial invoice leaves the invoice and a new sales order with the rest, of the same reference', async () => {
+  const number = await newOrder({ REFERENCE_NUMBER: '#part', CUSTOMER_CODE: 'VINET', SNAME: 'Corinne', ORDER_DATE: '1/2/2026' }, '5');
+  await approve(number);
+  const { rest } = await invoice(number, '--line', '1=2', '--tracking', '1Z9,PG7');
+  assert.ok(rest !== null && rest !== number);
+  await expectStock('8 − 3 = 5');
+  const [first, second] = await lookUp('#part');
+  assert.deepEqual([first!.order_type, first!.pims_order_number, first!['tracking_numbers']], ['invoice', number, ['1Z9', 'PG7']]);
+  assert.deepEqual([second!.order_type, second!.pims_order_number, second!['tracking_numbers']], ['sales_order', rest, []]);
+  assert.deepEqual([first!.items[0]!.quantity, first!.items[0]!.shipped], [2, 2]);
+  assert.deepEqual([second!.items[0]!.quantity, second!.items[0]!.shipped], [3, 0]);
+  assert.deepEqual(second!['shipping_address'], first!['shipping_address']);
+  const { data } = (await shop.getOrder(rest)).body as { data: Values };
+  assert.deepEqual([data['CUSTOMER_CODE'], data['ORDER_DATE'], data['REFERENCE_NUMBER']], ['VINET', '01/02/2026', '#part']);
+});
+
+test('quantities over all records of a reference add up to the units ordered, and stock to what is not yet shipped, at every step', async () => {
+  let open = await newOrder({ REFERENCE_NUMBER: '#sum', ORDER_TYPE: 'sales_order' }, '7.5', { PART_CODE: 'OTHER', QUANTITY: '4' });
+  const steps: [words: string[], shipped: number, otherShipped: number][] = [
+    [['--line', '1=2.25'], 2.25, 0],
+    [['--line', '1=1', '--line', '2=4'], 3.25, 4],
+    [['--line', '1=0.25'], 3.5, 4],
+    [[], 7.5, 4],
+  ];
+  for (const [words, shipped, otherShipped] of steps) {
+    const { rest } = await invoice(open, ...words);
+    const items = (await lookUp('#sum')).flatMap((order) => order.items);
+    const sum = (part: string, of: 'quantity' | 'shipped'): number =>
+      items.filter(({ part_number }) => part_number === part).reduce((total, item) => total + item[of], 0);
+    assert.deepEqual([sum(PART, 'quantity'), sum('OTHER', 'quantity')], [7.5, 4]);
+    assert.deepEqual([sum(PART, 'shipped'), sum('OTHER', 'shipped')], [shipped, otherShipped]);
+    await expectStock(`${10 - shipped} − ${7.5 - shipped} = 2.5`);
+    if (rest !== null) open = rest;
+  }
+  assert.deepEqual(
+    (await lookUp('#sum')).map(({ order_type }) => order_type),
+    ['invoice', 'invoice', 'invoice', 'invoice'],
+  );
+});
+
+test('lines keep their numbers and lock codes: a line invoiced stays, a line left open moves to the new sales order', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order' }, '2', { PART_CODE: 'OTHER', QUANTITY: '1' }, { PART_CODE: 'THIRD', QUANTITY: '3' });
+  const [first, second, third] = valuesOf(await shop.lines(number), 'LINE_REF_LOCK_CODE');
+  const { rest } = await invoice(number, '--line', '1=2', '--line', '3=1');
+  const show = async (order: string): Promise<unknown[]> =>
+    (await shop.lines(order)).map((line) => [line['LINE_NUMBER'], line['QUANTITY'], line['NUMBER_SHIPPED']]);
+  assert.deepEqual(await show(number), [
+    ['1', '2', '2'],
+    ['3', '1', '1'],
+  ]);
+  assert.deepEqual(await show(rest!), [
+    ['2', '1', '0'],
+    ['3', '2', '0'],
+  ]);
+  const [moved, split] = valuesOf(await shop.lines(rest!), 'LINE_REF_LOCK_CODE');
+  assert.deepEqual(valuesOf(await shop.lines(number), 'LINE_REF_LOCK_CODE'), [first, third]);
+  assert.equal(moved, second);
+  assert.ok(split !== third && split!.length >= 22);
+  const updated = await succeed(shop.updateLineItem({ ORDER_NUMBER: rest, LINE_REF_LOCK_CODE: second, QUANTITY: '5' }));
+  assert.equal(updated['QUANTITY'], '5');
+});
+
+test('a drop-shipped order touches no stock at any stage, nor does its rest', async () => {
+  const number = await newOrder({ REFERENCE_NUMBER: '#drop', DROP_SHIP: 'Y' }, '5');
+  await approve(number);
+  await expectStock('10 − 0 = 10');
+  const { rest } = await invoice(number, '--line', '1=2');
+  await expectStock('10 − 0 = 10');
+  assert.deepEqual(
+    (await lookUp('#drop')).map((order) => order['is_dropship']),
+    [true, true],
+  );
+  await invoice(rest!);
+  await expectStock('10 − 0 = 10');
+});
+
+test('serial numbers belong to shipped units: the invoice has them, the rest has none', async () => {
+  const number = await newOrder({ REFERENCE_NUMBER: '#serials', ORDER_TYPE: 'sales_order' }, '3');
+  await invoice(number, '--line', '1=2', '--serial', '1=S1,S2');
+  const items = (await lookUp('#serials')).map((order) => order.items[0]!.serial_numbers);
+  assert.deepEqual(items, [['S1', 'S2'], []]);
+});
+
+test('a care plan takes no serial numbers, and needs no stock', async () => {
+  const number = await newOrder({ REFERENCE_NUMBER: '#plan', ORDER_TYPE: 'sales_order' }, '1', { PART_CODE: 'PLAN', QUANTITY: '1' });
+  await expectRefused('SERIALS_NOT_ALLOWED', 'invoice', 'shop', number, '--serial', '1=S1', '--serial', '2=S1');
+  await invoice(number, '--serial', '1=S1');
+  const [notebook, plan] = (await lookUp('#plan'))[0]!.items;
+  assert.deepEqual([notebook!.serial_numbers, plan!.serial_numbers, plan!['shipped']], [['S1'], [], 1]);
+  await expectStock('0 − 0 = 0', 'PLAN');
+});
+
+test('an invoice that does not fit is refused and changes nothing', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order' }, '3');
+  const words = ['invoice', 'shop', number];
+  await expectRefused('QUANTITY_NOT_ALLOWED', ...words, '--line', '1=3.5');
+  await expectRefused('QUANTITY_NOT_ALLOWED', ...words, '--line', '1=0');
+  await expectRefused('LINE_NOT_FOUND', ...words, '--line', '2=1');
+  await expectRefused('SERIALS_NOT_ALLOWED', ...words, '--line', '1=1', '--serial', '1=S1,S2');
+  await expectRefused('STAGE_NOT_ALLOWED', 'invoice', 'shop', await succeed<string>(shop.createOrder({})));
+  await expectRefused('ORDER_NOT_FOUND', 'invoice', 'shop', '424242');
+});
+
+test('parts that are not in the inventory go through every stage all the same', async () => {
+  const number = await newOrder({ REFERENCE_NUMBER: '#unknown', ORDER_TYPE: 'sales_order' }, '1', { PART_CODE: 'NOT KEPT', QUANTITY: '2' });
+  await invoice(number);
+  assert.deepEqual(
+    (await lookUp('#unknown'))[0]!.items.map(({ shipped }) => shipped),
+    [1, 2],
+  );
+});
+
+test('sales orders imported commit their stock; invoices imported have taken theirs before', async () => {
+  await shop.load('orders', [
+    { ORDER_NUMBER: '501', ORDER_TYPE: 'sales_order' },
+    { ORDER_NUMBER: '502', ORDER_TYPE: 'invoice' },
+    { ORDER_NUMBER: '503', ORDER_TYPE: 'quote' },
+  ]);
+  await shop.load(
+    'lines',
+    ['501', '502', '503'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, PART_CODE: PART, QUANTITY: '2' })),
+  );
+  await expectStock('10 − 2 = 8');
+  await invoice('501');
+  await expectStock('8 − 0 = 8');
+});

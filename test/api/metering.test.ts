@@ -1,0 +1,165 @@
+/**
+ * What is counted: every call that passed authentication, once, whatever its answer, on disk before the answer leaves; and the two limits a tenant
+ * may be given. Each test counts on a tenant of its own.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sendBy, stockShop, waysOf } from '../operations.ts';
+import { expectRefusal } from '../records.ts';
+import { Service, type Answer, type Keys } from '../service.ts';
+
+let service: Service;
+before(async () => {
+  service = await Service.start();
+});
+after(() => service.stop());
+
+interface Usage {
+  teamID: string;
+  month: string;
+  total: number;
+  byDay: { day: string; calls: number }[];
+  byOperation: { operation: string; calls: number }[];
+}
+
+const readUsage = async (teamID: string, ...options: string[]): Promise<Usage> =>
+  (await service.command('usage', teamID, '--json', ...options)).json() as Usage;
+const monthRequests = ({ headers }: Answer): number | null => (headers.has('x-month-requests') ? Number(headers.get('x-month-requests')) : null);
+const list = (keys: Keys, body: unknown = []): Promise<Answer> => service.call(keys, 'POST', '/orders/query', { body });
+const now = (): string => new Date().toISOString();
+
+test('every authenticated call counts once, whatever its answer, and the answer says the total', async () => {
+  const keys = await service.makeTenant('exact');
+  const create = (body: unknown, key?: string): Promise<Answer> =>
+    service.call(keys, 'PUT', '/orders/create', { body, headers: key === undefined ? {} : { 'idempotency-key': key } });
+  const answers = [
+    await create({}),
+    await create({ NO_SUCH: '1' }),
+    await create('{'),
+    await create({}, 'a b'),
+    await create({ NOTES: 'a' }, 'key'),
+    await create({ NOTES: 'a' }, 'key'),
+    await create({ NOTES: 'b' }, 'key'),
+    await service.call(keys, 'PUT', '/orders/create', { body: 'x', headers: { 'content-type': 'text/plain' } }),
+    await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'none' } }),
+    await service.call(keys, 'GET', '/orders/single', { query: { noSuch: '1' } }),
+    await service.call(keys, 'PUT', '/orders/line_item', { body: { ORDER_NUMBER: 'none' } }),
+    await list(keys),
+  ];
+  assert.deepEqual(answers.map(({ status }) => status), [200, 400, 400, 400, 200, 200, 422, 415, 404, 400, 400, 200]); // prettier-ignore
+  assert.equal(answers[5]!.headers.get('idempotent-replayed'), 'true', 'a replay is an authenticated call like any other');
+  assert.deepEqual(answers.map(monthRequests), answers.map((_, index) => index + 1)); // prettier-ignore
+  assert.equal(await service.usageOf('exact'), answers.length);
+});
+
+test('nothing else is counted: no 401, no 400 for a missing teamID, no unknown path or method, none of the service paths', async () => {
+  const keys = await service.makeTenant('uncounted');
+  assert.equal(monthRequests(await list(keys)), 1);
+  const answers = [
+    await list({ ...keys, apiSecret: 'wrong' }),
+    await list({ ...keys, teamID: 'nobody' }),
+    await list({ ...keys, teamID: '' }),
+    await service.request('POST', '/orders/query', { body: [] }),
+    await service.call(keys, 'POST', '/orders/query', { query: { teamID: 'another' }, body: [] }),
+    await service.call(keys, 'GET', '/orders'),
+    await service.call(keys, 'GET', '/orders/query'),
+    await service.call(keys, 'DELETE', '/orders/single'),
+  ];
+  assert.deepEqual(answers.map(({ status }) => status), [401, 401, 400, 400, 400, 404, 405, 405]); // prettier-ignore
+  assert.deepEqual(answers.map(monthRequests), answers.map(() => null)); // prettier-ignore
+  const authorization = `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`;
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/'])
+    assert.equal((await fetch(`${service.origin}${path}?teamID=uncounted`, { headers: { authorization } })).headers.get('x-month-requests'), null);
+  assert.equal(monthRequests(await list(keys)), 2);
+  assert.equal(await service.usageOf('uncounted'), 2);
+});
+
+test('usage tells the calls of a month by day and by operation, under the names of the contract', async () => {
+  const startedAt = now();
+  const { shop, calls, keys } = await stockShop(service, 'itemised');
+  const stocked = await readUsage('itemised');
+  for (const call of calls) for (const way of waysOf(call)) assert.equal((await sendBy(way, service, call, keys)).status, 200);
+  await shop.getOrder('none');
+  const usage = await readUsage('itemised');
+  const made = ({ operation }: { operation: string }): number => stocked.byOperation.find((one) => one.operation === operation)?.calls ?? 0;
+  const expected = calls.map((call) => [call.operation, made(call) + waysOf(call).length + (call.operation === 'getOrder' ? 1 : 0)] as const);
+  const told = usage.byOperation.map(({ operation, calls: count }) => [operation, count] as const);
+  assert.deepEqual(new Map(told), new Map(expected));
+  const sum = (counts: { calls: number }[]): number => counts.reduce((total, one) => total + one.calls, 0);
+  assert.deepEqual([sum(usage.byDay), sum(usage.byOperation)], [usage.total, usage.total]);
+  if (startedAt.slice(0, 10) === now().slice(0, 10)) {
+    assert.deepEqual([usage.month, usage.byDay], [startedAt.slice(0, 7), [{ day: startedAt.slice(0, 10), calls: usage.total }]]);
+  }
+  assert.deepEqual(await readUsage('itemised', '--month', '2020-02'), { teamID: 'itemised', month: '2020-02', total: 0, byDay: [], byOperation: [] });
+});
+
+test('a call is on disk before its answer: another process sees it, and a killed service has lost none', async () => {
+  const killed = await Service.start();
+  const keys = await killed.makeTenant('durable');
+  const answers = await Promise.all(Array.from({ length: 300 }, () => killed.call(keys, 'POST', '/orders/query', { body: [] })));
+  const totals = answers.map(monthRequests);
+  await killed.stop('SIGKILL');
+  assert.equal(Math.max(...totals.map(Number)), 300);
+  assert.equal(await killed.usageOf('durable'), 300);
+  await killed.restart();
+  assert.equal(monthRequests(await killed.call(keys, 'POST', '/orders/query', { body: [] })), 301);
+  await killed.stop();
+});
+
+test('calls of several tenants at once are each counted to their own tenant', async () => {
+  const tenants = await Promise.all(['one', 'two', 'three'].map((teamID) => service.makeTenant(teamID)));
+  const sending = Array.from({ length: 120 }, (_, index) => {
+    const keys = tenants[index % 3]!;
+    return list(index % 4 === 0 ? { ...keys, apiSecret: 'wrong' } : keys, index % 5 === 0 ? {} : []);
+  });
+  const good = (await Promise.all(sending)).filter((answer) => answer.status !== 401);
+  assert.equal(good.length, 90);
+  assert.deepEqual(await Promise.all(tenants.map(({ teamID }) => service.usageOf(teamID))), [30, 30, 30]);
+});
+
+test('429 QUOTA_EXCEEDED once the month is used up, counted like any call, until the next month', async () => {
+  const keys = await service.makeTenant('quota', '--quota', '3');
+  for (let call = 1; call <= 3; call++) assert.equal((await list(keys)).status, 200, `call ${call}`);
+  const refused = await service.call(keys, 'PUT', '/orders/create', { body: {} });
+  assert.match(expectRefusal(refused, 429, 'QUOTA_EXCEEDED'), /quota of 3 requests/);
+  assert.equal(monthRequests(refused), 4);
+  const seconds = Number(refused.headers.get('retry-after'));
+  const time = new Date();
+  const left = (Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1) - time.getTime()) / 1000;
+  assert.ok(Number.isInteger(seconds) && Math.abs(seconds - left) < 60, `Retry-After ${seconds}, ${left} s left`);
+  expectRefusal(await list({ ...keys, apiSecret: 'wrong' }), 401, 'INVALID_CREDENTIALS');
+  expectRefusal(await list(keys, {}), 429, 'QUOTA_EXCEEDED');
+  assert.equal(await service.usageOf('quota'), 5);
+  await service.command('tenant', 'set', 'quota', '--quota', 'none');
+  const { body } = await list(keys);
+  assert.deepEqual(body.data, [], 'a refused create has created nothing');
+});
+
+test('429 RATE_LIMITED beyond the calls a second, over all operations together, and other tenants are not slowed', async () => {
+  const { calls, keys } = await stockShop(service, 'rate');
+  const free = await service.makeTenant('free');
+  await service.command('tenant', 'set', 'rate', '--rate', '0.5');
+  const answers = [];
+  for (const call of calls.slice(0, 6)) answers.push(await sendBy('Basic', service, call, keys));
+  assert.equal(answers[0]!.status, 200);
+  const refused = answers.slice(1);
+  for (const answer of refused) {
+    assert.match(expectRefusal(answer, 429, 'RATE_LIMITED'), /0\.5 calls a second/);
+    assert.equal(answer.headers.get('retry-after'), '2');
+  }
+  const totals = answers.map(monthRequests);
+  assert.deepEqual(totals, totals.map((_, index) => totals[0]! + index), 'a refused call is counted like any other'); // prettier-ignore
+  assert.equal((await list(free)).status, 200);
+  expectRefusal(await list({ ...keys, apiSecret: 'wrong' }), 401, 'INVALID_CREDENTIALS');
+  await service.command('tenant', 'set', 'rate', '--rate', 'none');
+  assert.equal((await list(keys)).status, 200);
+});
+
+test('a tenant has neither quota nor rate by default', async () => {
+  const keys = await service.makeTenant('unlimited');
+  const { tenants } = (await service.command('tenant', 'list', '--json')).json() as { tenants: Record<string, unknown>[] };
+  const { monthQuota, callsPerSecond } = tenants.find(({ teamID }) => teamID === 'unlimited')!;
+  assert.deepEqual([monthQuota, callsPerSecond], [null, null]);
+  const answers = await Promise.all(Array.from({ length: 200 }, () => list(keys)));
+  assert.ok(answers.every(({ status }) => status === 200));
+});

@@ -1,0 +1,156 @@
+/**
+ * Strings that break programs, sent wherever a string can be sent: no answer is a 5xx or outside the contract, what is stored reads back as it was
+ * sent, and nobody is let in, nothing lost, by any of them.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Contract } from '../contract.ts';
+import { basicOf, stockShop, targetOf, type StockedShop } from '../operations.ts';
+import { exchange, writeRequest } from '../raw-http.ts';
+import { BASE_PATH, Service, type Answer, type CallOptions } from '../service.ts';
+
+let service: Service;
+let shop: StockedShop;
+before(async () => {
+  service = await Service.start();
+  shop = await stockShop(service, 'shop');
+});
+after(() => service.stop());
+
+const NAUGHTY = [
+  '', ' ', '\t', '\n', '\r\n', '\0', '\x07', '\x1b[31m', '\x7f', '\u0085', '\u00a0', '\u200b', '\u202e', '\u2028', '\ufeff', '\ufffd', '\uffff', '\ud800', '\udc00a',
+  'undefined', 'null', 'NULL', 'nil', 'None', 'true', 'NaN', 'Infinity', '-0', '0', '1e400', '0x10', '١٢', '1/0', '2147483648', '9'.repeat(400), '1.7976931348623157e309',
+  "'", '"', "' OR ''='", "'; DROP TABLE ORDERS; --", '" OR ""="', 'x\' AND SLEEP(5)#', ') OR 1=1', '%', '_', '\\', '*', '?', 'a%b_c', '../../../etc/passwd', '..\\..\\x',
+  '<script>alert(1)</script>', '{{7*7}}', '${7*7}', '%s%n%x', '__proto__', 'constructor', 'FUNCTION', 'ORDER_NUMBER', '$(touch x)', '() { :; }', 'CON', '#1', '%23', '%00',
+  'é', 'e\u0301', 'Ω≈ç√∫', 'ﬀ', 'İ', 'ſ', 'K', '茶', '𝒳', '👩‍👩‍👧', '🇩🇪', 'Z͑ͫ̓a̴lgo', 'שלום', 'مرحبا', 'ภาษา', 'x'.repeat(257), 'y'.repeat(8192), 'z'.repeat(8193),
+]; // prettier-ignore
+
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0') && text.length <= 8192;
+
+/** Every place an operation takes a string, outside the headers. */
+function positions(text: string): Record<string, [method: string, path: string, options: CallOptions]> {
+  const get = (path: string, query: Record<string, string>): [string, string, CallOptions] => ['GET', path, { query }];
+  const ask = (body: unknown, query: Record<string, string> = {}): [string, string, CallOptions] => ['POST', '/orders/query', { query, body }];
+  const put = (path: string, body: unknown): [string, string, CallOptions] => ['PUT', path, { body }];
+  const post = (path: string, body: unknown): [string, string, CallOptions] => ['POST', path, { body }];
+  const filter = { field: 'NOTES', value: 'x' };
+  const line = shop.call('updateLineItem').fields!;
+  return {
+    orderNum: get('/orders/single', { orderNum: text }),
+    storefront_order_number: get('/orders/by_storefront_reference', { storefront_order_number: text }),
+    customerCode: get('/customers/single', { customerCode: text }),
+    partCode: get('/inventory/single', { partCode: text }),
+    'a parameter name': get('/orders/single', { orderNum: '1', [text]: 'x' }),
+    teamID: get('/orders/single', { orderNum: '1', teamID: text }),
+    'apiID beside Basic': get('/orders/single', { orderNum: '1', apiID: text }),
+    maxReturn: ask([], { maxReturn: text }),
+    cursor: ask([], { cursor: text }),
+    'the cursor of orders': ask([], { cursor: `o${text}` }),
+    'a filter field': ask([{ field: text, value: 'x' }]),
+    'a filter value': ask([{ field: 'NOTES', value: text }]),
+    'a filter value contained': ask([{ field: 'NOTES', value: text, contains: true }]),
+    'a filter value in the search index': ask([{ field: 'REFERENCE_NUMBER', value: text, contains: true }]),
+    'a filter value of a date': ask([{ field: 'ORDER_DATE', value: text }]),
+    'a filter value of a number': ask([{ field: 'FREIGHT', value: text }]),
+    'a filter value of the key': ask([{ field: 'ORDER_NUMBER', value: text }]),
+    'a conjunction': ask([filter, { ...filter, conjunction: text }]),
+    'a filter member': ask([{ ...filter, [text]: 'x' }]),
+    'a filter of customers': post('/customers/query', [{ field: 'BEMAIL', value: text }]),
+    'a filter of parts': post('/inventory/query', [{ field: 'PART_DESCRIPTION', value: text, contains: true }]),
+    'a field name of an order': put('/orders/create', { [text]: 'x' }),
+    'a date': put('/orders/create', { ORDER_DATE: text }),
+    'a number': put('/orders/create', { FREIGHT: text }),
+    'a flag': put('/orders/create', { DROP_SHIP: text }),
+    'a stage': put('/orders/create', { ORDER_TYPE: text }),
+    'the order of a line': put('/orders/line_item', { ORDER_NUMBER: text }),
+    'a part code': put('/orders/line_item', { ORDER_NUMBER: 'order-shop', PART_CODE: text }),
+    'a quantity': put('/orders/line_item', { ORDER_NUMBER: 'order-shop', QUANTITY: text }),
+    'serial numbers': put('/orders/line_item', { ORDER_NUMBER: 'order-shop', SERIAL_NUMBERS: text }),
+    'the order of a line to update': post('/orders/line_item', { ...line, ORDER_NUMBER: text }),
+    'a lock code': post('/orders/line_item', { ...line, LINE_REF_LOCK_CODE: text }),
+    'a customer code of its own': put('/customers/create', { CUSTOMER_CODE: text }),
+    'the customer to update': post('/customers/update', { CUSTOMER_CODE: text, NOTES: 'x' }),
+    'a field name of a customer': post('/customers/update', { CUSTOMER_CODE: 'customer-shop', [text]: 'x' }),
+    'a string for a body': post('/customers/update', JSON.stringify(text)),
+    'a body as it is': put('/orders/create', text),
+  };
+}
+
+test('no string in any place of a query or a body is answered with a 5xx or outside the contract', async () => {
+  let sent = 0;
+  for (const text of NAUGHTY) {
+    // URLSearchParams would send half a surrogate pair as a replacement character.
+    const places = Object.entries(positions(text)).filter(([, [, , { query }]]) => query === undefined || text.isWellFormed());
+    const answering = places.map(async ([place, [method, path, options]]) => {
+      const { status, text: answer } = await service.call(shop.keys, method, path, options);
+      assert.ok(status < 500, `${JSON.stringify(text.slice(0, 80))} as ${place}: ${answer}`);
+    });
+    sent += (await Promise.all(answering)).length;
+  }
+  assert.ok(sent > 60 * 36, `${sent} requests`);
+});
+
+test('every string an order, a line or a customer takes reads back as it was sent; every other is 400 and stores nothing', async () => {
+  const records = await shop.shop.everything();
+  const expectStored = async (text: string, written: Answer, read: (key: string) => Promise<unknown>): Promise<void> => {
+    assert.equal(written.status, isStorable(text) ? 200 : 400, `${JSON.stringify(text.slice(0, 80))}: ${written.text}`);
+    if (written.status === 200) assert.equal(await read(written.body.data as string), text);
+    else assert.equal(written.body.code, 'INVALID_VALUE');
+  };
+  const other = await stockShop(service, 'other');
+  for (const text of NAUGHTY) {
+    await expectStored(text, await other.shop.createOrder({ NOTES: text, REFERENCE_NUMBER: text }), async (number) => {
+      const { data } = (await other.shop.getOrder(number)).body;
+      assert.equal(data.REFERENCE_NUMBER, text);
+      return data.NOTES as string;
+    });
+    await expectStored(text, await other.shop.createCustomer({ NOTES: text }), async (code) => (await other.shop.getCustomer(code)).body.data.NOTES as string);
+    const changed = await other.shop.updateLineItem({ ...other.call('updateLineItem').fields, DESCRIPTION: text });
+    await expectStored(text, changed, async () => (await other.shop.lines('order-other'))[0]!['DESCRIPTION']);
+  }
+  assert.equal(await shop.shop.everything(), records);
+});
+
+test('every string an order has is found by it, exactly and as a part, in the query and in the lookup', async () => {
+  const own = await stockShop(service, 'finder');
+  for (const text of NAUGHTY.filter((one) => isStorable(one) && one !== '' && one.length <= 256)) {
+    const REFERENCE_NUMBER = `${text}|`;
+    const number = (await own.shop.createOrder({ REFERENCE_NUMBER })).body.data as string;
+    const lookup = await own.shop.findOrdersByStorefrontReference(REFERENCE_NUMBER);
+    assert.deepEqual(lookup.body.orders.map((order: { pims_order_number: string }) => order.pims_order_number), [number], JSON.stringify(text)); // prettier-ignore
+    for (const contains of [false, true]) {
+      const { body, text: answer } = await own.shop.queryOrders([{ field: 'REFERENCE_NUMBER', value: REFERENCE_NUMBER, contains }]);
+      assert.ok(body.data?.some((order: { ORDER_NUMBER: string }) => order.ORDER_NUMBER === number), `${JSON.stringify(text)}: ${answer}`); // prettier-ignore
+    }
+  }
+});
+
+test('no string in a header, the path or the request line is answered with a 5xx or outside the contract, or lets anybody in', async () => {
+  const contract = await Contract.load(service.origin);
+  const target = targetOf(shop.call('getOrder'), 'shop');
+  const authorization = `Authorization: ${basicOf(shop.keys)}`;
+  const create = `${BASE_PATH}/orders/create?teamID=shop`;
+  for (const text of NAUGHTY) {
+    const bytes = Buffer.from(text).toString('latin1');
+    const requests: [Buffer, letIn: boolean][] = [
+      [writeRequest('GET', target, [`Authorization: ${bytes}`]), false],
+      [writeRequest('GET', target, [`Authorization: Basic ${bytes}`]), false],
+      [writeRequest('GET', target, [`Authorization: Basic ${Buffer.from(text).toString('base64')}`]), false],
+      [writeRequest('GET', `${target}&${new URLSearchParams({ apiID: text, apiSecret: text }).toString()}`), false],
+      [writeRequest('GET', target, [authorization, `X-Any: ${bytes}`]), true],
+      [writeRequest('GET', target, [authorization, `Cookie: ${bytes}`]), true],
+      [writeRequest('GET', target, [authorization, `Host: ${bytes}`]), true],
+      [writeRequest('PUT', create, [authorization, 'Content-Type: application/json', `Idempotency-Key: ${bytes}`], '{}'), true],
+      [writeRequest('PUT', create, [authorization, `Content-Type: ${bytes}`], '{}'), true],
+      [writeRequest('GET', `/${encodeURIComponent(text.toWellFormed())}`, [authorization]), false],
+      [writeRequest('GET', `/${bytes}`, [authorization]), false],
+    ];
+    for (const [request, letIn] of requests) {
+      const what = request.toString('latin1', 0, 300);
+      const [answer] = await exchange(service.origin, request);
+      assert.ok(answer && answer.status < 500, `${what}: ${answer?.status}`);
+      if (answer.status >= 400) contract.check('GET', '/not in the contract', answer);
+      else assert.ok(letIn, `${what} was let in`);
+    }
+  }
+});

@@ -1,0 +1,147 @@
+/**
+ * What is looked at first: teamID, then credentials, then the call is counted, then everything else. Every fault a request can have is sent to every
+ * operation it fits: without teamID, with wrong credentials, and with good ones. Written to a socket by hand, since clients refuse some of it.
+ */
+import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
+import { after, before, test } from 'node:test';
+import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../operations.ts';
+import { send, writeRequest, type RawAnswer } from '../raw-http.ts';
+import { BASE_PATH, Service } from '../service.ts';
+
+let service: Service;
+let shop: StockedShop;
+let counted: number;
+before(async () => {
+  service = await Service.start();
+  shop = await stockShop(service, 'shop');
+  counted = await service.usageOf('shop');
+});
+after(() => service.stop());
+
+/** One thing wrong with a good call, and what it is answered when its caller is known. */
+interface Fault {
+  readonly what: string;
+  readonly expected: string;
+  /** Parameters beside or in place of the good ones; undefined takes one away. */
+  readonly query?: Record<string, string | undefined>;
+  readonly twice?: string;
+  readonly lines?: readonly string[];
+  readonly type?: string;
+  readonly body?: string | Buffer;
+}
+
+const JSON_LINE = 'Content-Type: application/json';
+const FOR_ALL: Fault[] = [
+  { what: 'an unknown parameter', query: { noSuch: '1' }, expected: '400 UNKNOWN_PARAMETER' },
+  { what: 'an unknown parameter with two values', query: { noSuch: '1' }, twice: 'noSuch', expected: '400 PARAMETER_CONFLICT' },
+];
+const FOR_BODIES: Fault[] = [
+  { what: 'no JSON', body: '{"NOTES": ', expected: '400 INVALID_JSON' },
+  { what: 'no UTF-8', body: Buffer.from([0x22, 0xff, 0x22]), expected: '400 INVALID_JSON' },
+  { what: 'a number too long to keep', body: '{"NOTES": 123456789012345678901}', expected: '400 INVALID_VALUE' },
+  { what: 'no body', body: '', expected: '400 INVALID_BODY' },
+  { what: 'a string for a body', body: '"text"', expected: '400 INVALID_BODY' },
+  { what: 'a body nested too deeply', body: '['.repeat(50_000) + ']'.repeat(50_000), expected: '400 INVALID_BODY' },
+  { what: 'a body of another type', type: 'Content-Type: text/plain', expected: '415 UNSUPPORTED_MEDIA_TYPE' },
+  { what: 'a body of no type', type: 'X-Type: none', expected: '415 UNSUPPORTED_MEDIA_TYPE' },
+  { what: 'a packed body', lines: ['Content-Encoding: gzip'], body: gzipSync('{}'), expected: '415 UNSUPPORTED_MEDIA_TYPE' },
+  { what: 'too large a body', body: ' '.repeat(256 * 1024 + 1), expected: '413 BODY_TOO_LARGE' },
+];
+const FOR_SINGLES: Fault[] = [{ what: 'a body', lines: [JSON_LINE], body: '{}', expected: '400 BODY_NOT_ALLOWED' }];
+const FOR_QUERIES: Fault[] = [
+  { what: 'an object for a body', body: '{}', expected: '400 INVALID_BODY' },
+  { what: 'an unknown field', body: '[{"field":"NO_SUCH","value":"1"}]', expected: '400 UNKNOWN_FIELD' },
+  { what: 'a filter on FUNCTION', body: '[{"field":"FUNCTION","value":"1"}]', expected: '400 FIELD_NOT_ALLOWED' },
+  { what: 'an unreadable filter', body: '[{"field":1}]', expected: '400 INVALID_FILTER' },
+  { what: 'too many filters', body: JSON.stringify(Array.from({ length: 51 }, () => ({ field: 'NOTES', value: '1' }))), expected: '400 TOO_MANY_FILTERS' },
+  { what: 'a maxReturn of 0', query: { maxReturn: '0' }, expected: '400 INVALID_PARAMETER' },
+  { what: 'a cursor of its own making', query: { cursor: 'x' }, expected: '400 INVALID_CURSOR' },
+];
+const FOR_WRITES: Fault[] = [
+  { what: 'a list for a body', body: '[]', expected: '400 INVALID_BODY' },
+  { what: 'an unreadable Idempotency-Key', lines: ['Idempotency-Key: a b'], expected: '400 INVALID_IDEMPOTENCY_KEY' },
+];
+
+/** The parameter or field that names a record, missing and naming nothing, and the fields no caller sets. */
+function faultsOfItsOwn({ operation, kind, query, fields = {} }: GoodCall): Fault[] {
+  const [parameter] = Object.keys(query);
+  if (parameter !== undefined) {
+    const missing = { what: 'its parameter missing', query: { [parameter]: undefined }, expected: '400 MISSING_PARAMETER' };
+    const empty = { ...missing, what: 'its parameter empty', query: { [parameter]: '' } };
+    const unknown = { what: 'a record that does not exist', query: { [parameter]: 'none' }, expected: '404 NOT_FOUND' };
+    return operation === 'findOrdersByStorefrontReference' ? [missing, empty] : [missing, empty, unknown];
+  }
+  if (kind === 'query') return [];
+  const key = Object.keys(fields).find((name) => /^(ORDER_NUMBER|CUSTOMER_CODE)$/.test(name));
+  const withBody = (body: Record<string, unknown>): string => JSON.stringify(body);
+  const { [key ?? '']: _key, ...keyless } = fields;
+  return [
+    { what: 'an unknown field', body: withBody({ ...fields, NO_SUCH: '1' }), expected: '400 UNKNOWN_FIELD' },
+    { what: 'an object for a value', body: withBody({ ...fields, NOTES: {} }), expected: '400 INVALID_VALUE' },
+    { what: 'FUNCTION', body: withBody({ ...fields, FUNCTION: '1' }), expected: '400 FIELD_NOT_ALLOWED' },
+    ...(key === undefined
+      ? []
+      : [
+          { what: 'its key missing', body: withBody(keyless), expected: '400 MISSING_FIELD' },
+          { what: 'a key that does not exist', body: withBody({ ...fields, [key]: 'none' }), expected: `400 ${key.split('_')[0]}_NOT_FOUND` },
+        ]),
+  ];
+}
+
+function faultsOf(call: GoodCall): Fault[] {
+  const byKind = { single: FOR_SINGLES, query: [...FOR_BODIES, ...FOR_QUERIES], write: [...FOR_BODIES, ...FOR_WRITES] };
+  return [...FOR_ALL, ...byKind[call.kind], ...faultsOfItsOwn(call)];
+}
+
+function request(call: GoodCall, fault: Fault, teamID: string | undefined, authorization: string | undefined): Buffer {
+  const parameters = Object.entries({ teamID, ...call.query, ...fault.query }).filter((one): one is [string, string] => one[1] !== undefined);
+  if (fault.twice !== undefined) parameters.push([fault.twice, 'another']);
+  const lines = [...(authorization === undefined ? [] : [`Authorization: ${authorization}`]), ...(fault.lines ?? [])];
+  const sent = bodyOf(call);
+  const body = fault.body ?? (sent === undefined ? '' : JSON.stringify(sent));
+  if (sent !== undefined) lines.push(fault.type ?? JSON_LINE);
+  return writeRequest(call.method, `${BASE_PATH}${call.path}?${new URLSearchParams(parameters).toString()}`, lines, body);
+}
+
+/** Sends every fault to every operation it fits, and gives what was answered. */
+async function sendAll(teamID: string | undefined, authorization: string | undefined): Promise<{ name: string; fault: Fault; answer: RawAnswer }[]> {
+  const sent = [];
+  for (const call of shop.calls)
+    for (const fault of faultsOf(call)) {
+      const answer = await send(service.origin, request(call, fault, teamID, authorization));
+      sent.push({ name: `${call.operation} with ${fault.what}`, fault, answer });
+    }
+  return sent;
+}
+
+test('400 a missing teamID is told before any other fault of the request', async () => {
+  for (const authorization of [undefined, basicOf(shop.keys)])
+    for (const { name, answer } of await sendAll(undefined, authorization)) {
+      assert.equal(`${answer.status} ${answer.body.code}`, '400 MISSING_TEAM_ID', name);
+      assert.equal(answer.headers.get('x-month-requests'), null, name);
+    }
+  assert.equal(await service.usageOf('shop'), counted);
+});
+
+test('401 wrong credentials are told before any other fault of the request, by one identical answer', async () => {
+  const bodies = new Set<string>();
+  for (const authorization of [undefined, basicOf({ ...shop.keys, apiSecret: 'wrong' })])
+    for (const { name, answer } of await sendAll('shop', authorization)) {
+      assert.equal(`${answer.status} ${answer.body.code}`, '401 INVALID_CREDENTIALS', name);
+      assert.equal(answer.headers.get('x-month-requests'), null, name);
+      bodies.add(answer.text.replace(answer.body.requestId as string, ''));
+    }
+  assert.equal(bodies.size, 1);
+  assert.equal(await service.usageOf('shop'), counted);
+});
+
+test('every other fault is told to a caller that is known, and its call is counted', async () => {
+  const sent = await sendAll('shop', basicOf(shop.keys));
+  assert.ok(sent.length > 120, `${sent.length} faults`);
+  for (const { name, fault, answer } of sent) {
+    assert.equal(`${answer.status} ${answer.body.code}`, fault.expected, name);
+    assert.equal(answer.headers.get('x-month-requests'), String(++counted), name);
+  }
+  assert.equal(await service.usageOf('shop'), counted);
+});

@@ -1,0 +1,159 @@
+/** Pages of a query: how many records an answer has, how it says that there are more, and that reading on loses and repeats nothing. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { expectRefusal, Shop, succeed, type Filters, type Values } from '../records.ts';
+import { Service, type Answer } from '../service.ts';
+
+const PARTS = 5001;
+
+let service: Service;
+let shop: Shop;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+  await shop.load(
+    'inventory',
+    Array.from({ length: PARTS }, (_, index) => ({ PART_CODE: String(index + 1), CATEGORY: index % 2 === 0 ? 'even' : 'odd', BARCODE: `barcode ${index}` })),
+  );
+});
+after(() => service.stop());
+
+const query = (maxReturn?: string, more: Values = {}, filters: Filters = []): Promise<Answer> =>
+  shop.queryInventoryItems(filters, { ...(maxReturn !== undefined && { maxReturn }), ...more });
+
+/** How many records the answer has, and whether it says that there are more. */
+async function expectPage(answering: Promise<Answer>, records: number, hasMore: boolean): Promise<Answer> {
+  const answer = await answering;
+  assert.equal((await succeed<Values[]>(Promise.resolve(answer))).length, records);
+  assert.equal(answer.headers.get('x-has-more'), hasMore ? 'true' : null);
+  assert.equal(answer.headers.get('x-next-cursor') !== null, hasMore);
+  return answer;
+}
+
+/** Reads all pages of a query, doing something between each two, and gives the keys in the order they came. */
+async function readAll(ask: (page: Values) => Promise<Answer>, key: string, between: () => Promise<void> = async () => undefined): Promise<string[]> {
+  const keys: string[] = [];
+  let page: Values = {};
+  for (;;) {
+    const answer = await ask(page);
+    const records = await succeed<Values[]>(Promise.resolve(answer));
+    assert.ok(records.length > 0, 'a page promised by X-Has-More has records');
+    keys.push(...records.map((record) => record[key]!));
+    const cursor = answer.headers.get('x-next-cursor');
+    if (cursor === null) return keys;
+    page = { cursor };
+    await between();
+  }
+}
+
+const numbers = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+
+test('without maxReturn 500 records come, and X-Has-More with X-Next-Cursor says that there are more', async () => {
+  const { headers } = await expectPage(query(), 500, true);
+  await expectPage(query(undefined, { cursor: headers.get('x-next-cursor')! }), 500, true);
+});
+
+test('maxReturn limits the records; as many as there are leaves nothing more', async () => {
+  await expectPage(query('1'), 1, true);
+  await expectPage(query('007'), 7, true);
+  const few: Filters = [
+    { field: 'PART_CODE', value: '1' },
+    { field: 'PART_CODE', value: '2', conjunction: 'OR' },
+  ];
+  await expectPage(query('1', {}, few), 1, true);
+  await expectPage(query('2', {}, few), 2, false);
+  await expectPage(query('3', {}, few), 2, false);
+});
+
+test('more than 5,000 is served as 5,000', async () => {
+  for (const maxReturn of ['5000', '5001', '99999999999999999999']) await expectPage(query(maxReturn), 5000, true);
+});
+
+test('a maxReturn that is no positive whole number is refused', async () => {
+  for (const maxReturn of ['0', '-1', '1.5', '1e3', '0x10', '+5', ' 5', '5 ', 'all', '', '٣', '000'])
+    expectRefusal(await query(maxReturn), 400, 'INVALID_PARAMETER', 'maxReturn');
+  const twice = [
+    ['maxReturn', '5'],
+    ['maxReturn', '6'],
+  ];
+  expectRefusal(await service.call(shop.keys, 'POST', '/inventory/query', { query: twice, body: [] }), 400, 'PARAMETER_CONFLICT', 'maxReturn');
+});
+
+test('the pages together are everything, once each, in order, whatever the filters and the size of the page', async () => {
+  const even: Filters = [{ field: 'CATEGORY', value: 'even' }];
+  const queries: [Filters, maxReturn: string, expected: string[]][] = [
+    [[], '1999', numbers(1, PARTS)],
+    [even, '1250', numbers(1, PARTS).filter((code) => Number(code) % 2 === 1)],
+    [[{ field: 'BARCODE', value: 'CODE 49', contains: true }], '50', numbers(1, PARTS).filter((code) => String(Number(code) - 1).startsWith('49'))],
+    [[{ field: 'CATEGORY', value: 'eve', contains: true }], '1250', numbers(1, PARTS).filter((code) => Number(code) % 2 === 1)],
+    [[...even, { field: 'CATEGORY', value: 'odd', conjunction: 'OR' }], '1700', numbers(1, PARTS)],
+    [[...even, { field: 'UNIT_COST', value: '', conjunction: 'OR' }], '2501', numbers(1, PARTS)],
+  ];
+  for (const [filters, maxReturn, expected] of queries)
+    assert.deepEqual(await readAll((page) => query(maxReturn, page, filters), 'PART_CODE'), expected, JSON.stringify(filters));
+});
+
+test('nothing is lost and nothing comes twice while customers are added before, behind and between', async () => {
+  const codes = ['1', '5', '20', '300', 'B', 'D', 'F', 'H', 'J', 'L'];
+  await shop.load(
+    'customers',
+    codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
+  );
+  let round = 0;
+  const added: string[] = [];
+  const add = async (): Promise<void> => {
+    round++;
+    for (const code of [String(round + 400), `A${round}`, `E${round}`, `Z${round}`, `0${round}`])
+      added.push(await succeed<string>(shop.createCustomer({ CUSTOMER_CODE: code })));
+  };
+  const seen = await readAll((page) => shop.queryCustomers([], { maxReturn: '3', ...page }), 'CUSTOMER_CODE', add);
+  assert.ok(round >= 3);
+  assert.equal(new Set(seen).size, seen.length, 'a record came twice');
+  assert.deepEqual(
+    seen.filter((code) => codes.includes(code)),
+    codes,
+  );
+  assert.ok(seen.every((code) => codes.includes(code) || added.includes(code)));
+  assert.deepEqual((await readAll((page) => shop.queryCustomers([], page), 'CUSTOMER_CODE')).length, codes.length + added.length);
+});
+
+test('orders are read on by their numbers too, while orders are created', async () => {
+  const made = await Promise.all(numbers(1, 12).map(() => succeed<string>(shop.createOrder({}))));
+  const seen = await readAll(
+    (page) => shop.queryOrders([], { maxReturn: '5', ...page }),
+    'ORDER_NUMBER',
+    async () => void (await succeed(shop.createOrder({}))),
+  );
+  assert.deepEqual(
+    seen.slice(0, 12),
+    made.toSorted((a, b) => Number(a) - Number(b)),
+  );
+  assert.deepEqual(
+    seen,
+    seen.toSorted((a, b) => Number(a) - Number(b)),
+  );
+  assert.equal(new Set(seen).size, seen.length);
+});
+
+test('a cursor goes on behind a record that has changed its fields, or matches no more', async () => {
+  const ask = (page: Values): Promise<Answer> => shop.queryCustomers([{ field: 'BCITY', value: 'Here' }], { maxReturn: '1', ...page });
+  for (const CUSTOMER_CODE of ['moves 1', 'moves 2', 'moves 3']) await succeed(shop.createCustomer({ CUSTOMER_CODE, BCITY: 'Here' }));
+  let moved = 0;
+  const move = async (): Promise<void> => void (await succeed(shop.updateCustomer({ CUSTOMER_CODE: `moves ${++moved}`, BCITY: 'There' })));
+  assert.deepEqual(await readAll(ask, 'CUSTOMER_CODE', move), ['moves 1', 'moves 2', 'moves 3']);
+});
+
+test('INVALID_CURSOR for a cursor of another record type', async () => {
+  const cursor = (await query('1')).headers.get('x-next-cursor')!;
+  await expectPage(query('1', { cursor }), 1, true);
+  for (const other of [shop.queryOrders, shop.queryCustomers]) expectRefusal(await other([], { cursor }), 400, 'INVALID_CURSOR', 'cursor');
+});
+
+test('INVALID_CURSOR for a cursor that is made up, cut short or changed, rather than another page', async () => {
+  const cursor = (await query('1234')).headers.get('x-next-cursor')!;
+  const cut = Array.from({ length: cursor.length - 1 }, (_, index) => cursor.slice(0, index + 1));
+  const changed = Array.from(cursor, (character, at) => `${cursor.slice(0, at)}${character === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`);
+  const madeUp = ['x', '5', 'i00015', `i${Buffer.from('00015').toString('base64url')}`, "' OR 1=1", '\0'];
+  for (const wrong of [...cut, ...changed, ...madeUp, cursor.slice(1), `${cursor}A`, `${cursor}=`, `${cursor} `])
+    expectRefusal(await query('1', { cursor: wrong }), 400, 'INVALID_CURSOR', 'cursor');
+});

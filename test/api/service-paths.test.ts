@@ -1,0 +1,147 @@
+/**
+ * The paths beside the operations: health, readiness, metrics, the contract and its reference page. None asks for credentials, none names a tenant,
+ * and the page works in a real browser that reaches nothing but the service.
+ */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import chromiumPack from '@sparticuz/chromium';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { stockShop, type StockedShop } from '../operations.ts';
+import { openSocket, readAnswers } from '../raw-http.ts';
+import { BASE_PATH, Service } from '../service.ts';
+
+let service: Service;
+let shop: StockedShop;
+before(async () => {
+  service = await Service.start();
+  shop = await stockShop(service, 'mytenant');
+});
+after(() => service.stop());
+
+const get = (path: string): Promise<Response> => fetch(service.origin + path);
+
+test('200 /healthz and /readyz while the service can serve', async () => {
+  for (const path of ['/healthz', '/readyz', '/healthz?any=thing']) {
+    const response = await get(path);
+    assert.deepEqual([response.status, await response.json()], [200, { status: 'ok' }], path);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+  }
+});
+
+test('503 /readyz, and 200 /healthz, while the service drains before it stops', async () => {
+  const draining = await Service.start({ env: { STOREROOM_DRAIN_MS: '1500' } });
+  const stopped = draining.stop('SIGTERM');
+  let status = 200;
+  for (let tries = 0; status === 200 && tries < 100; tries++) ({ status } = await fetch(`${draining.origin}/readyz`));
+  assert.equal(status, 503);
+  const response = await fetch(`${draining.origin}/readyz`);
+  assert.deepEqual([await response.json(), response.headers.get('connection')], [{ status: 'unavailable' }, 'close']);
+  assert.equal((await fetch(`${draining.origin}/healthz`)).status, 200);
+  assert.equal(await stopped, 0);
+});
+
+test('/metrics tells calls by operation and status, and names no tenant, no record and no secret', async () => {
+  await shop.shop.getOrder('order-mytenant');
+  await shop.shop.getOrder('no-such-order');
+  await service.call({ ...shop.keys, apiSecret: 'wrong-secret' }, 'GET', '/orders/single', { query: { orderNum: 'order-mytenant' } });
+  await service.request('GET', '/none-mytenant', { query: { apiSecret: shop.keys.apiSecret } });
+  const response = await get('/metrics');
+  const text = await response.text();
+  assert.match(response.headers.get('content-type')!, /^text\/plain/);
+  for (const [operation, status] of [
+    ['getOrder', 200],
+    ['getOrder', 404],
+    ['getOrder', 401],
+    ['createCustomer', 200],
+  ] as const)
+    // prettier-ignore
+    assert.match(text, new RegExp(`^storeroom_requests_total\\{operation="${operation}",status="${status}"\\} 1$`, 'm'));
+  assert.match(text, /^storeroom_request_seconds_count\{operation="getOrder"\} 3$/m);
+  assert.match(text, /^process_resident_memory_bytes \d+/m);
+  for (const secret of ['mytenant', shop.keys.apiID, shop.keys.apiSecret, 'wrong-secret', 'no-such-order', '#', 'sr_id', 'sr_sk'].filter(
+    (word) => word !== '#',
+  ))
+    assert.ok(!text.includes(secret), secret);
+});
+
+test('404 /metrics when they are switched off', async () => {
+  const silent = await Service.start({ env: { STOREROOM_METRICS: 'off' } });
+  const response = await fetch(`${silent.origin}/metrics`);
+  assert.deepEqual([response.status, ((await response.json()) as { code: string }).code], [404, 'UNKNOWN_PATH']);
+  await silent.stop();
+});
+
+test('/openapi.json is the contract: OpenAPI 3.1 with the twelve operations', async () => {
+  const response = await get('/openapi.json');
+  const document = (await response.json()) as { openapi: string; paths: Record<string, object> };
+  assert.match(document.openapi, /^3\.1\./);
+  assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+  for (const { method, path } of shop.calls) assert.ok(method.toLowerCase() in document.paths[BASE_PATH + path]!, `${method} ${path}`);
+});
+
+/** The directives of a Content-Security-Policy. */
+const readPolicy = ({ headers }: Response): Map<string, string[]> =>
+  new Map(headers.get('content-security-policy')!.split(';').map((part) => part.trim().split(/\s+/)).map(([name = '', ...sources]) => [name, sources])); // prettier-ignore
+
+test('/docs allows nothing from anywhere else: its policy names the service alone, and scripts by their hashes', async () => {
+  const redirect = await fetch(`${service.origin}/docs`, { redirect: 'manual' });
+  assert.deepEqual([redirect.status, redirect.headers.get('location')], [301, '/docs/']);
+  const page = await get('/docs/');
+  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+  const policy = readPolicy(page);
+  assert.deepEqual([policy.get('default-src'), policy.get('connect-src'), policy.get('frame-ancestors')], [["'none'"], ["'self'"], ["'none'"]]);
+  const allowed = [...policy.values()].flat().filter((source) => !/^'sha256-[A-Za-z0-9+/]{43}='$/.test(source));
+  assert.deepEqual(new Set(allowed), new Set(["'none'", "'self'", "'unsafe-inline'", 'data:']));
+  assert.ok(!policy.get('script-src')!.includes("'unsafe-inline'") && policy.get('script-src')!.some((source) => source.startsWith("'sha256-")));
+  const script = await get('/docs/js/scalar.js');
+  assert.deepEqual([script.status, script.headers.get('content-type')?.split(';')[0]], [200, 'application/javascript']);
+});
+
+test('an unknown or climbing path below /docs is 404 like any other', async () => {
+  for (const path of ['/docs/none', '/docs/js/../../package.json', '/docs/js/none.js', '/docs/%2e%2e/x', '/docs/..%2f..%2fpackage.json', '/docs/js/']) {
+    const socket = openSocket(service.origin);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const [answer] = await readAnswers(socket);
+    socket.destroy();
+    assert.deepEqual([answer!.status, answer!.body.code], [404, 'UNKNOWN_PATH'], path);
+  }
+});
+
+suite('the reference page in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const requests: string[] = [];
+  const complaints: string[] = [];
+
+  before(async () => {
+    const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+    browser = await chromium.launch({ executablePath: await chromiumPack.executablePath(), args });
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.on('request', (request) => requests.push(request.url()));
+    page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+    page.on('pageerror', (fault) => complaints.push(String(fault)));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning' || /Content.Security.Policy/i.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(`${service.origin}/docs`);
+  });
+  after(() => browser.close());
+
+  test('shows the summary and the path of an operation', async () => {
+    await page.getByText('One order with its line items').first().waitFor({ state: 'visible' });
+    await page.getByText('/orders/single').first().waitFor({ state: 'visible' });
+  });
+
+  test('shows an operation that is clicked, with its description and example', async () => {
+    await page.getByText('Add a line item').first().click();
+    await page.getByText('Adds a line to an order').first().waitFor({ state: 'visible' });
+    await page.getByText('LINE_REF_LOCK_CODE').first().waitFor({ state: 'visible' });
+  });
+
+  test('asks nobody but the service, and breaks no rule of its policy', async () => {
+    await page.waitForLoadState('networkidle');
+    assert.deepEqual(requests.filter((url) => !url.startsWith(`${service.origin}/`) && !url.startsWith('data:') && !url.startsWith('blob:')), []); // prettier-ignore
+    assert.ok(requests.includes(`${service.origin}/docs/js/scalar.js`));
+    assert.deepEqual(complaints, []);
+  });
+});

@@ -1,0 +1,84 @@
+/** Settings of a tenant that change what it takes: `tenant set --strict` and `--default-stage`, in force from the very next call. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eachAs, Shop, succeed, type Values } from '../records.ts';
+import { Service } from '../service.ts';
+
+let service: Service;
+let strict: Shop;
+before(async () => {
+  service = await Service.start();
+  strict = await Shop.open(service, 'strict', '--strict', 'on');
+  await strict.load('inventory', [{ PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', LOCATION_CODE: 'MAIN', QTY_ONHAND: '5' }]);
+  await strict.load('customers', [{ CUSTOMER_CODE: 'VINET' }]);
+});
+after(() => service.stop());
+
+const stageOf = async (shop: Shop, fields: object): Promise<string> => {
+  const number = await succeed<string>(shop.createOrder(fields));
+  return ((await shop.getOrder(number)).body.data as Values)['ORDER_TYPE']!;
+};
+
+test('strict: codes that exist are taken', async () => {
+  const ORDER_NUMBER = await succeed<string>(strict.createOrder({ CUSTOMER_CODE: 'VINET', LOCATION_CODE: 'MAIN' }));
+  assert.equal((await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' })))['DESCRIPTION'], 'Notebook');
+});
+
+test('strict: codes that are not sent, or empty, are not asked for', async () => {
+  const ORDER_NUMBER = await succeed<string>(strict.createOrder({ CUSTOMER_CODE: '', LOCATION_CODE: null }));
+  await succeed(strict.createOrder({}));
+  const line = await succeed(strict.addLineItem({ ORDER_NUMBER, DESCRIPTION: 'Free text' }));
+  await succeed(strict.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'], QUANTITY: '1', PART_CODE: '' }));
+});
+
+test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
+  const messages = await strict.refuses(strict.createOrder, 'UNKNOWN_REFERENCE', eachAs(['CUSTOMER_CODE', 'LOCATION_CODE'], ['NOBODY', 'vinet', 'main']));
+  assert.match(messages[0]!, /NOBODY/);
+});
+
+test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not known', async () => {
+  const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
+  const [message] = await strict.refuses(strict.addLineItem, 'UNKNOWN_REFERENCE', eachAs(['PART_CODE'], ['NO/99', 'mb/14'], { ORDER_NUMBER }));
+  assert.match(message!, /NO\/99/);
+});
+
+test('strict: 400 UNKNOWN_REFERENCE for a line that is to have a PART_CODE that is not known', async () => {
+  const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
+  const { LINE_REF_LOCK_CODE } = await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' }));
+  await strict.refuses(strict.updateLineItem, 'UNKNOWN_REFERENCE', eachAs(['PART_CODE'], ['NO/99'], { ORDER_NUMBER, LINE_REF_LOCK_CODE, QUANTITY: '2' }));
+});
+
+test('strict: a code counts from the moment it exists', async () => {
+  await strict.refuses(strict.createOrder, 'UNKNOWN_REFERENCE', eachAs(['CUSTOMER_CODE'], ['NEW']));
+  await succeed(strict.createCustomer({ CUSTOMER_CODE: 'NEW' }));
+  await succeed(strict.createOrder({ CUSTOMER_CODE: 'NEW' }));
+});
+
+test('strict: switched off and on while the service runs, it holds from the next call', async () => {
+  await strict.run('tenant', 'set', 'strict', '--strict', 'off');
+  await succeed(strict.createOrder({ CUSTOMER_CODE: 'NOBODY' }));
+  await strict.run('tenant', 'set', 'strict', '--strict', 'on');
+  await strict.refuses(strict.createOrder, 'UNKNOWN_REFERENCE', eachAs(['CUSTOMER_CODE'], ['NOBODY']));
+});
+
+test('strict: another tenant is not', async () => {
+  const lenient = await Shop.open(service, 'lenient');
+  await succeed(lenient.createOrder({ CUSTOMER_CODE: 'NOBODY', LOCATION_CODE: 'NOWHERE' }));
+});
+
+test('default stage: an order that sends no ORDER_TYPE begins as the tenant has it set; one that sends it, as sent', async () => {
+  const quoting = await Shop.open(service, 'quoting', '--default-stage', 'quote');
+  assert.equal(await stageOf(quoting, {}), 'quote');
+  assert.equal(await stageOf(quoting, { ORDER_TYPE: 'worksheet' }), 'worksheet');
+  await quoting.run('tenant', 'set', 'quoting', '--default-stage', 'sales_order');
+  assert.equal(await stageOf(quoting, { ORDER_TYPE: '' }), 'sales_order');
+  assert.equal(await stageOf(strict, {}), 'worksheet');
+});
+
+test('default stage: a sales order by default commits its stock', async () => {
+  await strict.run('tenant', 'set', 'strict', '--default-stage', 'sales_order');
+  const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
+  await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14', QUANTITY: '2' }));
+  const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(strict.getInventoryItem('MB/14'));
+  assert.deepEqual([QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE], ['5', '2', '3']);
+});

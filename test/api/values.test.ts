@@ -1,0 +1,255 @@
+/** How values go in and come out: types of JSON, dates, numbers, flags, what is refused, and that text is kept to the last bit. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eachAs, expectRefusal, Shop, succeed, type Values, valuesOf } from '../records.ts';
+import { Service } from '../service.ts';
+
+let service: Service;
+let shop: Shop;
+before(async () => {
+  service = await Service.start();
+  shop = await Shop.open(service, 'shop');
+});
+after(() => service.stop());
+
+/** Creates an order from JSON text or fields, and gives it as it is answered. */
+async function keep(body: unknown): Promise<Values> {
+  return (await shop.getOrder(await succeed<string>(shop.createOrder(body)))).body.data as Values;
+}
+
+/** Each value on its own in this field, with what has to come back. */
+async function expectKept(field: string, cases: readonly (readonly [sent: unknown, kept: string])[]): Promise<void> {
+  for (const [sent, kept] of cases) assert.equal((await keep({ [field]: sent }))[field], kept, `${field} ${JSON.stringify(sent)}`);
+}
+
+test('strings are kept as they are: spaces, line breaks, case, leading zeros', async () => {
+  for (const text of [
+    '',
+    ' ',
+    '  two  spaces  ',
+    '\t',
+    'a\nb\r\nc',
+    'MiXeD',
+    '007',
+    '1.50',
+    'null',
+    'true',
+    '"',
+    "'; DROP TABLE ORDERS;--",
+    '\\',
+    '\\u0041',
+    '{}',
+  ])
+    await expectKept('NOTES', [[text, text]]);
+});
+
+test('JSON numbers are taken and stored as strings', async () => {
+  const order = await keep(
+    '{"NOTES": 12.5, "PO_NUMBER": -7, "BCITY": 0, "BSTATE": 1e3, "FREIGHT": 9007199254740991, "SNAME": 0.1, "SCITY": -0, "BZIPCODE": 2.50}',
+  );
+  const { NOTES, PO_NUMBER, BCITY, BSTATE, FREIGHT, SNAME, SCITY, BZIPCODE } = order;
+  const expected = ['12.5', '-7', '0', '1000', '9007199254740991', '0.1', '0', '2.5'];
+  assert.deepEqual([NOTES, PO_NUMBER, BCITY, BSTATE, FREIGHT, SNAME, SCITY, BZIPCODE], expected);
+});
+
+test('JSON booleans are taken and stored as strings; in a flag as Y and N', async () => {
+  const order = await keep({ NOTES: true, PO_NUMBER: false, DROP_SHIP: true });
+  assert.deepEqual([order['NOTES'], order['PO_NUMBER'], order['DROP_SHIP']], ['true', 'false', 'Y']);
+  assert.equal((await keep({ DROP_SHIP: false }))['DROP_SHIP'], 'N');
+});
+
+test('null is no value: "" comes back', async () => {
+  for (const field of ['NOTES', 'ORDER_DATE', 'FREIGHT', 'DROP_SHIP'])
+    await expectKept(field, [
+      [null, ''],
+      ['', ''],
+    ]);
+});
+
+test('objects and arrays are refused, naming the field', async () => {
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE'], [{}, { a: 1 }, [], ['x']], { BCITY: 'Reims' }));
+});
+
+test('a number that cannot be kept exactly is refused, naming the field; as a string it is kept', async () => {
+  const inexact = ['9007199254740993', '12345678901234567890', '0.12345678901234567', '1e400', '-1e400', '1e-7', '1e21', '1e-400', '0.30000000000000001'];
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', { FREIGHT: inexact.map((number) => `{"NOTES": "x", "FREIGHT": ${number}}`) });
+  const { text } = await shop.createOrder(`{"${'LONG'.repeat(20_000)}": 1e400}`);
+  assert.ok(text.length < 1000, 'a long name is not repeated whole');
+  await expectKept('FREIGHT', [
+    ['9007199254740993', '9007199254740993'],
+    ['12345678901234567890', '12345678901234567890'],
+    ['0.30000000000000001', '0.30000000000000001'],
+  ]);
+});
+
+test('a number in a filter that cannot be kept exactly is refused too', async () => {
+  const answer = await service.call(shop.keys, 'POST', '/orders/query', { body: '[{"field": "FREIGHT", "value": 9007199254740993}]' });
+  expectRefusal(answer, 400, 'INVALID_VALUE', 'value');
+});
+
+test('decimal numbers come back without needless zeros, however many digits they have', async () => {
+  await expectKept('FREIGHT', [
+    ['3', '3'],
+    ['3.0', '3'],
+    ['3.10', '3.1'],
+    ['1.5', '1.5'],
+    ['+1.5', '1.5'],
+    ['-1.50', '-1.5'],
+    ['007', '7'],
+    ['0', '0'],
+    ['0.00', '0'],
+    ['-0', '0'],
+    ['000.250', '0.25'],
+    ['100', '100'],
+    ['1000000000000000000000', '1000000000000000000000'],
+    ['0.000000000000000000001', '0.000000000000000000001'],
+    ['123456789012345678901234567890.123456789012345678901234567890', '123456789012345678901234567890.12345678901234567890123456789'],
+    [2.5, '2.5'],
+  ]);
+});
+
+test('quantities of a line come back without needless zeros too', async () => {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  for (const [sent, kept] of [
+    ['3.000', '3'],
+    ['1.50', '1.5'],
+    [4, '4'],
+    ['-2', '-2'],
+  ])
+    assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: sent })))['QUANTITY'], kept);
+});
+
+test('what is no decimal number is refused in every number field', async () => {
+  const words = 'x 1e3 1,5 1,000 .5 5. --1 0x10 $5 ٣ １ NaN Infinity 1.2.3'.split(' ');
+  const wrong = [...words, ' 1', '1 ', '1 000', '\n1', '1'.repeat(31), true];
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['FREIGHT'], wrong, { NOTES: 'x' }));
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL'], ['x'], { NOTES: 'x' }));
+  await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['x'], { NOTES: 'x' }));
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  await shop.refuses(shop.addLineItem, 'INVALID_VALUE', eachAs(['QUANTITY', 'UNIT_PRICE', 'DISCOUNT'], ['x'], { ORDER_NUMBER }));
+});
+
+test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
+  await expectKept('ORDER_DATE', [
+    ['3/4/2026', '03/04/2026'],
+    ['03/04/2026', '03/04/2026'],
+    ['12/31/1999', '12/31/1999'],
+    ['2026-03-04', '03/04/2026'],
+    ['2/29/2024', '02/29/2024'],
+    ['2000-02-29', '02/29/2000'],
+    ['1/1/0001', '01/01/0001'],
+    ['9999-12-31', '12/31/9999'],
+    ['2026-03-04T23:30:00Z', '03/04/2026'],
+    ['2026-03-04T23:30:00-08:00', '03/04/2026'],
+    ['2026-03-04T00:10:00.123+02:00', '03/04/2026'],
+  ]);
+});
+
+test('impossible dates, and what is no date, are refused', async () => {
+  const impossible = '2/29/2023 2/29/1900 2/30/2024 4/31/2026 13/1/2026 0/1/2026 1/0/2026 1/32/2026 31/12/2026 1/1/0000 2026-02-30 2026-13-01 2026-00-10';
+  const noDates = '1/1/26 2026-3-4 2026/03/04 20260304 3-4-2026 3.4.2026 today 03/04/20261 3/4/-2026 ٣/٤/٢٠٢٦ 2026-03-04T 2026-03-04T10:00:00';
+  const noTimes = '2026-03-04T25:00:00Z 2026-02-30T10:00:00Z';
+  const wrong = [...`${impossible} ${noDates} ${noTimes}`.split(' '), ' 3/4/2026', '3/4/2026 ', '3/4/2026 10:00', 20260304, true];
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['ORDER_DATE'], wrong, { NOTES: 'x' }));
+});
+
+test('flags come back as Y or N; anything else is refused', async () => {
+  await expectKept('DROP_SHIP', [
+    ['Y', 'Y'],
+    ['N', 'N'],
+    ['y', 'Y'],
+    ['n', 'N'],
+    [true, 'Y'],
+    [false, 'N'],
+  ]);
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['DROP_SHIP'], ['yes', 'X', 'YY', ' Y', 2, 'ja'], { NOTES: 'x' }));
+});
+
+test('NUL characters and lone surrogates are refused, also in names and escaped', async () => {
+  const wrong = ['\0', 'a\0b', '\ud800', 'a\udc00b', '\udc00\ud800', 'ends \ud83d'];
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE', 'DROP_SHIP'], wrong, { BCITY: 'Reims' }));
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', { NOTES: ['{"NOTES": "\\u0000"}', '{"NOTES": "\\ud83d"}', '{"NOTES": "\\uDE00\\uD83D"}'] });
+  await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CUSTOMER_CODE'], wrong));
+  expectRefusal(await shop.createOrder({ 'NOTES\0': 'x' }), 400, 'UNKNOWN_FIELD');
+  for (const value of wrong)
+    for (const contains of [false, true]) expectRefusal(await shop.queryOrders([{ field: 'NOTES', value, contains }]), 400, 'INVALID_VALUE', 'NOTES');
+});
+
+test('a value has at most 8,192 characters, whatever they take in bytes', async () => {
+  for (const character of ['x', 'é', '東', '😀']) {
+    const longest = character.repeat(8192);
+    assert.equal((await keep({ NOTES: longest }))['NOTES'], longest, character);
+    await shop.refuses(shop.createOrder, 'INVALID_VALUE', { NOTES: [{ NOTES: `${longest}${character}` }] });
+  }
+});
+
+test('a body has at most 512 fields, teamID and credentials not counted', async () => {
+  const body = (fields: number): object => ({ ...shop.keys, ...Object.fromEntries(Array.from({ length: fields }, (_, index) => [`F${index}`, 'x'])) });
+  expectRefusal(await service.request('PUT', '/orders/create', { body: body(512) }), 400, 'UNKNOWN_FIELD', 'F0');
+  const message = expectRefusal(await service.request('PUT', '/orders/create', { body: body(513) }), 400, 'INVALID_BODY');
+  assert.match(message, /512/);
+});
+
+test('every character of Unicode but NUL comes back byte for byte', async () => {
+  const fields = ['NOTES', 'SHIP_VIA', 'BADDRESS1', 'BADDRESS2', 'SADDRESS1', 'SADDRESS2', 'BATTN'];
+  const codes = Array.from({ length: 0x10ffff }, (_, index) => index + 1).filter((code) => code < 0xd800 || code > 0xdfff);
+  assert.equal(codes.length, 0x110000 - 2048 - 1);
+  for (let at = 0; at < codes.length; at += 8192 * fields.length) {
+    const texts = fields.map((_, index) =>
+      codes
+        .slice(at + index * 8192, at + (index + 1) * 8192)
+        .map((code) => String.fromCodePoint(code))
+        .join(''),
+    );
+    const got = await keep(Object.fromEntries(fields.map((field, index) => [field, texts[index]])));
+    for (const [index, field] of fields.entries()) assert.ok(got[field] === texts[index], `${field} of those from U+${codes[at]!.toString(16)}`);
+  }
+});
+
+test('odd text comes back byte for byte from every kind of record and from queries', async () => {
+  const odd = [
+    '\ufeffBOM first',
+    'e\u0301 é ﬁ Å Å',
+    '\u202eright to left\u202c',
+    '👩‍👩‍👧‍👦 🏳️‍🌈 🇺🇳 👍🏿',
+    'Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢',
+    'ﷺ',
+    '\ufffe\uffff\u{1ffff}\u{10ffff}',
+    '\u2028\u2029\u0085\u000b\f',
+    '\u0001\u001f\u007f\u009f',
+    'ＮＵＬＬ',
+    '田中さんにあげて下さい',
+    'ثم نفس سقطت وبالتحديد',
+    'ıİiI ßẞ ΣσςΟΔΟΣ ǅ',
+    '%s%n%d {{7*7}} ${7*7} $(id) `id`',
+    '<script>alert(1)</script>',
+    '../../etc/passwd',
+    '=1+1',
+    '1;2,3\t4',
+    '"quoted ""twice"""',
+    "O'Brien",
+    '\\"\\\\',
+    '--',
+    '/* x */',
+    'a\u00adb\u200bc\u2060d',
+    '\u{e0001}\u{e0041}',
+  ];
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  for (const text of odd) {
+    const code = await succeed<string>(shop.createCustomer({ CUSTOMER_CODE: text, CUSTOMER_NAME: text }));
+    assert.equal(code, text);
+    assert.deepEqual((await succeed(shop.getCustomer(text)))['CUSTOMER_NAME'], text);
+    const line = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: text, DESCRIPTION: text }));
+    assert.deepEqual([line['PART_CODE'], line['DESCRIPTION']], [text, text]);
+    for (const contains of [false, true]) {
+      const found = await succeed<Values[]>(
+        shop.queryCustomers([
+          { field: 'CUSTOMER_CODE', value: text, contains },
+          { field: 'CUSTOMER_NAME', value: text, contains },
+        ]),
+      );
+      assert.deepEqual(valuesOf(found, 'CUSTOMER_NAME'), [text], text);
+    }
+  }
+  assert.deepEqual(valuesOf(await shop.lines(ORDER_NUMBER), 'DESCRIPTION'), odd);
+});

@@ -1,0 +1,225 @@
+/**
+ * The documents say what is. Their shell blocks (```sh) are run in order, a document a shell, against a fresh service with the demo tenant, and the
+ * answer shown after a block is what it printed. Commands that cannot run here (installing, systemd, a proxy) stand in ```console blocks, whose
+ * commands and options have to exist.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { SETTINGS } from '../src/config.ts';
+import { ERRORS } from '../src/errors.ts';
+import { BODY_BYTES_MAX } from '../src/http/body.ts';
+import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/filter.ts';
+import { FIELDS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/record.ts';
+import { assertShown, findLinks, readBlocks, readSlugs, type Block } from './documents.ts';
+import { BASE_PATH, Service, temporaryFolder } from './service.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md'], { cwd: ROOT }).toSorted();
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const blocksOf = (file: string, ...languages: string[]): Block[] => readBlocks(read(file)).filter(({ language }) => languages.includes(language));
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ran> {
+  return new Promise((settle) =>
+    execFile(file, args, { cwd: ROOT, env, timeout: 60_000 }, (fault, stdout, stderr) =>
+      settle({ code: fault === null ? 0 : typeof fault.code === 'number' ? fault.code : 1, stdout, stderr }),
+    ),
+  );
+}
+
+suite('what the documents tell to type', () => {
+  const folder = temporaryFolder();
+  let service: Service;
+  let keys: string;
+  let environment: NodeJS.ProcessEnv;
+
+  before(async () => {
+    service = await Service.start({ env: { STOREROOM_DEMO: 'on' } });
+    keys = /'(sr_id_\w+:sr_sk_\w+)'/.exec(service.output)![1]!;
+    // npx takes over a second to find what is in this folder; that it does find it has a test of its own.
+    mkdirSync(join(folder, 'bin'));
+    const npx = join(folder, 'bin', 'npx');
+    writeFileSync(npx, `#!/bin/sh\n[ "$1" = storeroom ] || exit 64\nshift\nexec '${process.execPath}' '${ROOT}/src/main.ts' "$@"\n`);
+    chmodSync(npx, 0o755);
+    environment = {
+      PATH: `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env['PATH']}`,
+      TMPDIR: folder,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'storeroom-test-compiled'),
+      BASE: service.origin + BASE_PATH,
+      KEYS: keys,
+      STOREROOM_DATA: service.dataFolder,
+    };
+  });
+  after(() => service.stop());
+
+  /** Runs the blocks of a document in one shell and gives what each of them printed. */
+  async function runBlocks(file: string): Promise<{ block: Block; printed: string }[]> {
+    const blocks = blocksOf(file, 'sh');
+    const name = join(folder, file.replaceAll('/', '-'));
+    const parts = blocks.map(({ text }, index) => `{ echo ${index} >'${name}.at'\n${text}\n} >'${name}.${index}'`);
+    const { code, stderr } = await runProgram('bash', ['-euo', 'pipefail', '-c', parts.join('\n')], environment);
+    const at = blocks[Number(readFileSync(`${name}.at`, 'utf8'))]!;
+    assert.equal(code, 0, `${file}:${at.line} ended with ${code}: ${stderr}`);
+    return blocks.map((block, index) => ({ block, printed: readFileSync(`${name}.${index}`, 'utf8') }));
+  }
+
+  // In this order: the guide names the numbers of the orders it makes.
+  const documents = new Set(['README.md', 'docs/api-guide.md', ...DOCUMENTS.filter((file) => /^(docs|demo)\//.test(file))]);
+  for (const file of [...documents].filter((one) => blocksOf(one, 'sh').length > 0))
+    test(`${file}: every command runs, and prints the answer shown`, async () => {
+      const all = readBlocks(read(file));
+      for (const { block, printed } of await runBlocks(file)) {
+        const next = all[all.findIndex(({ line }) => line === block.line) + 1];
+        if (next?.section === block.section && /^(json|text)$/.test(next.language)) assertShown(next, printed, `${file}:${next.line}`);
+        else assert.doesNotMatch(printed, /"status":"error"/, `${file}:${block.line} is answered with an error that the document does not show`);
+      }
+    });
+
+  test('README shows what a first start prints', () => {
+    const [{ text } = { text: '' }] = blocksOf('README.md', 'console');
+    const shown = text.slice(text.indexOf('\n') + 1).replaceAll('127.0.0.1:8080', new URL(service.origin).host);
+    assert.equal(text.split('\n', 1)[0], '$ npm ci && npm start');
+    assertShown({ language: 'text', text: shown }, service.output, 'README.md');
+  });
+
+  test("README's first call is the first of the two that a first start prints", () => {
+    const [{ text } = { text: '' }] = blocksOf('README.md', 'sh');
+    assert.ok(
+      service.output.includes(
+        text
+          .replace('"$KEYS"', `'${keys}'`)
+          .replaceAll('"', "'")
+          .replace('$BASE', service.origin + BASE_PATH),
+      ),
+      text,
+    );
+  });
+
+  test('npx storeroom, as the documents write it, is the command line', async () => {
+    const { code, stdout, stderr } = await runProgram('npx', ['storeroom', 'config', '--json']);
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).settings.length, Object.keys(SETTINGS).length);
+  });
+});
+
+suite('what the documents name', () => {
+  for (const file of DOCUMENTS)
+    test(`${file}: every link leads somewhere`, () => {
+      for (const { target, line } of findLinks(read(file))) {
+        const [path = '', anchor] = target.split('#');
+        const found = path === '' ? file : join(dirname(file), path);
+        assert.ok(existsSync(resolve(ROOT, found)), `${file}:${line} ${target}`);
+        if (anchor !== undefined) assert.ok(readSlugs(read(found)).includes(anchor), `${file}:${line} ${target}`);
+      }
+    });
+
+  test('every variable a command uses is introduced before it in the same document', () => {
+    for (const file of DOCUMENTS) {
+      let introduced = '';
+      for (const { text, line } of blocksOf(file, 'sh', 'console')) {
+        introduced += `${text}\n`;
+        for (const [, name] of text.matchAll(/\$\{?([A-Z][A-Z_]+)/g)) assert.match(introduced, new RegExp(`\\b${name}(=| in )`), `${file}:${line} $${name}`);
+      }
+    }
+  });
+
+  test('every setting that is named exists', () => {
+    const known: string[] = [...Object.values(SETTINGS).map(({ variable }) => variable), 'STOREROOM_DATABASE_URL', 'STOREROOM_'];
+    for (const file of DOCUMENTS) for (const [name] of read(file).matchAll(/\bSTOREROOM_[A-Z_]*/g)) assert.ok(known.includes(name), `${file}: ${name}`);
+  });
+
+  test('every storeroom command that is named exists, with its options', () => {
+    const reference = read('docs/configuration.md');
+    for (const file of DOCUMENTS)
+      for (const { text, line } of blocksOf(file, 'sh', 'console'))
+        for (const [, words = ''] of text.matchAll(/\b(?:npx storeroom|storeroom\.js) ([a-z][^|&;\n]*)/g)) {
+          const [first = '', second = ''] = words.split(' ');
+          const section = [`${first} ${second}`, first].map((name) => reference.split(`\n### storeroom ${name}\n`)[1]).find((found) => found !== undefined);
+          assert.ok(section !== undefined, `${file}:${line} storeroom ${words}`);
+          const help = section.split('\n### ')[0]!;
+          for (const [option] of words.matchAll(/--[a-z-]+/g)) assert.ok(help.includes(option), `${file}:${line} storeroom ${words}: ${option}`);
+        }
+  });
+
+  test('the table of limits has the numbers of the code', () => {
+    const rows: Record<string, string> = {
+      body: `${BODY_BYTES_MAX / 1024} KiB`,
+      'idle connection': `${SETTINGS.keepAliveMs.default / 1000} s`,
+      'requests at once': SETTINGS.inFlightMost.default.toLocaleString('en'),
+      'fields of a request': `${FIELDS_MAX}`,
+      'a value': `${VALUE_CHARACTERS_MAX.toLocaleString('en')} characters`,
+      'filters, their values': `${FILTERS_MAX}, ${FILTER_VALUE_CHARACTERS_MAX} characters`,
+      'records of a page': `${SETTINGS.maxReturnDefault.default} when not asked, ${SETTINGS.maxReturnMost.default.toLocaleString('en')} at most`,
+      'a query': `${SETTINGS.queryBudgetMs.default / 1000} s`,
+    };
+    const table = read('docs/operations.md').split('\n## Limits\n')[1] ?? '';
+    for (const [name, number] of Object.entries(rows)) assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
+  });
+
+  test('the systemd unit starts what is in this repository', () => {
+    const [{ text } = { text: '' }] = blocksOf('docs/operations.md', 'ini');
+    const [, program = '', script = ''] = /^ExecStart=\/opt\/storeroom\/(\S+) (\S+) serve$/m.exec(text) ?? [];
+    for (const file of [program, script]) assert.ok(file !== '' && existsSync(join(ROOT, file)), file);
+  });
+
+  test('every npm script that is named exists', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    for (const file of DOCUMENTS)
+      for (const [, name = ''] of read(file).matchAll(/\bnpm run ([a-z:-]+)/g)) assert.ok(name in scripts, `${file}: npm run ${name}`);
+  });
+
+  test('every error code of an answer is in docs/errors.md, and the other way round', () => {
+    const named = [...read('docs/errors.md').matchAll(/^\| `([A-Z_]+)`/gm)].map(([, code = '']) => code);
+    assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted());
+  });
+
+  test('openapi.json, docs/errors.md and docs/configuration.md are in step with the code', async () => {
+    const { code, stderr } = await runProgram(process.execPath, ['tools/generate.ts', '--check']);
+    assert.equal(code, 0, stderr);
+  });
+
+  test('the code map of docs/architecture.md has every file of src and no other', () => {
+    const named = [...read('docs/architecture.md').matchAll(/`(src\/[\w./-]+\.(?:ts|sql))`/g)].map(([, file]) => file!);
+    assert.deepEqual([...new Set(named)].toSorted(), globSync('src/**/*.{ts,sql}', { cwd: ROOT }).toSorted());
+  });
+});
+
+suite('decision records', () => {
+  const records = DOCUMENTS.filter((file) => /^docs\/decisions\/\d/.test(file));
+  const numberOf = (file: string): string => /\d{4}/.exec(file)![0];
+
+  for (const file of records)
+    test(`${file} has its five headings in order and at most 60 lines`, () => {
+      const text = read(file);
+      assert.match(text, new RegExp(`^# ${numberOf(file)} `));
+      assert.deepEqual([...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading), ['Context', 'Decision', 'Rejected', 'Consequences', 'Revisit when']); // prettier-ignore
+      assert.ok(text.split('\n').length <= 61, `${text.split('\n').length - 1} lines`);
+    });
+
+  test('are numbered from 0001 without a gap, and each is in the list of docs/decisions/README.md', () => {
+    assert.deepEqual(records.map(numberOf), records.map((_, index) => String(index + 1).padStart(4, '0'))); // prettier-ignore
+    const list = read('docs/decisions/README.md');
+    for (const file of records) assert.ok(list.includes(`(${file.slice('docs/decisions/'.length)})`), file);
+  });
+
+  test('that the code refers to exist', () => {
+    for (const file of globSync(['src/**/*', 'test/**/*.ts', 'bench/*.ts', 'tools/*'], { cwd: ROOT }).filter((path) => /\.(ts|js|sql)$/.test(path)))
+      for (const [found, number] of read(file).matchAll(/decisions?[/ ](\d{4})/g))
+        assert.ok(records.some((record) => numberOf(record) === number), `${file}: ${found}`); // prettier-ignore
+  });
+
+  test('name every runtime dependency', () => {
+    const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+    const [record = ''] = records.filter((file) => numberOf(file) === '0014');
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) assert.ok(read(record).includes(`\`${name}\``), name);
+  });
+});

@@ -1,0 +1,74 @@
+/**
+ * A full disk, again and again: writes are refused with 503 STORAGE_FULL, reads go on, nothing acknowledged is lost, and writes go on by themselves
+ * once there is space. Part of `npm run test:faults`.
+ */
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Service, temporaryFolder, type Keys } from '../service.ts';
+import { HttpClient } from '../system/http-client.ts';
+import { MixedLoad } from '../system/mixed-load.ts';
+import { runTool } from './lossy-disk.ts';
+
+const ROUNDS = Number(process.env['STOREROOM_TEST_FULL_DISKS'] ?? 10);
+const CONNECTIONS = 64;
+const DISK_MIB = 16;
+const RESUME_MS = 1000;
+
+const disk = join(temporaryFolder(), 'disk');
+let service: Service;
+let client: HttpClient;
+let keys: Keys[];
+before(async () => {
+  mkdirSync(disk);
+  runTool('mount', '-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', disk);
+  service = await Service.start({ dataFolder: join(disk, 'data') });
+  client = await HttpClient.open(service, CONNECTIONS);
+  keys = [await service.makeTenant('one'), await service.makeTenant('two')];
+});
+after(async () => {
+  client?.close();
+  await service?.stop('SIGKILL');
+  runTool('umount', '--lazy', disk);
+});
+
+const ballast = join(disk, 'ballast');
+
+/** Takes what is left of the disk, to the last page. */
+function fillDisk(): void {
+  for (let bytes = 1 << 20; bytes >= 4096; bytes >>= 1)
+    try {
+      for (;;) appendFileSync(ballast, Buffer.alloc(bytes, 1));
+    } catch (fault) {
+      assert.equal((fault as NodeJS.ErrnoException).code, 'ENOSPC');
+    }
+}
+
+test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, and writes resume by themselves`, async (context) => {
+  const load = new MixedLoad(client, keys);
+  const { body: first } = await client.call(keys[0]!, 'PUT', '/orders/create', { body: {} });
+  for (let round = 0; round < ROUNDS; round++) {
+    let isOver = false;
+    const working = load.run(CONNECTIONS, () => isOver);
+    const isFull = (): boolean => (load.statuses.get('503 STORAGE_FULL') ?? 0) > round * 200;
+    const before = load.acknowledged;
+    while (load.acknowledged < before + 50) await sleep(5);
+    fillDisk();
+    while (!isFull()) {
+      assert.equal(service.hasExited, false, 'the service ended');
+      await sleep(5);
+    }
+    const read = await client.call(keys[0]!, 'GET', '/orders/single', { query: { orderNum: first.data as string } });
+    assert.equal(read.status, 200, read.text);
+    rmSync(ballast);
+    const freedAt = performance.now();
+    const refused = load.acknowledged;
+    while (load.acknowledged === refused) assert.ok(performance.now() - freedAt < RESUME_MS, 'writes did not resume'), await sleep(5);
+    isOver = true;
+    await working;
+    await load.check(service);
+  }
+  context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
+});

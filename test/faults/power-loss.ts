@@ -1,0 +1,54 @@
+/**
+ * Power loss under mixed load, again and again over one disk: what was acknowledged and what was counted is there afterwards. This is what allows the
+ * metering to sync its log by itself, off the event loop (decision 0008). STOREROOM_TEST_POWER_LOSSES sets how often. Part of `npm run test:faults`.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Service } from '../service.ts';
+import { HttpClient } from '../system/http-client.ts';
+import { MixedLoad } from '../system/mixed-load.ts';
+import { LossyDisk } from './lossy-disk.ts';
+
+const LOSSES = Number(process.env['STOREROOM_TEST_POWER_LOSSES'] ?? 20);
+const CONNECTIONS = 64;
+const EXIT_MS = 5000;
+
+let disk: LossyDisk;
+let service: Service;
+let client: HttpClient;
+before(async () => {
+  disk = new LossyDisk();
+  service = await Service.start({ dataFolder: disk.folder });
+  client = await HttpClient.open(service, CONNECTIONS);
+});
+after(async () => {
+  client?.close();
+  await service?.stop('SIGKILL');
+  disk?.remove();
+});
+
+test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, async (context) => {
+  const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+  for (let loss = 0; loss < LOSSES; loss++) {
+    const before = load.acknowledged;
+    const working = load.run(CONNECTIONS, () => service.hasExited);
+    while (load.acknowledged === before && !service.hasExited) await sleep(5);
+    await sleep(20 + Math.random() * 300);
+    assert.equal(service.hasExited, false, 'the service ended by itself');
+    disk.losePower();
+    // Nobody knows any more what is on the disk, so the service has to stop; under load it finds out at once.
+    const giveUpAt = performance.now() + EXIT_MS;
+    while (!service.hasExited) {
+      assert.ok(performance.now() < giveUpAt, 'the service went on over a disk that fails');
+      await sleep(5);
+    }
+    await working;
+    disk.restorePower();
+    await service.restart();
+    await load.check(service);
+    await load.repeatUnanswered();
+  }
+  await load.check(service);
+  context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
+});

@@ -1,0 +1,171 @@
+/**
+ * Filters: AND before OR, exact and contains, and what `contains` means in every script.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal, type ErrorCode } from '../../src/errors.ts';
+import { containsFolded, foldCase, readFilters, type Filter } from '../../src/pims/filter.ts';
+import { buildDictionaries } from '../../src/pims/record.ts';
+
+const { orders: dictionary } = buildDictionaries([]);
+const read = (filters: readonly Filter[]) => readFilters(dictionary, 'orders', filters);
+/** The values of the terms, alternative by alternative. */
+const shape = (filters: readonly Filter[]): string[][] => read(filters).map((terms) => terms.map(({ value }) => value));
+
+function refuses(code: ErrorCode, filters: readonly Filter[], field?: string): void {
+  assert.throws(
+    () => read(filters),
+    (fault) => fault instanceof Refusal && fault.code === code && (field === undefined || fault.field === field),
+    JSON.stringify(filters).slice(0, 100),
+  );
+}
+
+/** Filters A, B, C … with these conjunctions. */
+const chain = (...conjunctions: (string | undefined)[]): Filter[] =>
+  conjunctions.map((conjunction, index) => ({
+    field: 'NOTES',
+    value: String.fromCodePoint(65 + index),
+    ...(conjunction !== undefined && { conjunction }),
+  }));
+
+test('AND binds tighter than OR, whatever the order', () => {
+  const table: [(string | undefined)[], string[][]][] = [
+    [[], []],
+    [[undefined], [['A']]],
+    [[undefined, 'AND'], [['A', 'B']]],
+    [[undefined, 'OR'], [['A'], ['B']]],
+    [[undefined, 'OR', 'AND'], [['A'], ['B', 'C']]],
+    [[undefined, 'AND', 'OR'], [['A', 'B'], ['C']]],
+    [[undefined, 'AND', 'OR', 'AND'], [['A', 'B'], ['C', 'D']]],
+    [[undefined, 'OR', 'OR'], [['A'], ['B'], ['C']]],
+    [[undefined, undefined, undefined], [['A', 'B', 'C']]],
+    [[undefined, 'OR', undefined], [['A'], ['B', 'C']]],
+    [['OR', 'AND'], [['A', 'B']]],
+    [['AND', 'or', 'And', 'oR'], [['A'], ['B', 'C'], ['D']]],
+  ]; // prettier-ignore
+  for (const [conjunctions, expected] of table) assert.deepEqual(shape(chain(...conjunctions)), expected, conjunctions.join(' '));
+});
+
+test('a query means what the same expression means in a programming language', () => {
+  const filters = fc.array(fc.tuple(fc.boolean(), fc.constantFrom('AND', 'OR', 'and', 'or', undefined)), { minLength: 1, maxLength: 50 });
+  fc.assert(
+    fc.property(filters, (chosen) => {
+      const tree = read(chosen.map(([holds, conjunction]) => ({ field: 'NOTES', value: holds, ...(conjunction !== undefined && { conjunction }) })));
+      const answer = tree.some((terms) => terms.every(({ value }) => value === 'true'));
+      // One pass from left to right, as a compiler would: a running conjunction, and what was true before the last OR.
+      let before = false;
+      let running = true;
+      for (const [index, [holds, conjunction]] of chosen.entries()) {
+        if (index > 0 && conjunction?.toUpperCase() === 'OR') {
+          before ||= running;
+          running = true;
+        }
+        running &&= holds;
+      }
+      assert.equal(answer, before || running);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('an exact value is read as its field is, so that other notations find it', () => {
+  const [terms] = read([
+    { field: 'ORDER_DATE', value: '3/4/2026' },
+    { field: 'ORDER_TOTAL', value: 3.5 },
+    { field: 'DROP_SHIP', value: true },
+    { field: 'NOTES', value: ' As Is ' },
+  ]);
+  assert.deepEqual(terms!.map(({ field, value, contains }) => [field.name, value, contains]), [
+    ['ORDER_DATE', '03/04/2026', false],
+    ['ORDER_TOTAL', '3.5', false],
+    ['DROP_SHIP', 'Y', false],
+    ['NOTES', ' As Is ', false],
+  ]); // prettier-ignore
+});
+
+test('contains takes any text for any type of field', () => {
+  const [terms] = read([
+    { field: 'ORDER_DATE', value: '/2026', contains: true },
+    { field: 'ORDER_TOTAL', value: '3.', contains: true },
+    { field: 'NOTES', value: '', contains: true },
+  ]);
+  assert.deepEqual(terms!.map(({ value }) => value), ['/2026', '3.', '']); // prettier-ignore
+});
+
+test('what cannot be asked is refused, naming the field', () => {
+  refuses('UNKNOWN_FIELD', [{ field: 'CUSTOMR_CODE', value: '1' }], 'CUSTOMR_CODE');
+  refuses('UNKNOWN_FIELD', [{ field: '__proto__', value: '1' }]);
+  refuses('FIELD_NOT_ALLOWED', [{ field: 'FUNCTION', value: '1' }], 'FUNCTION');
+  refuses('INVALID_VALUE', [{ field: 'ORDER_DATE', value: '2/30/2026' }], 'ORDER_DATE');
+  refuses('INVALID_VALUE', [{ field: 'ORDER_TOTAL', value: 'three' }], 'ORDER_TOTAL');
+  refuses('INVALID_FILTER', [{ field: 'NOTES', value: '1' }, { field: 'NOTES', value: '2', conjunction: 'XOR' }]); // prettier-ignore
+  for (const value of ['\0', '\uD800', 'x\uDFFF'])
+    for (const contains of [false, true]) refuses('INVALID_VALUE', [{ field: 'NOTES', value, contains }], 'NOTES');
+});
+
+test('at most 50 filters, of at most 256 characters each', () => {
+  const many = (count: number): Filter[] => Array.from({ length: count }, () => ({ field: 'NOTES', value: 'x' }));
+  assert.equal(read(many(50))[0]!.length, 50);
+  refuses('TOO_MANY_FILTERS', many(51));
+  for (const contains of [false, true]) {
+    assert.ok(read([{ field: 'NOTES', value: 'x'.repeat(256), contains }]));
+    refuses('INVALID_VALUE', [{ field: 'NOTES', value: 'x'.repeat(257), contains }], 'NOTES');
+  }
+});
+
+test('capital and small letters of every script are the same to contains', () => {
+  let pairs = 0;
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const letter = String.fromCodePoint(code);
+    for (const other of [letter.toUpperCase(), letter.toLowerCase()]) {
+      if (other === letter) continue;
+      pairs++;
+      assert.equal(foldCase(other), foldCase(letter), `U+${code.toString(16)}`);
+    }
+  }
+  assert.ok(pairs > 2500, `${pairs} pairs`);
+});
+
+test('look-alikes of one letter, and letters that have no capital of their own, fold as Unicode says', () => {
+  const same = [
+    ['σ', 'ς', 'Σ'],
+    ['k', 'K', '\u212A'],
+    ['å', 'Å', '\u212B'],
+    ['ω', 'Ω', '\u2126'],
+    ['s', 'S', 'ſ'],
+    ['ß', 'ẞ', 'ss', 'SS'],
+    ['ﬁ', 'fi', 'FI'],
+    ['µ', 'μ', 'Μ'],
+    ['β', 'ϐ', 'Β'],
+    ['θ', 'ϑ', 'Θ', 'ϴ'],
+    ['ǆ', 'ǅ', 'Ǆ'],
+    ['в', 'В', '\u1C80'],
+    ['ა', 'Ა'],
+    ['ꭰ', 'Ꭰ'],
+    ['𐐨', '𐐀'],
+  ];
+  for (const [first, ...others] of same) for (const other of others) assert.equal(foldCase(other), foldCase(first!), `${first} ${other}`);
+  for (const [a, b] of [['e', 'é'], ['l', '1'], ['o', '0'], ['a', 'а']]) assert.notEqual(foldCase(a!), foldCase(b!)); // prettier-ignore
+});
+
+test('every piece of a text is found in it, in any case', () => {
+  const character = fc.oneof(fc.constantFrom(...Array.from('aAéÉßςΣσİıſK\u0345ǅﬁ%_\\\'"*?[.')), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }));
+  const text = fc.string({ unit: character, maxLength: 8 });
+  const piece = fc.tuple(text, text, text).filter((parts) => parts.every((part) => part.isWellFormed()));
+  fc.assert(
+    fc.property(piece, fc.nat(2), ([before, middle, after], how) => {
+      const needle = [middle, middle.toUpperCase(), middle.toLowerCase()][how]!;
+      assert.ok(containsFolded(before + middle + after, foldCase(needle)));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('no character is a wildcard', () => {
+  for (const character of ['%', '_', '*', '?', '[', '.', '\\', '^', '$', '"', "'"]) {
+    assert.ok(containsFolded(`a${character}b`, foldCase(`a${character}b`)));
+    assert.ok(!containsFolded('axb', foldCase(`a${character}b`)), character);
+  }
+});

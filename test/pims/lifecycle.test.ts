@@ -1,0 +1,256 @@
+/**
+ * The life of an order: forward only, splits that always add up, and the stock each stage holds. Stock is checked against a model that counts
+ * whole units in numbers of JavaScript.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal, type ErrorCode } from '../../src/errors.ts';
+import { addDecimals, compareDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
+import { approveOrder, FIRST_STAGES, invoiceOrder, moveStock, STAGES, within, type InvoiceRequest, type OrderStep, type StockMovement } from '../../src/pims/lifecycle.ts'; // prettier-ignore
+import type { Values } from '../../src/pims/record.ts';
+
+const order = (stage: string, values: Values = {}): Values => ({ ORDER_NUMBER: '10001', ORDER_TYPE: stage, DROP_SHIP: '', ...values });
+const line = (number: number, values: Values = {}): Values => ({ ORDER_NUMBER: '10001', LINE_NUMBER: String(number), PART_CODE: `P${number}`, QUANTITY: '3', NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', CARE_PLAN: '', LINE_REF_LOCK_CODE: `lock-${number}`, ...values }); // prettier-ignore
+
+interface Asked {
+  quantities?: Record<string, string>;
+  serials?: Record<string, string[]>;
+  tracking?: string[];
+}
+const ask = ({ quantities = {}, serials = {}, tracking = [] }: Asked = {}): InvoiceRequest => ({
+  quantities: new Map(Object.entries(quantities)),
+  serials: new Map(Object.entries(serials)),
+  tracking,
+});
+
+function done(outcome: OrderStep | Refusal): OrderStep {
+  if (outcome instanceof Refusal) throw outcome;
+  return outcome;
+}
+
+function refused(outcome: unknown, code: ErrorCode): void {
+  assert.ok(outcome instanceof Refusal, 'it was not refused');
+  assert.equal(outcome.code, code);
+}
+
+suite('stages', () => {
+  test('a new order may begin as anything but an invoice', () => {
+    assert.deepEqual([...FIRST_STAGES], STAGES.slice(0, 3));
+  });
+
+  test('orders only go forward: approving takes worksheets and quotes, invoicing everything but an invoice', () => {
+    const approved = STAGES.map((stage) => !(approveOrder(order(stage), [line(1)]) instanceof Refusal));
+    const invoiced = STAGES.map((stage) => !(invoiceOrder(order(stage), [line(1)], ask()) instanceof Refusal));
+    assert.deepEqual(approved, [true, true, false, false]);
+    assert.deepEqual(invoiced, [true, true, true, false]);
+    refused(approveOrder(order('sales_order'), []), 'STAGE_NOT_ALLOWED');
+    refused(invoiceOrder(order('invoice'), [line(1)], ask()), 'STAGE_NOT_ALLOWED');
+  });
+
+  test('approving changes the stage and nothing else, also without lines', () => {
+    const lines = [line(1), line(2)];
+    const step = done(approveOrder(order('quote', { NOTES: 'n' }), lines));
+    assert.deepEqual(step.order, order('sales_order', { NOTES: 'n' }));
+    assert.deepEqual(step.lines, lines);
+    assert.equal(step.rest, null);
+    assert.deepEqual(done(approveOrder(order('worksheet'), [])).stock, []);
+  });
+});
+
+suite('invoicing', () => {
+  test('whole: the invoice keeps number and lines, everything shipped, and nothing is left', () => {
+    const step = done(invoiceOrder(order('sales_order'), [line(1), line(2, { QUANTITY: '0.5' })], ask({ tracking: ['1Z1'] })));
+    assert.deepEqual(step.order, order('invoice', { TRACKING_NUMBERS: '1Z1' }));
+    assert.deepEqual(step.lines.map((one) => [one['QUANTITY'], one['NUMBER_SHIPPED'], one['LINE_REF_LOCK_CODE']]), [['3', '3', 'lock-1'], ['0.5', '0.5', 'lock-2']]); // prettier-ignore
+    assert.equal(step.rest, null);
+  });
+
+  test('in part: the rest is a sales order of the same reference without number, tracking or amounts', () => {
+    const before = order('worksheet', {
+      REFERENCE_NUMBER: '#1001',
+      CUSTOMER_CODE: 'C',
+      TRACKING_NUMBERS: '1Z0',
+      SUBTOTAL: '9',
+      FREIGHT: '1',
+      TAX_TOTAL: '2',
+      ORDER_TOTAL: '12',
+    });
+    const step = done(invoiceOrder(before, [line(1), line(2), line(3)], ask({ quantities: { 1: '1', 2: '3' }, tracking: ['1Z1', '1Z0'] })));
+    assert.equal(step.order['TRACKING_NUMBERS'], '1Z0,1Z1');
+    assert.equal(step.order['ORDER_TOTAL'], '12');
+    assert.deepEqual(step.rest!.order, {
+      ...before,
+      ORDER_NUMBER: '',
+      ORDER_TYPE: 'sales_order',
+      TRACKING_NUMBERS: '',
+      SUBTOTAL: '',
+      FREIGHT: '',
+      TAX_TOTAL: '',
+      ORDER_TOTAL: '',
+    });
+    const show = (lines: Values[]) => lines.map((one) => `${one['LINE_NUMBER']}: ${one['QUANTITY']} ${one['NUMBER_SHIPPED']} ${one['LINE_REF_LOCK_CODE']}`);
+    assert.deepEqual(show(step.lines), ['1: 1 1 lock-1', '2: 3 3 lock-2']);
+    assert.deepEqual(show(step.rest!.lines), ['1: 2 0 ', '3: 3 0 lock-3'], 'a line that moves whole keeps its lock code');
+  });
+
+  test('serial numbers go with the units shipped, and never to a care plan', () => {
+    const step = done(
+      invoiceOrder(order('sales_order'), [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)], ask({ quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } })),
+    );
+    assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
+    assert.deepEqual(step.rest!.lines.map((one) => one['SERIAL_NUMBERS']), ['', '']); // prettier-ignore
+    refused(invoiceOrder(order('sales_order'), [line(1)], ask({ quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } })), 'SERIALS_NOT_ALLOWED');
+    refused(invoiceOrder(order('sales_order'), [line(1, { CARE_PLAN: 'Y' })], ask({ serials: { 1: ['S1'] } })), 'SERIALS_NOT_ALLOWED');
+    refused(invoiceOrder(order('sales_order'), [line(1), line(2)], ask({ quantities: { 2: '1' }, serials: { 1: ['S1'] } })), 'SERIALS_NOT_ALLOWED');
+  });
+
+  test('refused: more than there is, less than nothing, nothing at all, an unknown line, an order without lines', () => {
+    const sales = order('sales_order');
+    for (const quantity of ['3.01', '-1', 'three', '']) refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: quantity } })), 'QUANTITY_NOT_ALLOWED');
+    refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: '0' } })), 'QUANTITY_NOT_ALLOWED');
+    refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 2: '1' } })), 'LINE_NOT_FOUND');
+    refused(invoiceOrder(sales, [line(1)], ask({ serials: { 2: ['S1'] } })), 'LINE_NOT_FOUND');
+    refused(invoiceOrder(sales, [], ask()), 'STAGE_NOT_ALLOWED');
+  });
+
+  test('a credit is invoiced by negative units', () => {
+    const step = done(invoiceOrder(order('sales_order'), [line(1, { QUANTITY: '-3' })], ask({ quantities: { 1: '-1' } })));
+    assert.deepEqual([step.lines[0]!['QUANTITY'], step.rest!.lines[0]!['QUANTITY']], ['-1', '-2']);
+    assert.deepEqual(step.stock, [{ PART_CODE: 'P1', onHand: '1', committed: '1' }]);
+  });
+
+  test('a quantity lies within a bound on the same side of 0', () => {
+    for (const [quantity, bound, inside] of [
+      ['0', '3', true],
+      ['3', '3', true],
+      ['3.1', '3', false],
+      ['-1', '3', false],
+      ['-1', '-3', true],
+      ['-4', '-3', false],
+      ['1', '-3', false],
+      ['0', '0', true],
+      ['0', '-1', true],
+    ] as const)
+      // prettier-ignore
+      assert.equal(within(quantity, bound), inside, `${quantity} in ${bound}`);
+  });
+});
+
+/** An order with lines in hundredths of a unit, and what is asked to be invoiced in each round, as shares of what is then open. */
+const story = fc.record({
+  dropShip: fc.constantFrom('', 'Y', 'N'),
+  stage: fc.constantFrom('worksheet', 'quote', 'sales_order'),
+  approve: fc.boolean(),
+  lines: fc.array(
+    fc.record({
+      part: fc.constantFrom('A', 'B', ''),
+      hundredths: fc.integer({ min: -500, max: 500 }),
+      carePlan: fc.constantFrom('', 'N', 'Y'),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  rounds: fc.array(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 6, maxLength: 6 }), { maxLength: 5 }),
+});
+const write = (hundredths: number): string => String(hundredths / 100);
+const count = (text: string | undefined): number => Math.round(Number(text ?? 0) * 100);
+
+/** Plays a story to its end: everything invoiced. Gives every record that came of it, and every movement of stock. */
+function play({ dropShip, stage, approve, lines: wanted, rounds }: typeof story extends fc.Arbitrary<infer S> ? S : never) {
+  const lines = wanted.map(({ part, hundredths, carePlan }, index) => line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), CARE_PLAN: carePlan }));
+  let open = { order: order(stage, { DROP_SHIP: dropShip, REFERENCE_NUMBER: '#1' }), lines };
+  const movements: StockMovement[] = [...moveStock([open.order, []], [open.order, lines])];
+  const invoices: Values[][] = [];
+  if (approve && stage !== 'sales_order') {
+    const step = done(approveOrder(open.order, open.lines));
+    movements.push(...step.stock);
+    open = { order: step.order, lines: step.lines };
+  }
+  for (const shares of [...rounds, undefined]) {
+    const part = (one: Values): number => Math.trunc((count(one['QUANTITY']) * shares![Number(one['LINE_NUMBER']) - 1]!) / 100);
+    const quantities = shares && Object.fromEntries(open.lines.map((one) => [one['LINE_NUMBER']!, write(part(one))]));
+    const outcome = invoiceOrder(open.order, open.lines, ask(quantities ? { quantities } : {}));
+    if (outcome instanceof Refusal) {
+      assert.equal(outcome.code, 'QUANTITY_NOT_ALLOWED', outcome.message);
+      assert.ok(Object.values(quantities!).every((quantity) => Number(quantity) === 0));
+      continue;
+    }
+    assert.equal(outcome.order['ORDER_TYPE'], 'invoice');
+    movements.push(...outcome.stock);
+    invoices.push(outcome.lines);
+    if (!outcome.rest) return { lines, invoices, movements };
+    assert.equal(outcome.rest.order['REFERENCE_NUMBER'], '#1');
+    assert.equal(outcome.rest.order['ORDER_TYPE'], 'sales_order');
+    open = outcome.rest;
+  }
+  throw new Error('The last round invoices everything.');
+}
+
+suite('splits', () => {
+  test('units over all records of a reference always add up to the units ordered, line by line', () => {
+    fc.assert(
+      fc.property(story, (told) => {
+        const { lines, invoices } = play(told);
+        for (const { LINE_NUMBER: number, QUANTITY: ordered } of lines) {
+          const shares = invoices.flat().filter((one) => one['LINE_NUMBER'] === number);
+          assert.equal(
+            shares.reduce((sum, one) => addDecimals(sum, one['QUANTITY']!), '0'),
+            ordered,
+          );
+          for (const one of shares) assert.equal(one['NUMBER_SHIPPED'], one['QUANTITY']);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('when all is invoiced nothing is committed any more, and exactly the goods shipped have left the stock', () => {
+    fc.assert(
+      fc.property(story, (told) => {
+        const { movements } = play(told);
+        for (const part of ['A', 'B', '']) {
+          const sum = (what: 'onHand' | 'committed') =>
+            movements.filter((one) => one.PART_CODE === part).reduce((total, one) => addDecimals(total, one[what]), '0');
+          const goods = told.lines.filter((one) => one.part === part && part !== '' && one.carePlan !== 'Y' && told.dropShip !== 'Y');
+          assert.equal(sum('committed'), '0');
+          assert.equal(count(sum('onHand')), 0 - goods.reduce((total, { hundredths }) => total + hundredths, 0));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('one split neither makes nor loses a unit: what the commitment gives up is what leaves the stock', () => {
+    fc.assert(
+      fc.property(story, ({ lines: wanted, rounds }) => {
+        const lines = wanted.map(({ part, hundredths }, index) => line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths) }));
+        const shares = rounds[0] ?? [50, 50, 50, 50, 50, 50];
+        const quantities = Object.fromEntries(wanted.map(({ hundredths }, index) => [index + 1, write(Math.trunc((hundredths * shares[index]!) / 100))]));
+        const step = invoiceOrder(order('sales_order'), lines, ask({ quantities }));
+        if (step instanceof Refusal) return;
+        for (const { PART_CODE, onHand, committed } of step.stock) {
+          assert.notEqual(PART_CODE, '');
+          assert.equal(onHand, committed);
+          assert.notEqual(compareDecimals(onHand, '0'), 0, 'a movement of nothing is none');
+        }
+        const lockCodes = [...step.lines, ...(step.rest?.lines ?? [])].map((one) => one['LINE_REF_LOCK_CODE']).filter((code) => code !== '');
+        assert.equal(new Set(lockCodes).size, lockCodes.length, 'no lock code names two lines');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a movement between two states is undone by the movement back', () => {
+    fc.assert(
+      fc.property(story, fc.constantFrom(...STAGES), fc.constantFrom(...STAGES), ({ lines: wanted }, from, to) => {
+        const lines = wanted.map(({ part, hundredths }, index) =>
+          line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), NUMBER_SHIPPED: write(hundredths) }),
+        );
+        const there = moveStock([order(from), lines], [order(to), lines]);
+        const back = moveStock([order(to), lines], [order(from), lines]);
+        assert.deepEqual(back, there.map((one) => ({ ...one, onHand: subtractDecimals('0', one.onHand), committed: subtractDecimals('0', one.committed) }))); // prettier-ignore
+        if (from === to) assert.deepEqual(there, []);
+      }),
+    );
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * Line items: what a new line starts with, what an update may change, and the stock it moves.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal, type ErrorCode } from '../../src/errors.ts';
+import { addLine, changeLine, fillFromPart } from '../../src/pims/line-item.ts';
+import type { Values } from '../../src/pims/record.ts';
+
+const order = (stage: string, dropShip = ''): Values => ({ ORDER_NUMBER: '10001', ORDER_TYPE: stage, DROP_SHIP: dropShip });
+const line = (values: Values = {}): Values => ({
+  LINE_NUMBER: '1',
+  PART_CODE: 'A',
+  QUANTITY: '5',
+  NUMBER_SHIPPED: '0',
+  SERIAL_NUMBERS: '',
+  CARE_PLAN: '',
+  ...values,
+});
+const PART = { PART_DESCRIPTION: 'Widget', CARE_PLAN: 'N' };
+
+function done<T>(outcome: T | Refusal): T {
+  if (outcome instanceof Refusal) throw outcome;
+  return outcome;
+}
+
+function refused(outcome: unknown, code: ErrorCode, field: string): void {
+  assert.ok(outcome instanceof Refusal, 'it was not refused');
+  assert.equal(`${outcome.code} ${outcome.field}`, `${code} ${field}`);
+}
+
+test('a known part fills the description and the care-plan flag where they were not sent', () => {
+  assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, PART), { PART_CODE: 'A', DESCRIPTION: 'Widget', CARE_PLAN: 'N' });
+  assert.deepEqual(fillFromPart({ DESCRIPTION: 'Mine', CARE_PLAN: 'Y' }, PART), { DESCRIPTION: 'Mine', CARE_PLAN: 'Y' });
+  assert.deepEqual(fillFromPart({ DESCRIPTION: '' }, PART), { DESCRIPTION: '', CARE_PLAN: 'N' }, 'a cleared description stays cleared');
+  assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, undefined), { PART_CODE: 'A' });
+});
+
+test('a new line has nothing shipped, and no quantity is 0', () => {
+  for (const values of [{}, { QUANTITY: '' }, { QUANTITY: '0' }])
+    assert.deepEqual(done(addLine(order('worksheet'), values, undefined)).line, { ...values, QUANTITY: '0', NUMBER_SHIPPED: '0' });
+});
+
+test('only a sales order commits the stock of a new line', () => {
+  const stock = (stage: string, dropShip?: string, values: Values = {}) =>
+    done(addLine(order(stage, dropShip), { PART_CODE: 'A', QUANTITY: '2.5', ...values }, undefined)).stock;
+  assert.deepEqual(stock('worksheet'), []);
+  assert.deepEqual(stock('quote'), []);
+  assert.deepEqual(stock('sales_order'), [{ PART_CODE: 'A', onHand: '0', committed: '2.5' }]);
+  assert.deepEqual(stock('sales_order', 'Y'), [], 'a drop-shipped order touches no stock');
+  assert.deepEqual(stock('sales_order', '', { CARE_PLAN: 'Y' }), [], 'a care plan is no goods');
+  assert.deepEqual(stock('sales_order', '', { PART_CODE: '' }), [], 'a line without a part');
+});
+
+test('STAGE_NOT_ALLOWED an invoice takes no new line', () => {
+  refused(addLine(order('invoice'), { PART_CODE: 'A' }, undefined), 'STAGE_NOT_ALLOWED', 'ORDER_NUMBER');
+});
+
+test('SERIALS_NOT_ALLOWED more serials than units, or any on a care plan', () => {
+  refused(addLine(order('quote'), { QUANTITY: '1', SERIAL_NUMBERS: 'S1,S2' }, undefined), 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
+  refused(
+    addLine(order('quote'), { QUANTITY: '1', SERIAL_NUMBERS: 'S1' }, { PART_DESCRIPTION: 'Plan', CARE_PLAN: 'Y' }),
+    'SERIALS_NOT_ALLOWED',
+    'SERIAL_NUMBERS',
+  );
+  refused(changeLine(order('invoice'), line({ NUMBER_SHIPPED: '5' }), { SERIAL_NUMBERS: '1,2,3,4,5,6' }, undefined), 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
+  assert.ok(done(addLine(order('quote'), { QUANTITY: '2', SERIAL_NUMBERS: 'S1,S2' }, undefined)));
+});
+
+test('an update changes what it names and nothing else', () => {
+  const before = line({ DESCRIPTION: 'Old', UNIT_PRICE: '9' });
+  const { line: after, stock } = done(changeLine(order('quote'), before, { UNIT_PRICE: '10' }, undefined));
+  assert.deepEqual(after, { ...before, UNIT_PRICE: '10' });
+  assert.deepEqual(stock, []);
+});
+
+test('another part brings its description and flag unless they are sent; the same part sent again brings nothing', () => {
+  const before = line({ DESCRIPTION: 'Old', CARE_PLAN: 'N' });
+  const change = (values: Values) => done(changeLine(order('quote'), before, values, { PART_DESCRIPTION: 'New', CARE_PLAN: 'Y' })).line;
+  assert.equal(change({ PART_CODE: 'B' })['DESCRIPTION'], 'New');
+  assert.equal(change({ PART_CODE: 'B' })['CARE_PLAN'], 'Y');
+  assert.equal(change({ PART_CODE: 'B', DESCRIPTION: 'Mine' })['DESCRIPTION'], 'Mine');
+  assert.equal(change({ PART_CODE: 'A' })['DESCRIPTION'], 'Old');
+});
+
+test('an update of a sales order moves the commitment along', () => {
+  const stock = (change: Values) => done(changeLine(order('sales_order'), line(), change, undefined)).stock;
+  assert.deepEqual(stock({ QUANTITY: '7' }), [{ PART_CODE: 'A', onHand: '0', committed: '2' }]);
+  assert.deepEqual(stock({ QUANTITY: '' }), [{ PART_CODE: 'A', onHand: '0', committed: '-5' }]);
+  assert.deepEqual(stock({ CARE_PLAN: 'Y' }), [{ PART_CODE: 'A', onHand: '0', committed: '-5' }]);
+  assert.deepEqual(stock({ NUMBER_SHIPPED: '3' }), [], 'shipping alone is no invoice');
+  assert.deepEqual(stock({ PART_CODE: 'B', QUANTITY: '1' }), [
+    { PART_CODE: 'A', onHand: '0', committed: '-5' },
+    { PART_CODE: 'B', onHand: '0', committed: '1' },
+  ]);
+});
+
+test('NUMBER_SHIPPED lies between 0 and QUANTITY', () => {
+  const change = (values: Values, before = line()) => changeLine(order('sales_order'), before, values, undefined);
+  for (const shipped of ['0', '2.5', '5', '']) assert.ok(done(change({ NUMBER_SHIPPED: shipped })), shipped);
+  for (const shipped of ['5.01', '-1', '100']) refused(change({ NUMBER_SHIPPED: shipped }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
+  refused(change({ QUANTITY: '2' }, line({ NUMBER_SHIPPED: '3' })), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
+  assert.equal(done(change({ QUANTITY: '6', NUMBER_SHIPPED: '6' })).line['NUMBER_SHIPPED'], '6');
+  assert.ok(done(change({ QUANTITY: '-3', NUMBER_SHIPPED: '-2' })), 'a credit ships back');
+  refused(change({ QUANTITY: '-3', NUMBER_SHIPPED: '1' }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
+});
+
+test('an invoiced line keeps its part and its quantities; its words may be corrected', () => {
+  const before = line({ NUMBER_SHIPPED: '5' });
+  for (const [name, value] of [
+    ['PART_CODE', 'B'],
+    ['QUANTITY', '6'],
+    ['NUMBER_SHIPPED', '4'],
+    ['CARE_PLAN', 'Y'],
+  ])
+    // prettier-ignore
+    refused(changeLine(order('invoice'), before, { [name!]: value! }, undefined), 'STAGE_NOT_ALLOWED', name!);
+  const { line: after, stock } = done(changeLine(order('invoice'), before, { QUANTITY: '5', DESCRIPTION: 'Corrected', SERIAL_NUMBERS: 'S1' }, undefined));
+  assert.equal(after['DESCRIPTION'], 'Corrected');
+  assert.deepEqual(stock, []);
+});

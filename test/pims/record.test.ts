@@ -1,0 +1,253 @@
+/**
+ * Records: the field dictionaries, how values are read in, what is refused, and the order of records.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal, type ErrorCode } from '../../src/errors.ts';
+import {
+  buildDictionaries,
+  checkCustomField,
+  readFields,
+  readValue,
+  sortKey,
+  splitList,
+  type Field,
+  type FieldType,
+  type RawValue,
+} from '../../src/pims/record.ts';
+
+const dictionaries = buildDictionaries([]);
+const FIELDS: Record<FieldType, Field> = {
+  text: dictionaries.orders.get('NOTES')!,
+  number: dictionaries.lines.get('QUANTITY')!,
+  date: dictionaries.orders.get('ORDER_DATE')!,
+  flag: dictionaries.orders.get('DROP_SHIP')!,
+  timestamp: dictionaries.orders.get('CREATE_DATE')!,
+};
+
+function refuses(code: ErrorCode, work: () => unknown, field?: string): void {
+  assert.throws(work, (fault) => {
+    assert.ok(fault instanceof Refusal, String(fault));
+    assert.equal(fault.code, code);
+    if (field !== undefined) assert.equal(fault.field, field);
+    return true;
+  });
+}
+
+test('the dictionaries hold the fields of the embedded PIMS, no fewer and no more', () => {
+  const address = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
+  const addresses = ['B', 'S'].flatMap((side) => address.map((part) => side + part));
+  const stamps = ['CREATE_DATE', 'MODIFIED_DATE'];
+  const words = (text: string): string[] => text.trim().split(/\s+/);
+  const expected = {
+    orders: [
+      ...words(`ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE LOCATION_CODE ORDER_DATE ORDER_STATUS SALESPERSON_CODE PO_NUMBER TERMS_CODE
+        SHIP_VIA DROP_SHIP TRACKING_NUMBERS NOTES SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL`),
+      ...addresses,
+      ...stamps,
+    ],
+    lines: [
+      ...words('ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN LINE_REF_LOCK_CODE'),
+      ...stamps,
+    ],
+    customers: [...words('CUSTOMER_CODE CUSTOMER_NAME'), ...addresses, ...words('TERMS_CODE CREDIT_LIMIT NOTES'), ...stamps],
+    inventory: [
+      ...words(
+        `PART_CODE PART_DESCRIPTION BARCODE CATEGORY LOCATION_CODE QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE QTY_ONORDER UNIT_PRICE UNIT_COST SERIALIZED CARE_PLAN`,
+      ),
+      ...stamps,
+    ],
+  };
+  for (const [recordType, names] of Object.entries(expected)) assert.deepEqual([...dictionaries[recordType as 'orders'].keys()], names, recordType);
+});
+
+test('values are read by the type of their field', () => {
+  const table: [FieldType, RawValue, string][] = [
+    ['text', ' as it is ', ' as it is '],
+    ['text', 12.5, '12.5'],
+    ['text', true, 'true'],
+    ['number', 2, '2'],
+    ['number', '2.50', '2.5'],
+    ['number', -0.25, '-0.25'],
+    ['date', '3/4/2026', '03/04/2026'],
+    ['date', '03/04/2026', '03/04/2026'],
+    ['date', '2026-03-04', '03/04/2026'],
+    ['date', '2026-03-04T23:30:00-05:00', '03/04/2026'],
+    ['date', '2/29/2024', '02/29/2024'],
+    ['flag', 'y', 'Y'],
+    ['flag', true, 'Y'],
+    ['flag', 1, 'Y'],
+    ['flag', 'N', 'N'],
+    ['flag', false, 'N'],
+    ['flag', '0', 'N'],
+    ['timestamp', '2026-03-04T09:30:00-05:00', '2026-03-04T14:30:00.000Z'],
+    ['timestamp', '2026-03-04T09:30Z', '2026-03-04T09:30:00.000Z'],
+  ];
+  for (const [type, raw, canonical] of table) assert.equal(readValue(FIELDS[type], raw), canonical, `${type} ${raw}`);
+});
+
+test('null and the empty text clear a field of any type', () => {
+  for (const field of Object.values(FIELDS)) for (const nothing of [null, '']) assert.equal(readValue(field, nothing), '');
+});
+
+test('INVALID_VALUE what cannot be read as the type of its field, naming the field', () => {
+  const table: Record<FieldType, RawValue[]> = {
+    text: ['nul \0', '\uD800', 'low \uDC00 alone', 'x'.repeat(8193)],
+    number: ['three', '1e5', 1e21, 1e-7, Infinity, NaN, '1,000', true, ' 1', '0x1'],
+    date: [
+      '2/30/2026',
+      '2/29/2025',
+      '2/29/1900',
+      '13/1/2026',
+      '0/1/2026',
+      '1/0/2026',
+      '1/1/26',
+      '2026-3-4',
+      '2026-02-30',
+      '2026-03-04T25:00:00Z',
+      '1/1/0000',
+      'today',
+      20260304,
+    ],
+    flag: ['yes', 'T', '2', 2, 'Y '],
+    timestamp: ['2026-03-04', '2026-03-04 09:30:00', '2026-02-30T09:30:00Z', '2026-03-04T24:00:00Z', '2026-03-04T09:30:00', '2026-03-04T09:30:00+24:00', 'now'],
+  };
+  for (const [type, raws] of Object.entries(table))
+    for (const raw of raws) refuses('INVALID_VALUE', () => readValue(FIELDS[type as FieldType], raw), FIELDS[type as FieldType].name);
+});
+
+test('a value of 8,192 characters of any script is kept as it is', () => {
+  for (const text of ['x'.repeat(8192), '😀'.repeat(4096)]) assert.equal(readValue(FIELDS.text, text), text);
+});
+
+test('exactly the days of the calendar are dates, in both notations', () => {
+  const parts = fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.integer({ min: 0, max: 13 }), fc.integer({ min: 0, max: 32 }));
+  fc.assert(
+    fc.property(parts, ([year, month, day]) => {
+      const pad = (part: number, length: number): string => String(part).padStart(length, '0');
+      const date = new Date(0);
+      date.setUTCFullYear(year, month - 1, day);
+      const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+      for (const text of [`${month}/${day}/${pad(year, 4)}`, `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`]) {
+        if (exists) assert.equal(readValue(FIELDS.date, text), `${pad(month, 2)}/${pad(day, 2)}/${pad(year, 4)}`);
+        else refuses('INVALID_VALUE', () => readValue(FIELDS.date, text));
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('what was answered can be sent again and reads the same', () => {
+  const part = (least: number, most: number, length = 2): fc.Arbitrary<string> =>
+    fc.oneof(fc.constantFrom(least, most), fc.integer({ min: least, max: most })).map((one) => String(one).padStart(length, '0'));
+  const zone = fc.oneof(
+    fc.constant('Z'),
+    fc.tuple(fc.constantFrom('+', '-'), part(0, 23), part(0, 59)).map(([sign, hours, minutes]) => `${sign}${hours}:${minutes}`),
+  );
+  const time = fc
+    .tuple(part(1, 9999, 4), part(1, 12), part(1, 31), part(0, 23), part(0, 59), zone)
+    .map(([year, month, day, hours, minutes, offset]) => `${year}-${month}-${day}T${hours}:${minutes}:00${offset}`);
+  const text = fc.string({ unit: 'binary', maxLength: 20 });
+  const raw = fc.oneof(time, text, fc.double().map(String), fc.integer(), fc.constantFrom(true, false, 'y', 'N', null, '3/4/2026'));
+  const sent = fc.oneof(fc.tuple(fc.constantFrom(...Object.values(FIELDS)), raw), fc.tuple(fc.constantFrom(FIELDS.timestamp, FIELDS.date), time));
+  fc.assert(
+    fc.property(sent, ([field, value]) => {
+      let answer: string;
+      try {
+        answer = readValue(field, value);
+      } catch (refusal) {
+        return refusal instanceof Refusal;
+      }
+      return readValue(field, answer) === answer;
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('UNKNOWN_FIELD names the field and the nearest known one', () => {
+  const table = { CUSTOMR_CODE: 'CUSTOMER_CODE', order_date: 'ORDER_DATE', BEMIAL: 'BEMAIL' };
+  for (const [sent, nearest] of Object.entries(table))
+    assert.throws(
+      () => readFields(dictionaries.orders, 'orders', { [sent]: '1' }),
+      (refusal: Refusal) =>
+        refusal.code === 'UNKNOWN_FIELD' && refusal.field === sent && new RegExp(`'${sent}'.*Did you mean (${nearest})\\?`).test(refusal.message),
+      sent,
+    );
+  for (const name of ['__proto__', 'constructor', 'toString', '', 'ORDER_DATE '])
+    refuses('UNKNOWN_FIELD', () => readFields(dictionaries.orders, 'orders', Object.fromEntries([[name, '1']])));
+});
+
+test('FIELD_NOT_ALLOWED what PIMS assigns, what the operation refuses, and FUNCTION', () => {
+  for (const name of ['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE', 'FUNCTION'])
+    refuses('FIELD_NOT_ALLOWED', () => readFields(dictionaries.orders, 'orders', { [name]: '1' }), name);
+  for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE']) refuses('FIELD_NOT_ALLOWED', () => readFields(dictionaries.lines, 'lines', { [name]: '1' }), name);
+  refuses('FIELD_NOT_ALLOWED', () => readFields(dictionaries.lines, 'lines', { NUMBER_SHIPPED: '0' }, ['NUMBER_SHIPPED']), 'NUMBER_SHIPPED');
+  assert.deepEqual(readFields(dictionaries.lines, 'lines', { NUMBER_SHIPPED: 0, DESCRIPTION: null }), { NUMBER_SHIPPED: '0', DESCRIPTION: '' });
+});
+
+test('codes sort by number before all others, the rest by code point', () => {
+  const ordered = [
+    '0',
+    '00',
+    '1',
+    '01',
+    '9',
+    '10',
+    '010',
+    '11',
+    '99',
+    '100',
+    '10248',
+    '99999999999999999999',
+    '',
+    ' 1',
+    '#1',
+    '-1',
+    '1A',
+    'A1',
+    'a1',
+    'ÿ',
+    '٣',
+    '\uFFFD',
+    '😀',
+  ];
+  const keys = ordered.map(sortKey);
+  assert.deepEqual(
+    keys.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+    keys,
+  );
+});
+
+test('different codes have different sort keys, in the order of their numbers', () => {
+  const number = fc.string({ unit: fc.constantFrom(...Array.from('0012349')), minLength: 1, maxLength: 25 });
+  const code = fc.oneof(number, fc.string({ unit: fc.constantFrom('0', '1', ':', '~', 'a', 'é'), maxLength: 8 }));
+  fc.assert(
+    fc.property(code, code, (a, b) => (sortKey(a) === sortKey(b)) === (a === b)),
+    { numRuns: 2000 },
+  );
+  fc.assert(
+    fc.property(number, number, (a, b) => BigInt(a) === BigInt(b) || sortKey(a) < sortKey(b) === BigInt(a) < BigInt(b)),
+    { numRuns: 2000 },
+  );
+});
+
+test('a custom field has a name of its own in capitals, and there are not too many', () => {
+  for (const name of ['GIFT_WRAP', 'A', 'X1', 'A'.repeat(64)]) checkCustomField(dictionaries.orders, name);
+  for (const name of ['', 'gift', 'Gift', '1A', '_A', 'A B', 'A-B', 'Ä', 'A"', 'A'.repeat(65), 'FUNCTION', 'ORDER_NUMBER', 'NOTES'])
+    refuses('COMMAND_REFUSED', () => checkCustomField(dictionaries.orders, name));
+  const own = Array.from({ length: 480 - dictionaries.orders.size }, (_, index) => ({ recordType: 'orders', name: `OWN_${index}`, type: 'text' }) as const);
+  refuses('COMMAND_REFUSED', () => checkCustomField(buildDictionaries(own).orders, 'ONE_MORE'));
+});
+
+test('custom fields are in the dictionary of their record type alone, behind the others', () => {
+  const { orders, lines } = buildDictionaries([{ recordType: 'orders', name: 'GIFT_WRAP', type: 'flag' }]);
+  assert.equal([...orders.keys()].at(-1), 'GIFT_WRAP');
+  assert.equal(readFields(orders, 'orders', { GIFT_WRAP: true })['GIFT_WRAP'], 'Y');
+  assert.ok(!lines.has('GIFT_WRAP'));
+});
+
+test('a list in one field is split at its commas', () => {
+  assert.deepEqual(splitList('A, B,,C '), ['A', 'B', 'C']);
+  assert.deepEqual(splitList(''), []);
+});

@@ -1,0 +1,195 @@
+/**
+ * Contract: rows are imported as they are given, each good one whatever the others are, or all or none; stock and counters follow; and what is
+ * exported is what was imported.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { ErrorCode, Refusal } from '../../src/errors.ts';
+import type { RecordType, Values } from '../../src/pims/record.ts';
+import type { ImportResult, ImportRow } from '../../src/pims/store.ts';
+import { compareKeys, smallKey } from './query-model.ts';
+import { accepted, assertRefused, batches, createOrder, importAll, importRows, NOW, readAll, readEverything, readOrder, readRecord, type StoreUnderTest, write } from './store-under-test.ts'; // prettier-ignore
+
+const RECORD_TYPES_IN_ORDER: RecordType[] = ['customers', 'inventory', 'orders', 'lines'];
+const reasons = ({ rejected }: ImportResult): string[] => rejected.map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code}`);
+
+export function describeImport(store: StoreUnderTest): void {
+  test('what is exported is what was imported: every value of every field, in the order of the keys', async () => {
+    const { pims } = await store.newTenant();
+    accepted(await pims.addField({ recordType: 'customers', name: 'COLOUR', type: 'text' }));
+    const names = [...(await pims.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
+    const text = fc.string({ unit: 'binary', maxLength: 12 }).filter((one) => one.isWellFormed() && !one.includes('\0'));
+    const record = fc.tuple(smallKey, fc.array(text, { minLength: names.length, maxLength: names.length }));
+    const rows = fc.sample(fc.uniqueArray(record, { selector: ([key]) => key, minLength: 120, maxLength: 120, size: 'max' }), 1)[0]!;
+    const given = rows.map(([key, values]) => ({ CUSTOMER_CODE: key, ...Object.fromEntries(names.map((name, index) => [name, values[index]!])) }));
+    await importAll(pims, 'customers', given);
+    assert.deepEqual(
+      await readAll(pims, 'customers'),
+      given.toSorted((a, b) => compareKeys(a.CUSTOMER_CODE, b.CUSTOMER_CODE)),
+    );
+    for (const row of given.slice(0, 20)) assert.deepEqual(await readRecord(pims, 'customers', row.CUSTOMER_CODE), row);
+  });
+
+  test('an export carries a tenant to another store: numbers, dates, lock codes and stock are the same there', async () => {
+    const [from, to] = [await store.newTenant(), await store.newTenant()];
+    await importAll(from.pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '10' }]);
+    for (const stage of ['worksheet', 'sales_order', 'sales_order']) {
+      const order = await createOrder(from.pims, { ORDER_TYPE: stage, REFERENCE_NUMBER: '#1' });
+      for (const QUANTITY of ['2', '3.5']) accepted(await from.pims.addLine(order, { PART_CODE: 'P', QUANTITY }, write()));
+    }
+    accepted(await from.pims.advanceOrder('10002', { invoice: { quantities: new Map([['1', '1']]), serials: new Map(), tracking: ['1Z'] } }, write()));
+    const exported = await readEverything(from.pims);
+    for (const recordType of RECORD_TYPES_IN_ORDER) await importAll(to.pims, recordType, exported[recordType]);
+    assert.deepEqual(await readEverything(to.pims), exported);
+    assert.equal(await createOrder(to.pims), await createOrder(from.pims));
+  });
+
+  test('what a file does not say is set as for a new record', async () => {
+    const { pims } = await store.newTenant();
+    await importAll(pims, 'orders', [{ REFERENCE_NUMBER: '#1' }, { ORDER_NUMBER: '7', ORDER_TYPE: 'invoice', CREATE_DATE: '2020-01-01T00:00:00.000Z' }]);
+    await importAll(pims, 'customers', [{ CUSTOMER_NAME: 'no code' }]);
+    await importAll(pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part' }]);
+    await importAll(pims, 'lines', [{ ORDER_NUMBER: '7', PART_CODE: 'P' }, { ORDER_NUMBER: '7', LINE_NUMBER: '9', DESCRIPTION: 'own' }, { ORDER_NUMBER: '7' }]); // prettier-ignore
+    const [seven, numbered] = await readAll(pims, 'orders');
+    assert.deepEqual([seven!['CREATE_DATE'], seven!['MODIFIED_DATE'], seven!['ORDER_TYPE']], ['2020-01-01T00:00:00.000Z', NOW, 'invoice']);
+    assert.deepEqual([numbered!['ORDER_TYPE'], numbered!['CREATE_DATE']], ['worksheet', NOW]);
+    assert.match((await readAll(pims, 'customers'))[0]!['CUSTOMER_CODE']!, /^\d+$/);
+    const lines = (await readOrder(pims, '7')).lines;
+    assert.deepEqual(lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']} ${line['QUANTITY']} ${line['NUMBER_SHIPPED']}`), ['1 Part 0 0', '9 own 0 0', '10  0 0']); // prettier-ignore
+    for (const line of lines) assert.ok(line['LINE_REF_LOCK_CODE']!.length >= 22);
+    assert.equal((await readRecord(pims, 'inventory', 'P'))!['QTY_AVAILABLE'], '0');
+  });
+
+  test('a row that cannot be is rejected with its line and reason, and the others come in', async () => {
+    const { pims } = await store.newTenant();
+    await importAll(pims, 'orders', [{ ORDER_NUMBER: '1' }]);
+    const table: [RecordType, Values[], string[]][] = [
+      ['orders', [{ ORDER_NUMBER: '1' }, { ORDER_NUMBER: '2', ORDER_TYPE: 'order' }, { ORDER_NUMBER: '3' }, { ORDER_NUMBER: '3' }], ['2 CODE_TAKEN', '3 INVALID_VALUE', '5 CODE_TAKEN']],
+      ['customers', [{ CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'D' }], ['3 CODE_TAKEN']],
+      ['inventory', [{ PART_CODE: '' }, { PART_DESCRIPTION: 'no code' }, { PART_CODE: 'P' }], ['2 MISSING_FIELD', '3 MISSING_FIELD']],
+      [
+        'lines',
+        [
+          { ORDER_NUMBER: '99', QUANTITY: '1' },
+          { QUANTITY: '1' },
+          { ORDER_NUMBER: '1', LINE_NUMBER: '5', QUANTITY: '1' },
+          { ORDER_NUMBER: '1', LINE_NUMBER: '5', QUANTITY: '1' },
+          { ORDER_NUMBER: '1', LINE_NUMBER: '0', QUANTITY: '1' },
+          { ORDER_NUMBER: '1', LINE_NUMBER: '1.5', QUANTITY: '1' },
+          { ORDER_NUMBER: '1', QUANTITY: '1', NUMBER_SHIPPED: '2' },
+          { ORDER_NUMBER: '1', QUANTITY: '1', SERIAL_NUMBERS: 'A,B' },
+          { ORDER_NUMBER: '1', LINE_NUMBER: '2', QUANTITY: '1' },
+        ],
+        ['2 ORDER_NOT_FOUND', '3 ORDER_NOT_FOUND', '5 CODE_TAKEN', '6 INVALID_VALUE', '7 INVALID_VALUE', '8 QUANTITY_NOT_ALLOWED', '9 SERIALS_NOT_ALLOWED'],
+      ],
+    ]; // prettier-ignore
+    for (const [recordType, rows, expected] of table)
+      for (const size of [1000, 1]) {
+        const before = (await readAll(pims, recordType)).length;
+        const result = await importRows(pims, recordType, rows, { size });
+        if (size === 1000) assert.deepEqual(reasons(result), expected);
+        assert.equal(result.imported + result.rejected.length, rows.length);
+        assert.equal((await readAll(pims, recordType)).length, before + result.imported);
+        if (size === 1) assert.equal(result.imported, 0, 'imported again, all is there already');
+      }
+    assert.deepEqual((await readOrder(pims, '1')).lines.map((line) => line['LINE_NUMBER']), ['2', '5']); // prettier-ignore
+  });
+
+  test('lines of sales orders commit stock, those of other stages do not, and no import takes from it', async () => {
+    const { pims } = await store.newTenant();
+    const orders = [
+      { ORDER_NUMBER: '1', ORDER_TYPE: 'sales_order' },
+      { ORDER_NUMBER: '2', ORDER_TYPE: 'invoice' },
+      { ORDER_NUMBER: '3', ORDER_TYPE: 'quote' },
+      { ORDER_NUMBER: '4', ORDER_TYPE: 'sales_order', DROP_SHIP: 'Y' },
+    ];
+    const lines = orders.flatMap(({ ORDER_NUMBER }) => [
+      { ORDER_NUMBER, PART_CODE: 'P', QUANTITY: '3', NUMBER_SHIPPED: ORDER_NUMBER === '2' ? '3' : '0' },
+      { ORDER_NUMBER, PART_CODE: 'P', QUANTITY: '0.5' },
+      { ORDER_NUMBER, PART_CODE: 'PLAN', QUANTITY: '1', CARE_PLAN: 'Y' },
+    ]);
+    const parts = [{ PART_CODE: 'P', QTY_ONHAND: '10', QTY_COMMITTED: '99', QTY_AVAILABLE: '99' }, { PART_CODE: 'PLAN', CARE_PLAN: 'Y' }]; // prettier-ignore
+    // Parts first, parts last, and parts between the lines: the stock is the same.
+    for (const partsAt of [0, 4, 8, 12]) {
+      const { pims: own } = await store.newTenant();
+      await importAll(own, 'orders', orders);
+      await importAll(own, 'lines', lines.slice(0, partsAt));
+      await importAll(own, 'inventory', parts);
+      await importAll(own, 'lines', lines.slice(partsAt));
+      const stock = (await readAll(own, 'inventory')).map((part) =>
+        [part['PART_CODE'], part['QTY_ONHAND'], part['QTY_COMMITTED'], part['QTY_AVAILABLE']].join(' '),
+      );
+      assert.deepEqual(stock, ['P 10 3.5 6.5', 'PLAN 0 0 0'], `parts after ${partsAt} lines`);
+    }
+    assert.deepEqual(await readAll(pims, 'inventory'), []);
+  });
+
+  test('an atomic import is all rows or none', async () => {
+    const { pims } = await store.newTenant();
+    const rows = Array.from({ length: 25 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
+    const bad = await importRows(pims, 'customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], { atomic: true, size: 10 });
+    assert.equal(bad.rejected.length, 26);
+    assert.deepEqual(await readAll(pims, 'customers'), []);
+    const good = await importRows(pims, 'customers', rows, { atomic: true, size: 10 });
+    assert.deepEqual(good, { imported: 25, rejected: [] });
+    assert.equal((await readAll(pims, 'customers')).length, 25);
+  });
+
+  test('an atomic import that is given up, by its source or its reader, leaves nothing and lets others write', async () => {
+    const { pims } = await store.newTenant();
+    const rows = Array.from({ length: 30 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
+    async function* breakingOff(): AsyncGenerator<ImportRow[]> {
+      yield* batches(rows, 10);
+      throw new Error('the file ended early');
+    }
+    await assert.rejects(async () => {
+      for await (const result of pims.importRows('customers', breakingOff(), { now: NOW, atomic: true })) assert.equal(result.imported, 10);
+    }, /ended early/);
+    for await (const result of pims.importRows('customers', batches(rows, 10), { now: NOW, atomic: true })) {
+      assert.equal(result.imported, 10);
+      break;
+    }
+    assert.deepEqual(await readAll(pims, 'customers'), []);
+    accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1' }, write()));
+  });
+
+  test('an import that breaks off keeps the batches it has reported', async () => {
+    const { pims } = await store.newTenant();
+    async function* breakingOff(): AsyncGenerator<ImportRow[]> {
+      yield* batches(Array.from({ length: 20 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` })), 10); // prettier-ignore
+      throw new Error('the file ended early');
+    }
+    let reported = 0;
+    await assert.rejects(async () => {
+      for await (const { imported } of pims.importRows('customers', breakingOff(), { now: NOW, atomic: false })) reported += imported;
+    });
+    assert.equal(reported, 20);
+    assert.equal((await readAll(pims, 'customers')).length, 20);
+  });
+
+  test('calls go on while an import runs, and see its batches as they are done', async () => {
+    const { pims } = await store.newTenant();
+    const rows = Array.from({ length: 50 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
+    let batch = 0;
+    for await (const { imported } of pims.importRows('customers', batches(rows, 10), { now: NOW, atomic: false })) {
+      assert.equal(imported, 10);
+      assert.ok(await readRecord(pims, 'customers', `C${batch * 10}`));
+      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: `C${batch++ * 10}` }, write()), 'CODE_TAKEN' satisfies ErrorCode);
+      accepted(await pims.createRecord('customers', {}, write()));
+    }
+    assert.equal((await readAll(pims, 'customers')).length, 55);
+  });
+
+  test('two exports of one kind can be read side by side', async () => {
+    const { pims } = await store.newTenant();
+    await importAll(
+      pims,
+      'customers',
+      Array.from({ length: 10 }, (_, index) => ({ CUSTOMER_CODE: String(index) })),
+    );
+    const [one, other] = [pims.exportRows('customers')[Symbol.iterator](), pims.exportRows('customers')[Symbol.iterator]()];
+    for (let index = 0; index < 10; index++) for (const rows of [one, other]) assert.equal((rows.next().value as string[])[0], String(index));
+    assert.ok(one.next().done && other.next().done);
+  });
+}

@@ -1,0 +1,199 @@
+/**
+ * Contract: a query answers what the plain-JavaScript model answers, in the order of the keys, page by page without a gap or a repetition; and the
+ * search index is in step with the records after every write.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { Filter } from '../../src/pims/filter.ts';
+import type { FieldType, Values } from '../../src/pims/record.ts';
+import type { KeyedType, PimsStore } from '../../src/pims/store.ts';
+import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber, smallText } from './query-model.ts';
+import { accepted, ask, importAll, numberOf, type StoreUnderTest, write } from './store-under-test.ts';
+
+const FIELDS: Record<KeyedType, { key: string; types: Record<string, FieldType> }> = {
+  orders: {
+    key: 'ORDER_NUMBER',
+    types: {
+      ORDER_NUMBER: 'text',
+      REFERENCE_NUMBER: 'text',
+      ORDER_STATUS: 'text',
+      ORDER_DATE: 'date',
+      ORDER_TOTAL: 'number',
+      DROP_SHIP: 'flag',
+      NOTES: 'text',
+      COLOUR: 'text',
+    },
+  },
+  customers: {
+    key: 'CUSTOMER_CODE',
+    types: { CUSTOMER_CODE: 'text', CUSTOMER_NAME: 'text', BNAME: 'text', BCITY: 'text', CREDIT_LIMIT: 'number', NOTES: 'text' },
+  },
+  inventory: {
+    key: 'PART_CODE',
+    types: { PART_CODE: 'text', PART_DESCRIPTION: 'text', BARCODE: 'text', CATEGORY: 'text', UNIT_PRICE: 'number', SERIALIZED: 'flag' },
+  },
+};
+const VALUES: Record<FieldType, fc.Arbitrary<string>> = {
+  text: smallText,
+  number: fc.oneof(fc.constant(''), smallNumber),
+  date: fc.oneof(fc.constant(''), smallDate),
+  flag: fc.constantFrom('', 'Y', 'N'),
+  timestamp: fc.constant(''),
+};
+
+/** Records as they are in the store, the same in every run of the tests. */
+function makeRecords(recordType: KeyedType, count: number): Values[] {
+  const { key, types } = FIELDS[recordType];
+  const record = fc.record({
+    ...Object.fromEntries(Object.entries(types).map(([name, type]) => [name, VALUES[type]])),
+    [key]: smallKey,
+  }) as fc.Arbitrary<Values>;
+  const records = fc.uniqueArray(record, { selector: (one) => one[key], minLength: count, maxLength: count, size: 'max' });
+  return fc.sample(records, { numRuns: 1, seed: 7 })[0]!;
+}
+
+/** Every page of a query, one after the other. */
+async function askAll(pims: PimsStore, recordType: KeyedType, filters: readonly Filter[], limit: number): Promise<Values[]> {
+  const found: Values[] = [];
+  let after: string | null = '';
+  while (after !== null) {
+    const { records, next }: { records: Values[]; next: string | null } = await ask(pims, recordType, filters, { limit, after });
+    assert.ok(next === null ? records.length <= limit : records.length === limit, 'a page that is not the last is full');
+    assert.ok(after === '' || records.length > 0, 'where more was promised, there is more');
+    found.push(...records);
+    after = next;
+  }
+  return found;
+}
+
+export function describeQueries(store: StoreUnderTest): void {
+  for (const recordType of ['orders', 'customers', 'inventory'] as const)
+    test(`${recordType}: any filters find what they mean, in the order of the keys, in pages of any size`, async () => {
+      const { pims } = await store.newTenant();
+      const { key, types } = FIELDS[recordType];
+      if (recordType === 'orders') accepted(await pims.addField({ recordType, name: 'COLOUR', type: 'text' }));
+      const records = makeRecords(recordType, 150);
+      await importAll(pims, recordType, records);
+      let found = 0;
+      await fc.assert(
+        fc.asyncProperty(filtersOver(records, types), fc.constantFrom(1, 3, 10, 149, 150, 1000), async (filters, limit) => {
+          const expected = queryModel(records, types, key, filters).map((record) => record[key]);
+          if (expected.length > 20 && limit === 1) return;
+          found += expected.length;
+          assert.deepEqual((await askAll(pims, recordType, filters, limit)).map((record) => record[key]), expected); // prettier-ignore
+        }),
+        { numRuns: 300 },
+      );
+      assert.ok(found > 1000, `the filters found ${found} records; fewer prove nothing`);
+    });
+
+  test('fifty filters are answered, whatever they are', async () => {
+    const { pims } = await store.newTenant();
+    const records = makeRecords('customers', 60);
+    const { key, types } = FIELDS.customers;
+    await importAll(pims, 'customers', records);
+    for (const contains of [true, false])
+      for (const conjunction of ['OR', 'AND', undefined])
+        for (const name of ['CUSTOMER_NAME', 'NOTES', 'CUSTOMER_CODE']) {
+          const filters = records.slice(0, 50).map((record) => ({ field: name, value: record[name]!, contains, ...(conjunction && { conjunction }) }));
+          const expected = queryModel(records, types, key, filters).map((record) => record[key]);
+          assert.deepEqual((await askAll(pims, 'customers', filters, 7)).map((record) => record[key]), expected); // prettier-ignore
+        }
+  });
+
+  test('pages go on where they stopped although records are written in between', async () => {
+    const { pims } = await store.newTenant();
+    const keys = Array.from({ length: 40 }, (_, index) => String(index * 10));
+    await importAll(pims, 'inventory', keys.map((PART_CODE) => ({ PART_CODE, CATEGORY: 'x' }))); // prettier-ignore
+    for (const filters of [[], [{ field: 'CATEGORY', value: 'x' }], [{ field: 'CATEGORY', value: 'X', contains: true }]]) {
+      const seen: string[] = [];
+      let after: string | null = '';
+      for (let page = 0; after !== null; page++) {
+        const { records, next }: { records: Values[]; next: string | null } = await ask(pims, 'inventory', filters, { limit: 7, after });
+        seen.push(...records.map((record) => record['PART_CODE']!));
+        const behind = String(Number(seen.at(-1)) - 1);
+        if (page < 3 && filters.length === 0) await importAll(pims, 'inventory', [{ PART_CODE: behind, CATEGORY: 'x' }]);
+        after = next;
+      }
+      assert.deepEqual(seen.filter((key) => keys.includes(key)), keys); // prettier-ignore
+      assert.deepEqual(seen, seen.toSorted(compareKeys));
+      assert.equal(new Set(seen).size, seen.length);
+    }
+  });
+
+  test('a record renamed is found by its new text and not by its old', async () => {
+    const { pims } = await store.newTenant();
+    const code = numberOf(await pims.createRecord('customers', { CUSTOMER_NAME: 'Bergström & Söhne', BNAME: 'Unverändert' }, write()));
+    const find = async (value: string): Promise<number> => (await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value, contains: true }])).records.length;
+    assert.equal(await find('STRÖM & S'), 1);
+    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Лесной Берег' }, write()));
+    assert.equal(await find('STRÖM & S'), 0);
+    assert.equal(await find('лЕСНОЙ бЕ'), 1);
+    assert.equal((await ask(pims, 'customers', [{ field: 'BNAME', value: 'UNVERÄND', contains: true }])).records.length, 1);
+    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: '' }, write()));
+    assert.equal(await find('берег'), 0);
+    assert.equal((await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value: '' }])).records.length, 1);
+  });
+
+  test('text of one field is never found in another, nor across two', async () => {
+    const { pims } = await store.newTenant();
+    await importAll(pims, 'customers', [{ CUSTOMER_CODE: 'C', CUSTOMER_NAME: 'alpha', BNAME: 'beta' }]);
+    for (const [field, value] of [
+      ['BNAME', 'alpha'],
+      ['CUSTOMER_NAME', 'beta'],
+      ['CUSTOMER_NAME', 'alpha\nbeta'],
+      ['BNAME', 'pha\nbet'],
+      ['CUSTOMER_NAME', 'alpha\n'],
+    ])
+      // prettier-ignore
+      assert.deepEqual((await ask(pims, 'customers', [{ field: field!, value: value!, contains: true }])).records, [], value);
+  });
+
+  test('an ß is found by ss and the other way round, since capitals do not tell them apart', async () => {
+    const { pims } = await store.newTenant();
+    await importAll(pims, 'customers', [{ CUSTOMER_CODE: '1', CUSTOMER_NAME: 'Großhandel', NOTES: 'Straße' }, { CUSTOMER_CODE: '2', CUSTOMER_NAME: 'GROSSHANDEL', NOTES: 'STRASSE' }]); // prettier-ignore
+    for (const [field, needles] of [
+      ['CUSTOMER_NAME', ['großh', 'GROSSH', 'sshan', 'ẞH']],
+      ['NOTES', ['aße', 'ASSE', 'ss']],
+    ] as const)
+      // prettier-ignore
+      for (const value of needles) assert.equal((await ask(pims, 'customers', [{ field, value, contains: true }])).records.length, 2, value);
+  });
+
+  test('after any run of creates and updates, queries find the records as they are now', async () => {
+    const { pims } = await store.newTenant();
+    const change = fc.record({ CUSTOMER_NAME: smallText, BCITY: smallText, NOTES: smallText }, { requiredKeys: [] });
+    const step = fc.record({ which: fc.nat(8), change });
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 12 }),
+        filtersOver([{}], { CUSTOMER_NAME: 'text', BCITY: 'text', NOTES: 'text' }),
+        async (steps, chosen) => {
+          const run = `run ${++runs}`;
+          const model: Values[] = [];
+          for (const { which, change: values } of steps) {
+            const record = model[which];
+            if (record) {
+              accepted(await pims.updateCustomer(record['CUSTOMER_CODE']!, values, write()));
+              Object.assign(record, values);
+            } else {
+              const code = numberOf(await pims.createRecord('customers', { ...values, TERMS_CODE: run }, write()));
+              model.push({ ...values, CUSTOMER_CODE: code, TERMS_CODE: run });
+            }
+          }
+          const types = { CUSTOMER_NAME: 'text', BCITY: 'text', NOTES: 'text', TERMS_CODE: 'text' } as const;
+          const ofRun: Filter = { field: 'TERMS_CODE', value: run };
+          const pieces = model.flatMap((record) => Object.keys(types).map((field): Filter => ({ field, value: record[field] ?? '', contains: true })));
+          for (const filter of [...chosen, ...pieces].slice(0, 8)) {
+            const filters = [ofRun, { ...filter, conjunction: 'AND' }];
+            const expected = queryModel(model, types, 'CUSTOMER_CODE', filters).map((record) => record['CUSTOMER_CODE']);
+            assert.deepEqual((await ask(pims, 'customers', filters)).records.map((record) => record['CUSTOMER_CODE']), expected); // prettier-ignore
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+}

@@ -1,0 +1,181 @@
+/**
+ * Contract: tenants and their keys are what was last said of them, at once and for every process; a removed tenant leaves nothing; usage is exact.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { Tenant, UsageCount } from '../../src/tenant/store.ts';
+import { accepted, assertRefused, createOrder, NOW, readEverything, type StoreUnderTest } from './store-under-test.ts';
+
+const HASH = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
+
+export function describeTenants(store: StoreUnderTest): void {
+  const tenants = async () => (await store.first()).tenants;
+  const create = async (teamId: string): Promise<Tenant> => accepted(await (await tenants()).createTenant(teamId, `Name of ${teamId}`, NOW));
+  const usage = async () => (await store.first()).usage;
+  const count = (teamId: string, calls: number, { day = '2026-11-20', operation = 'getOrder' } = {}): UsageCount => ({ teamId, day, operation, calls });
+
+  test('a tenant is found as it was made, without limits, by exactly its team ID', async () => {
+    const made = await create('found');
+    const { storeId, ...rest } = made;
+    assert.ok(storeId.length > 'found'.length);
+    assert.deepEqual(rest, {
+      teamId: 'found',
+      name: 'Name of found',
+      createdAt: NOW,
+      defaultStage: 'worksheet',
+      strict: false,
+      monthQuota: null,
+      callsPerSecond: null,
+    });
+    assert.deepEqual(await (await tenants()).findTenant('found'), made);
+    for (const teamId of ['Found', 'foun', 'found ', '', "' OR 1=1 --"]) assert.equal(await (await tenants()).findTenant(teamId), undefined);
+  });
+
+  test('COMMAND_REFUSED a team ID that is taken, also in other letters, also by several at once', async () => {
+    await create('taken');
+    for (const teamId of ['taken', 'TAKEN', 'Taken']) assertRefused(await (await tenants()).createTenant(teamId, 'x', NOW), 'COMMAND_REFUSED');
+    const other = (await store.openAgain()).tenants;
+    const outcomes = await Promise.all([await tenants(), other, await tenants(), other].map((one) => one.createTenant('race', 'x', NOW)));
+    assert.equal(outcomes.filter((outcome) => !(outcome instanceof Error)).length, 1);
+  });
+
+  test('tenants are listed by team ID, and settings change what was set', async () => {
+    for (const teamId of ['list-b', 'list-a', 'list-c']) await create(teamId);
+    const settings = { defaultStage: 'quote', strict: true, monthQuota: 10 ** 12, callsPerSecond: 0.5 } as const;
+    await (await tenants()).updateTenant('list-b', settings);
+    const listed = (await (await store.openAgain()).tenants.listTenants()).filter(({ teamId }) => teamId.startsWith('list-'));
+    assert.deepEqual(listed.map(({ teamId, strict }) => `${teamId} ${strict}`), ['list-a false', 'list-b true', 'list-c false']); // prettier-ignore
+    const { defaultStage, strict, monthQuota, callsPerSecond } = listed[1]!;
+    assert.deepEqual({ defaultStage, strict, monthQuota, callsPerSecond }, settings);
+    const none = { ...settings, monthQuota: null, callsPerSecond: null, strict: false };
+    await (await tenants()).updateTenant('list-b', none);
+    assert.equal((await (await tenants()).findTenant('list-b'))!.monthQuota, null);
+  });
+
+  test('a caller is found by team and API ID together, with the hash of that key', async () => {
+    const [a, b] = [await create('caller-a'), await create('caller-b')];
+    const { replaceKeys, findCaller } = bind(await tenants());
+    assert.equal(await findCaller('caller-a', 'id-a', NOW), undefined, 'no keys yet');
+    await replaceKeys('caller-a', { apiId: 'id-a', secretHash: HASH(1) }, NOW, NOW);
+    await replaceKeys('caller-b', { apiId: 'id-b', secretHash: HASH(2) }, NOW, NOW);
+    const found = await findCaller('caller-a', 'id-a', NOW);
+    assert.deepEqual(found?.tenant, a);
+    assert.deepEqual(new Uint8Array(found!.secretHash), HASH(1));
+    assert.deepEqual((await findCaller('caller-b', 'id-b', NOW))?.tenant, b);
+    for (const [teamId, apiId] of [
+      ['caller-a', 'id-b'],
+      ['caller-b', 'id-a'],
+      ['CALLER-A', 'id-a'],
+      ['caller-a', 'ID-A'],
+      ['caller-a', ''],
+      ['', 'id-a'],
+    ])
+      // prettier-ignore
+      assert.equal(await findCaller(teamId!, apiId!, NOW), undefined, `${teamId} ${apiId}`);
+  });
+
+  test('replaced keys end at once, or when their overlap is over, for every process', async () => {
+    await create('rotation');
+    const other = bind((await store.openAgain()).tenants);
+    const { replaceKeys, findCaller } = bind(await tenants());
+    const good = async (apiId: string, now: string): Promise<boolean[]> =>
+      Promise.all([findCaller, other.findCaller].map(async (find) => (await find('rotation', apiId, now)) !== undefined));
+    await replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), at(0));
+    await replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), at(1));
+    assert.deepEqual([await good('r1', at(1)), await good('r2', at(1))], [[false, false], [true, true]]); // prettier-ignore
+    await other.replaceKeys('rotation', { apiId: 'r3', secretHash: HASH(3) }, at(2), at(62));
+    assert.deepEqual([await good('r2', at(61)), await good('r3', at(61))], [[true, true], [true, true]]); // prettier-ignore
+    assert.deepEqual([await good('r2', at(62)), await good('r3', at(62))], [[false, false], [true, true]]); // prettier-ignore
+    await replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), at(3));
+    assert.deepEqual([await good('r2', at(3)), await good('r3', at(3)), await good('r4', at(3))], [[false, false], [false, false], [true, true]]); // prettier-ignore
+  });
+
+  test('an overlap never lengthens that of a key already on its way out', async () => {
+    await create('overlap');
+    const { replaceKeys, findCaller } = bind(await tenants());
+    await replaceKeys('overlap', { apiId: 'o1', secretHash: HASH(1) }, at(0), at(0));
+    await replaceKeys('overlap', { apiId: 'o2', secretHash: HASH(2) }, at(1), at(10));
+    await replaceKeys('overlap', { apiId: 'o3', secretHash: HASH(3) }, at(2), at(1000));
+    assert.ok(await findCaller('overlap', 'o1', at(9)));
+    assert.equal(await findCaller('overlap', 'o1', at(10)), undefined);
+    assert.ok(await findCaller('overlap', 'o2', at(999)));
+  });
+
+  test('a removed tenant is gone with its keys; made again under its name, it sees nothing of what was there', async () => {
+    const first = await store.first();
+    const old = await create('again');
+    const { replaceKeys, findCaller, findTenant, removeTenant } = bind(first.tenants);
+    await replaceKeys('again', { apiId: 'again-1', secretHash: HASH(1) }, NOW, NOW);
+    const other = await store.openAgain();
+    for (const one of [first, other]) await createOrder(one.pims(old), { NOTES: 'of the old tenant' });
+    await (await usage()).addUsage([count('again', 5)]);
+    await removeTenant(old);
+    assert.equal(await findTenant('again'), undefined);
+    assert.equal(await findCaller('again', 'again-1', NOW), undefined);
+    assert.equal(await bind(other.tenants).findCaller('again', 'again-1', NOW), undefined);
+
+    const anew = await create('again');
+    assert.notEqual(anew.storeId, old.storeId);
+    assert.equal(await findCaller('again', 'again-1', NOW), undefined);
+    for (const one of [first, other, await store.openAgain()])
+      assert.deepEqual(await readEverything(one.pims(anew)), { orders: [], lines: [], customers: [], inventory: [] });
+    assert.deepEqual(await (await usage()).readUsage('again', '2026-11'), { total: 0, byDay: [] });
+    assert.deepEqual([...(await (await usage()).addUsage([count('again', 1)])).values()], [1]);
+  });
+
+  test('usage adds up by day and operation, and answers the total of each month touched', async () => {
+    const { addUsage, readUsage } = bind(await usage());
+    const totals = await addUsage([
+      count('sums', 2),
+      count('sums', 3, { operation: 'createOrder' }),
+      count('sums', 1, { day: '2026-11-01' }),
+      count('sums', 7, { day: '2026-12-01' }),
+      count('sums-2', 1),
+    ]);
+    assert.deepEqual(Object.fromEntries(totals), { 'sums 2026-11': 6, 'sums 2026-12': 7, 'sums-2 2026-11': 1 });
+    assert.deepEqual(Object.fromEntries(await addUsage([count('sums', 4)])), { 'sums 2026-11': 10 });
+    assert.deepEqual(await readUsage('sums', '2026-11'), {
+      total: 10,
+      byDay: [
+        { day: '2026-11-01', operation: 'getOrder', calls: 1 },
+        { day: '2026-11-20', operation: 'createOrder', calls: 3 },
+        { day: '2026-11-20', operation: 'getOrder', calls: 6 },
+      ],
+    });
+    assert.equal((await readUsage('sums', '2026-12')).total, 7);
+    for (const [teamId, month] of [['sums', '2026-10'], ['sums', '2027-11'], ['nobody', '2026-11']]) assert.deepEqual(await readUsage(teamId!, month!), { total: 0, byDay: [] }); // prettier-ignore
+  });
+
+  test('however counts come, also from two processes at once, none is lost and the total is their sum', async () => {
+    const stores = [await usage(), (await store.openAgain()).usage];
+    const counts = fc.record({ process: fc.nat(1), team: fc.constantFrom('x', 'y'), day: fc.integer({ min: 1, max: 28 }), operation: fc.constantFrom('getOrder', 'createOrder'), calls: fc.integer({ min: 1, max: 50 }) }); // prettier-ignore
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(counts, { maxLength: 20 }), async (given) => {
+        const run = `run-${++runs}-`;
+        await Promise.all(
+          given.map(({ process, team, day, ...rest }) =>
+            stores[process]!.addUsage([{ teamId: run + team, day: `2026-02-${String(day).padStart(2, '0')}`, ...rest }]),
+          ),
+        );
+        for (const team of ['x', 'y']) {
+          const expected = given.filter((one) => one.team === team).reduce((sum, { calls }) => sum + calls, 0);
+          for (const one of stores) {
+            const { total, byDay } = await one.readUsage(run + team, '2026-02');
+            assert.equal(total, expected);
+            assert.equal(byDay.reduce((sum, { calls }) => sum + calls, 0), expected); // prettier-ignore
+          }
+          if (expected > 0) assert.deepEqual([...(await stores[0]!.addUsage([count(run + team, 1, { day: '2026-02-28' })])).values()], [expected + 1]);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+}
+
+/** The methods of a store, to be called without it. */
+function bind<T extends object>(store: T): T {
+  return new Proxy(store, { get: (target, name) => (Reflect.get(target, name) as (...values: unknown[]) => unknown).bind(target) });
+}

@@ -1,0 +1,29 @@
+/**
+ * The promises of the ports PimsStore, TenantStore and UsageStore, as one suite that every store has to pass. A store takes part with
+ * `describeStore('SQLite', (place) => …)`, where each place is an empty store of its own, and the same place opened twice is one store.
+ */
+import { suite } from 'node:test';
+import { describeFields } from './contract-fields.ts';
+import { describeImport } from './contract-import.ts';
+import { describeNumbers } from './contract-numbers.ts';
+import { describeOrders } from './contract-orders.ts';
+import { describeQueries } from './contract-queries.ts';
+import { describeRepetition } from './contract-repetition.ts';
+import { describeTenants } from './contract-tenants.ts';
+import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
+
+const PARTS = {
+  'numbers and outcomes': describeNumbers,
+  'repeated writes': describeRepetition,
+  'orders, lines and stock': describeOrders,
+  queries: describeQueries,
+  'import and export': describeImport,
+  'field dictionaries': describeFields,
+  'tenants, keys and usage': describeTenants,
+};
+
+export function describeStore(name: string, openStore: OpenStore): void {
+  suite(name, () => {
+    for (const [index, [part, describe]] of Object.entries(PARTS).entries()) suite(part, () => describe(new StoreUnderTest(openStore, `contract-${index}`)));
+  });
+}

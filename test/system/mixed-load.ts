@@ -1,0 +1,245 @@
+/**
+ * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found afterwards. The invariants I1 to I6
+ * of every crash test are checked here and nowhere else. Each record has one writer, so that what it may hold is always known.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Answer, CallOptions, Keys, Service } from '../service.ts';
+import type { HttpClient } from './http-client.ts';
+
+type Values = Record<string, string>;
+
+/** A line that was sent; acknowledged once it has a lock code. Two possible quantities after an update without an answer. */
+interface SentLine {
+  readonly token: string;
+  quantities: string[];
+  lockCode: string | undefined;
+  lineNumber: string | undefined;
+}
+
+/** An order or a customer that was sent; acknowledged once it has a number. */
+interface SentRecord {
+  readonly token: string;
+  readonly recordType: 'orders' | 'customers';
+  readonly idempotencyKey: string | undefined;
+  readonly lines: SentLine[];
+  number: string | undefined;
+}
+
+interface TeamAccount {
+  readonly keys: Keys;
+  readonly records: Map<string, SentRecord>;
+  /** Calls with good credentials that were sent, and those of them answered with anything but a 5xx. */
+  sentCalls: number;
+  answeredCalls: number;
+}
+
+const TOKEN_FIELDS = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME' } as const;
+const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
+
+export class MixedLoad {
+  readonly #client: HttpClient;
+  readonly #teams: TeamAccount[];
+  #tokens = 0;
+  /** Answers by status, and codes of those that were 5xx. */
+  readonly statuses = new Map<number | string, number>();
+
+  constructor(client: HttpClient, keys: readonly Keys[]) {
+    this.#client = client;
+    this.#teams = keys.map((one) => ({ keys: one, records: new Map(), sentCalls: 0, answeredCalls: 0 }));
+  }
+
+  /** Acknowledged orders, customers and lines. */
+  get acknowledged(): number {
+    const records = this.#teams.flatMap((team) => [...team.records.values()]);
+    const lines = records.flatMap((record) => record.lines);
+    return records.filter(({ number }) => number !== undefined).length + lines.filter(({ lockCode }) => lockCode !== undefined).length;
+  }
+
+  /** Works on every connection until told to stop; one that loses its service ends. Throws when an answer is wrong. */
+  async run(connections: number, isOver: () => boolean): Promise<void> {
+    const work = async (index: number): Promise<void> => {
+      const team = this.#teams[index % this.#teams.length]!;
+      const own: SentRecord[] = [];
+      while (!isOver())
+        try {
+          await this.#step(team, own);
+        } catch (fault) {
+          if (fault instanceof assert.AssertionError) throw fault;
+          return;
+        }
+    };
+    await Promise.all(Array.from({ length: connections }, (_, index) => work(index)));
+  }
+
+  /** Repeats every create without an answer under its Idempotency-Key; all have to succeed now, and none twice. */
+  async repeatUnanswered(): Promise<void> {
+    for (const team of this.#teams)
+      for (const record of team.records.values())
+        if (record.number === undefined && record.idempotencyKey !== undefined) {
+          await this.#create(team, record);
+          assert.ok(record.number, `${record.token} was repeated and refused`);
+        }
+  }
+
+  async #step(team: TeamAccount, own: SentRecord[]): Promise<void> {
+    const chance = Math.random();
+    const order = pick(own.filter(({ recordType, number }) => recordType === 'orders' && number !== undefined));
+    if (chance < 0.3 || !order) return this.#createNew(team, own, chance < 0.25 ? 'orders' : 'customers');
+    if (chance < 0.55) return this.#addLine(team, order);
+    if (chance < 0.7) return this.#updateLine(team, order);
+    if (chance < 0.8) return this.#readOrder(team, order);
+    if (chance < 0.88) return this.#queryOrder(team, order);
+    return this.#callBadly(team, chance);
+  }
+
+  async #createNew(team: TeamAccount, own: SentRecord[], recordType: SentRecord['recordType']): Promise<void> {
+    const token = `#${team.keys.teamID}-${++this.#tokens}`;
+    const record: SentRecord = { token, recordType, idempotencyKey: this.#tokens % 2 === 0 ? token : undefined, lines: [], number: undefined };
+    team.records.set(token, record);
+    own.push(record);
+    await this.#create(team, record);
+  }
+
+  async #create(team: TeamAccount, record: SentRecord): Promise<void> {
+    const { token, recordType, idempotencyKey } = record;
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+    const { status, body } = await this.#call(team, 'PUT', `/${recordType}/create`, { body: { [TOKEN_FIELDS[recordType]]: token }, headers });
+    if (isSuccess(status)) record.number = String(body.data);
+  }
+
+  async #addLine(team: TeamAccount, order: SentRecord): Promise<void> {
+    const line: SentLine = { token: `${order.token}/${order.lines.length}`, quantities: [`${order.lines.length + 1}`], lockCode: undefined, lineNumber: undefined };
+    order.lines.push(line);
+    const sent = { ORDER_NUMBER: order.number, DESCRIPTION: line.token, QUANTITY: line.quantities[0] };
+    const { status, body } = await this.#call(team, 'PUT', '/orders/line_item', { body: sent });
+    if (!isSuccess(status)) return;
+    line.lockCode = body.data.LINE_REF_LOCK_CODE;
+    line.lineNumber = body.data.LINE_NUMBER;
+    assert.equal(body.data.DESCRIPTION, line.token);
+  }
+
+  /** A line whose last update had no answer is left alone: either value may be found. */
+  async #updateLine(team: TeamAccount, order: SentRecord): Promise<void> {
+    const line = pick(order.lines.filter(({ lockCode, quantities }) => lockCode !== undefined && quantities.length === 1));
+    if (!line) return;
+    const quantity = String(Number(line.quantities[0]) + 1000);
+    line.quantities = [...line.quantities, quantity];
+    const sent = { ORDER_NUMBER: order.number, LINE_REF_LOCK_CODE: line.lockCode, QUANTITY: quantity };
+    const { status } = await this.#call(team, 'POST', '/orders/line_item', { body: sent });
+    if (isSuccess(status)) line.quantities = [quantity];
+  }
+
+  async #readOrder(team: TeamAccount, order: SentRecord): Promise<void> {
+    const { status, body } = await this.#call(team, 'GET', '/orders/single', { query: { orderNum: order.number! } });
+    if (!isSuccess(status)) return;
+    checkRecord(order, body.data);
+    checkLines(order, (body.subRecords ?? []).map((one: { ORDER_LINEITEMS: Values }) => one.ORDER_LINEITEMS)); // prettier-ignore
+  }
+
+  async #queryOrder(team: TeamAccount, order: SentRecord): Promise<void> {
+    const { status, body } = await this.#call(team, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: order.token }] });
+    if (!isSuccess(status)) return;
+    assert.equal(body.data.length, 1, order.token);
+    checkRecord(order, body.data[0]);
+  }
+
+  async #callBadly(team: TeamAccount, chance: number): Promise<void> {
+    if (chance < 0.94) {
+      const { status } = await this.#call(team, 'PUT', '/orders/create', { body: { NO_SUCH_FIELD: '1' } });
+      assert.ok(status === 400 || status >= 500, `${status}`);
+      return;
+    }
+    const other = this.#teams.find((one) => one !== team)!.keys;
+    const { status } = await this.#client.call({ ...other, teamID: team.keys.teamID }, 'GET', '/orders/single', { query: { orderNum: '10001' } });
+    assert.ok(status === 401 || status >= 500, `${status}`);
+  }
+
+  async #call(team: TeamAccount, method: string, path: string, options: CallOptions): Promise<Answer> {
+    team.sentCalls++;
+    const answer = await this.#client.call(team.keys, method, path, options);
+    const kind = answer.status >= 500 ? `${answer.status} ${answer.body.code}` : answer.status;
+    this.statuses.set(kind, (this.statuses.get(kind) ?? 0) + 1);
+    if (answer.status < 500) team.answeredCalls++;
+    return answer;
+  }
+
+  /** I1 to I6 over everything that is there now. */
+  async check(service: Service): Promise<void> {
+    for (const team of this.#teams) {
+      await Promise.all([checkRecords(service, team, 'orders'), checkRecords(service, team, 'customers')]);
+      const usage = await service.usageOf(team.keys.teamID);
+      assert.ok(team.answeredCalls <= usage && usage <= team.sentCalls, `usage ${usage} is not between ${team.answeredCalls} answered and ${team.sentCalls} sent calls`); // prettier-ignore
+    }
+    checkFiles(service.dataFolder);
+  }
+}
+
+/** After a 5xx the outcome is unknown. A test that expects none looks at `statuses`. */
+function isSuccess(status: number): boolean {
+  assert.ok(status === 200 || status >= 500, `${status}`);
+  return status === 200;
+}
+
+async function exportRecords(service: Service, { keys }: TeamAccount, recordType: string): Promise<Values[]> {
+  return ((await service.command('export', keys.teamID, recordType, '--json')).json() as { records: Values[] }).records;
+}
+
+async function checkRecords(service: Service, team: TeamAccount, recordType: SentRecord['recordType']): Promise<void> {
+  const numberField = recordType === 'orders' ? 'ORDER_NUMBER' : 'CUSTOMER_CODE';
+  const sent = [...team.records.values()].filter((record) => record.recordType === recordType);
+  const given = sent.flatMap(({ number }) => number ?? []);
+  assert.equal(new Set(given).size, given.length, `${recordType}: a number was given twice`);
+
+  const found = new Map<string, Values>();
+  for (const values of await exportRecords(service, team, recordType)) {
+    const token = values[TOKEN_FIELDS[recordType]]!;
+    assert.ok(team.records.has(token), `${token} was never sent`);
+    assert.ok(!found.has(token), `${token} is there twice`);
+    found.set(token, values);
+  }
+  const linesOf = Map.groupBy(recordType === 'orders' ? await exportRecords(service, team, 'lines') : [], (line) => line['ORDER_NUMBER']!);
+  for (const record of sent) {
+    const values = found.get(record.token);
+    if (record.number !== undefined) assert.ok(values, `${record.token} was acknowledged as ${record.number} and is lost`);
+    if (!values) continue;
+    checkRecord(record, values);
+    checkLines(record, linesOf.get(values[numberField]!) ?? []);
+  }
+}
+
+function checkRecord(record: SentRecord, values: Values): void {
+  assert.equal(values[TOKEN_FIELDS[record.recordType]], record.token);
+  if (record.number !== undefined) assert.equal(values['ORDER_NUMBER'] ?? values['CUSTOMER_CODE'], record.number, record.token);
+}
+
+/** Nothing invented, nothing acknowledged lost, one number and one lock code a line, both for its life. */
+function checkLines(order: SentRecord, found: readonly Values[]): void {
+  const lines = new Map(found.map((values) => [values['DESCRIPTION']!, values]));
+  assert.equal(lines.size, found.length, `${order.token} has a line twice`);
+  for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE']) assert.equal(new Set(found.map((values) => values[name])).size, found.length, `${order.token}: ${name} twice`);
+  const sent = new Map(order.lines.map((line) => [line.token, line]));
+  for (const [token, values] of lines) {
+    const line = sent.get(token);
+    assert.ok(line, `${token} was never sent`);
+    assert.ok(line.quantities.includes(values['QUANTITY']!), `${token} has QUANTITY ${values['QUANTITY']}, not ${line.quantities.join(' or ')}`);
+    if (line.lockCode === undefined) continue;
+    assert.deepEqual([values['LINE_NUMBER'], values['LINE_REF_LOCK_CODE']], [line.lineNumber, line.lockCode], token);
+  }
+  for (const { token, lockCode } of order.lines) assert.ok(lockCode === undefined || lines.has(token), `${token} was acknowledged and is lost`);
+}
+
+/** Every database file is whole, and no line is without its order. */
+function checkFiles(folder: string): void {
+  const tenants = readdirSync(join(folder, 'tenants')).filter((name) => name.endsWith('.db')).map((name) => join('tenants', name)); // prettier-ignore
+  for (const file of ['control.db', 'usage.db', ...tenants]) {
+    const db = new DatabaseSync(join(folder, file), { readOnly: true, timeout: 5000 });
+    assert.deepEqual(db.prepare('PRAGMA integrity_check').all().map((row) => row['integrity_check']), ['ok'], file); // prettier-ignore
+    assert.deepEqual(db.prepare('PRAGMA foreign_key_check').all(), [], file);
+    const orphans = 'SELECT count(*) AS COUNT FROM ORDER_LINEITEMS WHERE ORDER_NUMBER NOT IN (SELECT ORDER_NUMBER FROM ORDERS)';
+    if (tenants.includes(file)) assert.equal(db.prepare(orphans).get()!['COUNT'], 0, file);
+    db.close();
+  }
+}

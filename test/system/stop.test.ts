@@ -1,0 +1,169 @@
+/** Stopping and starting: signals, a folder or port that is taken, what survives, and the demo tenant of a first start. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { runCommand, Service, temporaryFolder } from '../service.ts';
+import { HttpClient } from './http-client.ts';
+import { MixedLoad } from './mixed-load.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const STOP_MS = 10_000;
+const CONNECTIONS = 64;
+/** Of acknowledged writes, before the signal comes. */
+const WORK = 500;
+/** 830 of Northwind and those of the dealer. */
+const DEMO_ORDERS = 830 + 14;
+
+async function start(context: TestContext, options: Parameters<typeof Service.start>[0] = {}): Promise<Service> {
+  const service = await Service.start(options);
+  context.after(() => service.stop('SIGKILL'));
+  return service;
+}
+
+const teamsOf = async (service: Service): Promise<string[]> =>
+  ((await service.command('tenant', 'list', '--json')).json() as { tenants: { teamID: string }[] }).tenants.map(({ teamID }) => teamID);
+
+suite('a signal', () => {
+  for (const signals of [['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGINT']] as NodeJS.Signals[][])
+    test(`${signals.join(', ')} under load: exit code 0 in time, nothing acknowledged lost`, async (context) => {
+      const service = await start(context);
+      const client = await HttpClient.open(service, CONNECTIONS);
+      const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+      const working = load.run(CONNECTIONS, () => service.hasExited);
+      while (load.acknowledged < WORK && !service.hasExited) await sleep(5);
+      const begunAt = performance.now();
+      const exiting = service.stop(signals[0]);
+      for (const signal of signals.slice(1)) process.kill(service.pid, signal);
+      assert.equal(await exiting, 0);
+      assert.ok(performance.now() - begunAt < STOP_MS, `it took ${performance.now() - begunAt} ms`);
+      await working;
+      client.close();
+      assert.deepEqual([...load.statuses.keys()].toSorted(), [200, 400], 'nobody was answered with a fault');
+      await service.restart();
+      await load.repeatUnanswered();
+      await load.check(service);
+    });
+
+  test('through npm start reaches the service', async (context) => {
+    const env = { ...process.env, STOREROOM_DATA: temporaryFolder(), STOREROOM_PORT: '0' };
+    const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    context.after(() => {
+      if (npm.exitCode === null && npm.signalCode === null) process.kill(-npm.pid!, 'SIGKILL');
+    });
+    let printed = '';
+    npm.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    while (!/Base URL.*\n/.test(printed)) await once(npm.stdout, 'data');
+    const { origin } = new URL(/Base URL\s+(\S+)/.exec(printed)![1]!);
+    assert.equal((await fetch(`${origin}/healthz`)).status, 200);
+    npm.kill('SIGTERM');
+    await once(npm, 'exit');
+    // npm may be gone before the service is, which has work to finish.
+    const giveUpAt = performance.now() + STOP_MS;
+    const isUp = (): Promise<boolean> => fetch(`${origin}/healthz`).then(() => true, () => false); // prettier-ignore
+    while (await isUp()) assert.ok(performance.now() < giveUpAt, 'the service was left running');
+  });
+});
+
+suite('what is taken', () => {
+  test('a folder with a service on it is refused to a second one, and left alone', async (context) => {
+    const service = await start(context);
+    const { code, stdout, stderr } = await runCommand(service.dataFolder, ['serve', '--port', '0']);
+    assert.equal(`${code} ${stdout}`, '1 ');
+    assert.match(stderr, /^storeroom: Another service is running on .*\n$/);
+    assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
+    await service.stop('SIGKILL');
+    await service.restart();
+  });
+
+  test('a port in use is refused with a sentence that names it', async (context) => {
+    const service = await start(context);
+    const { port } = new URL(service.origin);
+    const { code, stdout, stderr } = await runCommand(temporaryFolder(), ['serve', '--port', port], { env: { STOREROOM_DEMO: 'off' } });
+    assert.equal(`${code} ${stdout}`, '1 ');
+    assert.match(stderr, new RegExp(`^storeroom: .*address already in use.*${port}.*\n$`));
+  });
+});
+
+test('records, keys and usage survive a restart', async (context) => {
+  const service = await start(context);
+  const keys = await service.makeTenant('shop');
+  const { body } = await service.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: '#1', BNAME: 'Zoë' } });
+  await service.call(keys, 'PUT', '/orders/line_item', { body: { ORDER_NUMBER: body.data, DESCRIPTION: 'a line' } });
+  const read = (): ReturnType<Service['call']> => service.call(keys, 'GET', '/orders/single', { query: { orderNum: body.data as string } });
+  const before = await read();
+  assert.equal(await service.stop(), 0);
+  await service.restart();
+  const after = await read();
+  assert.equal(after.text, before.text);
+  assert.equal(after.headers.get('x-month-requests'), String(Number(before.headers.get('x-month-requests')) + 1));
+});
+
+/** The keys the service told of are good, and every order is there. */
+async function expectWholeDemo(service: Service): Promise<void> {
+  const [, apiID, apiSecret] = /-u '([^:]+):([^']+)'/.exec(service.output) ?? [];
+  assert.ok(apiID && apiSecret, 'no start has told the keys');
+  const { status, body } = await service.call({ teamID: 'demo', apiID, apiSecret }, 'POST', '/orders/query', { query: { maxReturn: '5000' }, body: [] });
+  assert.equal(status, 200);
+  assert.equal(body.data.length, DEMO_ORDERS);
+}
+
+suite('the demo tenant', () => {
+  const DEMO = { STOREROOM_DEMO: 'on' };
+
+  test('is made on an empty folder, told once, and both curl lines work when pasted', async (context) => {
+    const service = await start(context, { env: DEMO });
+    assert.deepEqual(await teamsOf(service), ['demo']);
+    const lines = service.output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
+    assert.equal(lines.length, 2);
+    const [order, lookup] = await Promise.all(lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', line])).stdout)));
+    assert.equal(order.data.ORDER_NUMBER, '10248');
+    assert.equal(order.subRecords.length, 3);
+    assert.equal(lookup.storefront_order_number, '#1001');
+    assert.deepEqual(lookup.orders.map((one: { order_type: string }) => one.order_type), ['invoice', 'sales_order']); // prettier-ignore
+    const told = service.output.length;
+    await service.stop();
+    await service.restart();
+    assert.doesNotMatch(service.output.slice(told), /curl|sr_/);
+    assert.deepEqual(await teamsOf(service), ['demo']);
+  });
+
+  test('is not made beside other tenants', async (context) => {
+    const dataFolder = temporaryFolder();
+    await runCommand(dataFolder, ['tenant', 'create', 'acme', '--name', 'Acme']);
+    const service = await start(context, { dataFolder, env: DEMO });
+    assert.deepEqual(await teamsOf(service), ['acme']);
+    assert.doesNotMatch(service.output, /curl|sr_/);
+  });
+
+  test('is not made with STOREROOM_DEMO=off', async (context) => {
+    const service = await start(context, { env: { STOREROOM_DEMO: 'off' } });
+    assert.deepEqual(await teamsOf(service), []);
+    assert.doesNotMatch(service.output, /curl|sr_/);
+  });
+
+  test('is made whole by the next start when the first was killed over it', async (context) => {
+    const dataFolder = temporaryFolder();
+    const env = { ...process.env, STOREROOM_DATA: dataFolder };
+    const first = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let told = '';
+    first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+    while (first.exitCode === null && globSync('tenants/*.db', { cwd: dataFolder }).length === 0) await sleep(1);
+    first.kill('SIGKILL');
+    await once(first, 'close');
+    assert.equal(told, '', 'the first start was over before it was killed');
+    const service = await start(context, { dataFolder, env: DEMO });
+    await expectWholeDemo(service);
+  });
+
+  test('is told of by the start that gets a port, when the first found it taken', async (context) => {
+    const { port } = new URL((await start(context)).origin);
+    const dataFolder = temporaryFolder();
+    assert.equal((await runCommand(dataFolder, ['serve', '--port', port])).code, 1);
+    await expectWholeDemo(await start(context, { dataFolder, env: DEMO }));
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * The limits of a tenant: none by default, a quota to the call, and a rate with its burst. Time is given, never waited for.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal } from '../../src/errors.ts';
+import { Limits } from '../../src/tenant/limits.ts';
+import type { Tenant } from '../../src/tenant/store.ts';
+
+const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
+  teamId: 'acme',
+  name: 'Acme',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  storeId: 'acme.1',
+  defaultStage: 'worksheet',
+  strict: false,
+  monthQuota: null,
+  callsPerSecond: null,
+  ...limits,
+});
+const counted = (total: number) => ({ monthRequests: () => Promise.resolve(total) });
+const NOON = new Date('2026-11-20T12:00:00.000Z');
+const after = (ms: number): Date => new Date(NOON.getTime() + ms);
+
+/** What a check refused with, or undefined. */
+async function check(limits: Limits, who: Tenant, total: number, now: Date): Promise<Refusal | undefined> {
+  try {
+    await limits.check(who, counted(total), now);
+    return undefined;
+  } catch (fault) {
+    assert.ok(fault instanceof Refusal);
+    assert.equal(fault.httpStatus, 429);
+    return fault;
+  }
+}
+
+test('without limits nothing is refused, and nothing is waited for', async () => {
+  const limits = new Limits();
+  const neverWritten = { monthRequests: () => new Promise<number>(() => undefined) };
+  for (let call = 0; call < 1000; call++) await limits.check(tenant(), neverWritten, NOON);
+});
+
+test('QUOTA_EXCEEDED from the first call beyond the quota, with the time to the next month', async () => {
+  const limits = new Limits();
+  const who = tenant({ monthQuota: 100 });
+  assert.equal(await check(limits, who, 100, NOON), undefined);
+  const refusal = await check(limits, who, 101, NOON);
+  assert.equal(refusal?.code, 'QUOTA_EXCEEDED');
+  assert.equal(refusal.retryAfterSeconds, (10 * 24 + 12) * 3600);
+  assert.match(refusal.message, /100 requests.*2026-12-01T00:00:00\.000Z/);
+  const lastMoment = await check(limits, who, 101, new Date('2026-12-31T23:59:59.001Z'));
+  assert.equal(lastMoment?.retryAfterSeconds, 1);
+  assert.match(lastMoment.message, /2027-01-01/);
+});
+
+test('RATE_LIMITED after a burst of two seconds, and good again as time goes by', async () => {
+  const limits = new Limits();
+  const who = tenant({ callsPerSecond: 5 });
+  for (let call = 0; call < 10; call++) assert.equal(await check(limits, who, 1, NOON), undefined, `call ${call}`);
+  const refusal = await check(limits, who, 1, NOON);
+  assert.equal(refusal?.code, 'RATE_LIMITED');
+  assert.equal(refusal.retryAfterSeconds, 1);
+  assert.ok(await check(limits, who, 1, after(199)));
+  assert.equal(await check(limits, who, 1, after(200)), undefined);
+  assert.ok(await check(limits, who, 1, after(200)));
+  for (let call = 0; call < 10; call++) assert.equal(await check(limits, who, 1, after(60_000)), undefined, 'idle time fills two seconds, not more');
+  assert.ok(await check(limits, who, 1, after(60_000)));
+});
+
+test('Retry-After of a slow rate is as long as it takes', async () => {
+  const limits = new Limits();
+  const who = tenant({ callsPerSecond: 0.1 });
+  assert.equal(await check(limits, who, 1, NOON), undefined);
+  const refusal = await check(limits, who, 1, NOON);
+  assert.equal(refusal?.retryAfterSeconds, 10);
+  assert.equal(await check(limits, who, 1, after(10_000)), undefined);
+});
+
+test('one tenant at its limit does not slow another', async () => {
+  const limits = new Limits();
+  const [busy, calm] = [tenant({ callsPerSecond: 1 }), tenant({ callsPerSecond: 1, storeId: 'other.1' })];
+  while (!(await check(limits, busy, 1, NOON))) continue;
+  assert.equal(await check(limits, calm, 1, NOON), undefined);
+});
+
+test('a clock that is set back neither blocks a tenant nor gives it calls', async () => {
+  const limits = new Limits();
+  const who = tenant({ callsPerSecond: 1 });
+  while (!(await check(limits, who, 1, NOON))) continue;
+  assert.ok(await check(limits, who, 1, after(-3_600_000)));
+  assert.equal(await check(limits, who, 1, after(-3_599_000)), undefined);
+});
+
+test('whatever the pattern, no stretch of time sees more than its rate and the burst', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 80 }), async (perSecond, gaps) => {
+      const limits = new Limits();
+      const who = tenant({ callsPerSecond: perSecond });
+      const taken: number[] = [];
+      let ms = 0;
+      for (const gap of gaps) {
+        ms += gap;
+        if (!(await check(limits, who, 1, after(ms)))) taken.push(ms);
+      }
+      for (const [first, from] of taken.entries())
+        for (const [last, to] of taken.entries()) if (last > first) assert.ok(last - first + 1 <= ((to - from) / 1000) * perSecond + perSecond * 2 + 1e-6);
+    }),
+  );
+});

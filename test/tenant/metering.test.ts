@@ -1,0 +1,164 @@
+/**
+ * The meter: every call is in exactly one batch, an answer waits for its own batch, and a fault reaches exactly the calls whose batch it was.
+ * The usage store behind it is a few lines of memory whose writes end when the test says so.
+ */
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Meter } from '../../src/tenant/metering.ts';
+import type { MonthUsage, UsageCount, UsageStore } from '../../src/tenant/store.ts';
+
+const NOW = '2026-11-20T09:30:00.000Z';
+
+/** Keeps counts in memory; a batch is written when `release` lets it, and fails when told to. */
+class HeldUsage implements UsageStore {
+  readonly batches: UsageCount[][] = [];
+  readonly #held: { write: () => void; fail: (fault: Error) => void }[] = [];
+  readonly #months = new Map<string, number>();
+  /** Writes at once instead of waiting to be released. */
+  open = false;
+
+  addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+    const batch = structuredClone(counts) as UsageCount[];
+    this.batches.push(batch);
+    return new Promise((resolve, reject) => {
+      const write = (): void => {
+        const totals = new Map<string, number>();
+        for (const { teamId, day, calls } of batch) {
+          const month = `${teamId} ${day.slice(0, 7)}`;
+          this.#months.set(month, (this.#months.get(month) ?? 0) + calls);
+          totals.set(month, this.#months.get(month)!);
+        }
+        resolve(totals);
+      };
+      if (this.open) setImmediate(write);
+      else this.#held.push({ write, fail: reject });
+    });
+  }
+
+  release(fault?: Error): void {
+    const { write, fail } = this.#held.shift()!;
+    if (fault) fail(fault);
+    else write();
+  }
+
+  readUsage(): Promise<MonthUsage> {
+    throw new Error('The meter never asks.');
+  }
+}
+
+const calls = (batch: readonly UsageCount[] | undefined): number => batch!.reduce((sum, one) => sum + one.calls, 0);
+
+test('calls of one turn go out together; those that come meanwhile wait for the next batch', async () => {
+  const usage = new HeldUsage();
+  const meter = new Meter(usage);
+  const first = [1, 2, 3].map(() => meter.count('acme', 'getOrder', NOW).monthRequests());
+  await nextTurn();
+  assert.deepEqual(usage.batches, [[{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]]);
+  const second = [meter.count('acme', 'getOrder', NOW).monthRequests(), meter.count('acme', 'createOrder', NOW).monthRequests()];
+  await nextTurn();
+  assert.equal(usage.batches.length, 1, 'one batch at a time');
+  usage.release();
+  assert.deepEqual(await Promise.all(first), [3, 3, 3]);
+  await nextTurn();
+  assert.equal(calls(usage.batches[1]), 2);
+  usage.release();
+  assert.deepEqual(await Promise.all(second), [5, 5]);
+});
+
+test('no answer leaves before its count is written', async () => {
+  const usage = new HeldUsage();
+  const meter = new Meter(usage);
+  let left = false;
+  const answer = meter.count('acme', 'getOrder', NOW).monthRequests().then(() => (left = true)); // prettier-ignore
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  assert.ok(!left);
+  usage.release();
+  assert.ok(await answer);
+});
+
+test('a fault reaches exactly the calls of its batch, and the next batch is written', async () => {
+  const usage = new HeldUsage();
+  const meter = new Meter(usage);
+  const outcome = (counted: { monthRequests: () => Promise<number> }): Promise<number | string> =>
+    counted.monthRequests().catch((fault: Error) => fault.message);
+  const broken = [outcome(meter.count('acme', 'getOrder', NOW)), outcome(meter.count('other', 'getOrder', NOW))];
+  await nextTurn();
+  const next = [outcome(meter.count('acme', 'getOrder', NOW)), outcome(meter.count('other', 'getOrder', NOW))];
+  usage.release(new Error('disk on fire'));
+  assert.deepEqual(await Promise.all(broken), ['disk on fire', 'disk on fire']);
+  await nextTurn();
+  usage.release();
+  assert.deepEqual(await Promise.all(next), [1, 1]);
+  const later = outcome(meter.count('acme', 'getOrder', NOW));
+  await nextTurn();
+  usage.release();
+  assert.equal(await later, 2, 'and so is one that opens later');
+});
+
+test('a fault nobody waits for harms nobody', async () => {
+  const usage = new HeldUsage();
+  const meter = new Meter(usage);
+  meter.count('acme', 'getOrder', NOW);
+  await nextTurn();
+  usage.release(new Error('disk on fire'));
+  await meter.settled();
+  usage.open = true;
+  assert.equal(await meter.count('acme', 'getOrder', NOW).monthRequests(), 1);
+});
+
+test('settled waits for everything counted so far, and for nothing when there is nothing', async () => {
+  const usage = new HeldUsage();
+  const meter = new Meter(usage);
+  await meter.settled();
+  meter.count('acme', 'getOrder', NOW);
+  await nextTurn();
+  meter.count('acme', 'getOrder', NOW);
+  let settled = false;
+  const waiting = meter.settled().then(() => (settled = true));
+  usage.release();
+  await nextTurn();
+  await nextTurn();
+  assert.ok(!settled, 'the second batch is still being written');
+  usage.release();
+  assert.ok(await waiting);
+});
+
+test('tenants, days and operations are counted apart, and a call tells its own tenant and month', async () => {
+  const usage = new HeldUsage();
+  usage.open = true;
+  const meter = new Meter(usage);
+  const count = (teamId: string, operation: string, now: string): Promise<number> => meter.count(teamId, operation, now).monthRequests();
+  const totals = await Promise.all([
+    count('a', 'getOrder', '2026-11-30T23:59:59.999Z'),
+    count('a', 'getOrder', '2026-12-01T00:00:00.000Z'),
+    count('a', 'createOrder', '2026-11-30T23:59:59.999Z'),
+    count('b', 'getOrder', '2026-11-30T23:59:59.999Z'),
+  ]);
+  assert.deepEqual(totals, [2, 1, 2, 1]);
+  assert.equal(usage.batches[0]!.length, 4);
+});
+
+test('however calls arrive, each is counted once and totals only grow', async () => {
+  const call = fc.record({ team: fc.constantFrom('a', 'b', 'c'), operation: fc.constantFrom('getOrder', 'queryOrders'), turns: fc.nat(3) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (arriving) => {
+      const usage = new HeldUsage();
+      usage.open = true;
+      const meter = new Meter(usage);
+      const answers: Promise<[string, number]>[] = [];
+      for (const { team, operation, turns } of arriving) {
+        for (let turn = 0; turn < turns; turn++) await nextTurn();
+        answers.push(meter.count(team, operation, NOW).monthRequests().then((total) => [team, total])); // prettier-ignore
+      }
+      const latest = new Map<string, number>();
+      for (const [team, total] of await Promise.all(answers)) {
+        assert.ok(total >= (latest.get(team) ?? 1));
+        latest.set(team, total);
+      }
+      for (const team of ['a', 'b', 'c']) assert.equal(latest.get(team) ?? 0, arriving.filter((one) => one.team === team).length);
+      assert.equal(usage.batches.reduce((sum, batch) => sum + calls(batch), 0), arriving.length); // prettier-ignore
+    }),
+  );
+});

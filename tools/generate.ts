@@ -1,0 +1,153 @@
+/**
+ * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md, docs/configuration.md.
+ * With --check it writes nothing and fails when one of them is not in step. Never holds a fact of its own.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { format } from 'oxfmt';
+import pino from 'pino';
+import { readConfig, SETTINGS } from '../src/config.ts';
+import { ERRORS } from '../src/errors.ts';
+import { buildApp } from '../src/http/app.ts';
+import { SqliteStore } from '../src/store/sqlite/open-sqlite.ts';
+import { Meter } from '../src/tenant/metering.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
+
+const FILES: Record<string, () => Promise<string>> = {
+  'openapi.json': writeOpenApi,
+  'docs/errors.md': async () => writeErrors(),
+  'docs/configuration.md': writeConfiguration,
+};
+
+const isCheck = process.argv.includes('--check');
+const behind: string[] = [];
+for (const [file, write] of Object.entries(FILES)) {
+  const wanted = await write();
+  if (!isCheck) writeFileSync(join(ROOT, file), wanted);
+  else if (readOrNothing(join(ROOT, file)) !== wanted) behind.push(file);
+}
+if (behind.length > 0) {
+  console.error(`Not in step with the code: ${behind.join(', ')}. Run "npm run generate" and look at what changed.`);
+  process.exitCode = 1;
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The document as the service gives it out, from a service on an empty folder that listens nowhere. */
+async function writeOpenApi(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'storeroom-generate-'));
+  const { config } = readConfig({}, {});
+  const fail = (fault: unknown): never => {
+    throw fault;
+  };
+  const store = new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: config.queryBudgetMs, workers: 1, onFatal: fail });
+  const app = await buildApp({
+    ...config,
+    tenants: store.tenants,
+    meter: new Meter(store.usage),
+    pims: (tenant) => store.pims(tenant),
+    idempotencyMs: 0,
+    state: { isUsable: () => true, stopping: false, inFlight: 0 },
+    log: pino({ level: 'silent' }),
+    logRequests: false,
+    metrics: true,
+  });
+  const document = (await app.inject('/openapi.json')).body;
+  await app.close();
+  await store.close();
+  rmSync(folder, { recursive: true });
+  const options = JSON.parse(readFileSync(join(ROOT, '.oxfmtrc.json'), 'utf8')) as { printWidth: number };
+  return (await format('openapi.json', document, { printWidth: options.printWidth, objectWrap: 'collapse' })).code;
+}
+
+function writeErrors(): string {
+  const rows = Object.entries(ERRORS).map(([code, { httpStatus, message, remedy }]) => ({ code, httpStatus, cells: [`\`${code}\``, message, remedy] }));
+  const forCommands = ['TENANT_NOT_FOUND', 'COMMAND_REFUSED'];
+  const statuses = [...new Set(rows.map(({ httpStatus }) => httpStatus))].toSorted((a, b) => a - b);
+  const table = (chosen: typeof rows): string => writeTable(['code', 'meaning', 'what to do'], chosen.map(({ cells }) => cells)); // prettier-ignore
+  const sections = statuses.map((status) => {
+    const chosen = rows.filter(({ code, httpStatus }) => httpStatus === status && !forCommands.includes(code));
+    return `## ${status} ${STATUS_CODES[status]}\n\n${table(chosen)}`;
+  });
+  return `${WRITTEN}
+
+# Errors
+
+Every error of every endpoint has one body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"requestId":…}\`.
+Branch on \`code\`: codes never change their meaning. \`message\` is a sentence for people and may be more exact than the one below; \`field\` is there
+when one parameter or field is to blame; \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
+
+A 4xx wrote nothing. After a 5xx, or no answer at all, nobody knows whether a write happened: repeat it with its \`Idempotency-Key\`
+([guide](api-guide.md#repeating-a-write-safely)).
+
+${sections.join('\n\n')}
+
+## Only on the command line
+
+Commands end with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one object on standard error,
+\`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
+
+${table(rows.filter(({ code }) => forCommands.includes(code)))}
+`;
+}
+
+async function writeConfiguration(): Promise<string> {
+  const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [`\`${variable}\``, `\`${fallback}\``, form, meaning]);
+  const commands = await readCommands([]);
+  const sections = commands.map(({ words, help }) => `### ${['storeroom', ...words].join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``);
+  return `${WRITTEN}
+
+# Settings and commands
+
+## Settings
+
+Settings are environment variables. \`serve --port\` and \`serve --host\` win over \`STOREROOM_PORT\` and \`STOREROOM_HOST\`; a variable that is empty
+counts as not set. A wrong value stops the command with exit code 1, and all mistakes are named at once. \`storeroom config\` shows what is in force and
+where it came from; \`serve\` warns of variables that begin with \`STOREROOM_\` and are no setting.
+
+${writeTable(['variable', 'default', 'form', 'meaning'], settings)}
+
+\`STOREROOM_DATABASE_URL\` is kept for PostgreSQL, which this version does not have: when it is set, every command refuses to run.
+
+## Commands
+
+Run them in Storeroom's folder with \`npx storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They work on the folder in
+\`STOREROOM_DATA\`, also while the service runs on it. With \`--json\` each prints one JSON object on standard output; \`serve\` prints it once it is ready.
+
+${sections.join('\n\n')}
+`;
+}
+
+interface CommandHelp {
+  readonly words: readonly string[];
+  readonly help: string;
+}
+
+/** The help of every command below this one, in its own order; words that only group commands are passed over. */
+async function readCommands(words: readonly string[]): Promise<CommandHelp[]> {
+  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...words, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [help, [exitCode]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  if (exitCode !== 0) throw new Error(`storeroom ${words.join(' ')} --help ended with ${exitCode}.`);
+  const list = /^Commands:\n((?: +.*\n)+)/m.exec(help)?.[1] ?? '';
+  const names = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+  if (names.length === 0) return [{ words, help: help.trim() }];
+  return (await Promise.all(names.map((name) => readCommands([...words, name])))).flat();
+}
+
+function writeTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`);
+  return lines.join('\n');
+}
