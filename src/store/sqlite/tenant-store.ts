@@ -45,36 +45,17 @@ export class SqliteTenantStore implements TenantStore {
   }
 
   async createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
-    const tenant: Tenant = {
-      teamId,
-      name,
-      createdAt: now,
-      storeId: `${teamId}.${randomUUID().slice(0, 8)}`,
-      defaultStage: 'worksheet',
-      strict: false,
-      monthQuota: null,
-      callsPerSecond: null,
-    };
-    const added = this.#db.run(
-      'INSERT INTO TENANTS VALUES (?, ?, ?, ?, ?, 0, NULL, NULL) ON CONFLICT DO NOTHING',
-      teamId,
-      name,
-      now,
-      tenant.storeId,
-      tenant.defaultStage,
-    );
-    return added === 1 ? tenant : new Refusal('COMMAND_REFUSED', `There is a tenant '${teamId}' already (upper and lower case count as the same).`);
+    const storeId = `${teamId}.${randomUUID().slice(0, 8)}`;
+    const settings: TenantSettings = { defaultStage: 'worksheet', strict: false, monthQuota: null, callsPerSecond: null };
+    const insert = 'INSERT INTO TENANTS VALUES (?, ?, ?, ?, ?, 0, NULL, NULL) ON CONFLICT DO NOTHING';
+    const added = this.#db.run(insert, teamId, name, now, storeId, settings.defaultStage);
+    if (added === 1) return { teamId, name, createdAt: now, storeId, ...settings };
+    return new Refusal('COMMAND_REFUSED', `There is a tenant '${teamId}' already (upper and lower case count as the same).`);
   }
 
   async updateTenant(teamId: string, { defaultStage, strict, monthQuota, callsPerSecond }: TenantSettings): Promise<void> {
-    this.#db.run(
-      'UPDATE TENANTS SET DEFAULT_STAGE = ?, STRICT = ?, MONTH_QUOTA = ?, CALLS_PER_SECOND = ? WHERE TEAM_ID = ?',
-      defaultStage,
-      Number(strict),
-      monthQuota,
-      callsPerSecond,
-      teamId,
-    );
+    const update = 'UPDATE TENANTS SET DEFAULT_STAGE = ?, STRICT = ?, MONTH_QUOTA = ?, CALLS_PER_SECOND = ? WHERE TEAM_ID = ?';
+    this.#db.run(update, defaultStage, Number(strict), monthQuota, callsPerSecond, teamId);
   }
 
   async removeTenant(tenant: Tenant): Promise<void> {

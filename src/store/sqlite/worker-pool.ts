@@ -27,7 +27,8 @@ export class WorkerPool {
 
   /** Runs a job in a thread. Throws SERVICE_BUSY when too many are waiting. */
   run<T>(job: Job): Promise<T> {
-    if (this.#waiting.length >= this.#waitingMax) return Promise.reject(new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 }));
+    if (this.#waiting.length >= this.#waitingMax)
+      return Promise.reject(new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 }));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({ job, resolve, reject });
     this.#next();
