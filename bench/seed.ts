@@ -41,7 +41,7 @@ const MAKERS = {
     count: ORDERS,
     make: (i: number) => ({
       ORDER_NUMBER: String(FIRST_ORDER + i),
-      ORDER_TYPE: 'invoice',
+      ORDER_TYPE: 'quote',
       REFERENCE_NUMBER: `#${i}`,
       CUSTOMER_CODE: `C${i % 1000}`,
       ORDER_DATE: '11/20/2026',
@@ -57,7 +57,6 @@ const MAKERS = {
       PART_CODE: `P${i % PARTS}`,
       DESCRIPTION: `Part number ${i % PARTS}`,
       QUANTITY: '2',
-      NUMBER_SHIPPED: '2',
       UNIT_PRICE: '9.95',
       CARE_PLAN: 'N',
     }),

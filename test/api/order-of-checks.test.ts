@@ -145,3 +145,16 @@ test('every other fault is told to a caller that is known, and its call is count
   }
   assert.equal(await service.usageOf('shop'), counted);
 });
+
+test('every error has one body, whatever the operation: the envelope, a sentence, a code, a request ID, at most a field, and no word of the inside', async () => {
+  const known = ['status', 'data', 'subRecords', 'message', 'code', 'field', 'requestId'];
+  for (const authorization of [undefined, basicOf(shop.keys)])
+    for (const { name, answer } of await sendAll('shop', authorization)) {
+      const { status, data, subRecords, message, code, field, requestId } = answer.body as Record<string, unknown>;
+      assert.deepEqual(Object.keys(answer.body as object), known.filter((one) => one !== 'field' || field !== undefined), name); // prettier-ignore
+      assert.deepEqual([status, data, subRecords, requestId], ['error', null, null, answer.headers.get('x-request-id')], name);
+      assert.match(String(code), /^[A-Z][A-Z_]+$/, name);
+      assert.match(String(message), /^[A-Z'_a-z].*[.!?]$/s, name);
+      assert.doesNotMatch(answer.text, /\bat \w|\.ts\b|node:|sqlite|SELECT|stack/i, name);
+    }
+});

@@ -51,7 +51,7 @@ test('400 INVALID_BODY when the body is not an array', async () => {
   expectRefusal(await service.call(shop.keys, 'POST', '/inventory/query', { body: {} }), 400, 'INVALID_BODY');
 });
 
-test('inventory is read-only: no path and no method writes to it', async () => {
+test('no path and no method writes to inventory', async () => {
   for (const [method, path] of [
     ['PUT', '/inventory/create'],
     ['POST', '/inventory/update'],

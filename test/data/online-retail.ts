@@ -34,7 +34,10 @@ export const orderDate = ({ InvoiceDate }: RetailRow): string => InvoiceDate.sli
 
 /** What a row becomes: its record of each type, and the key by which repeated ones are told (every row is a line of its own). */
 const RECORDS: Record<RecordType, { key: (row: RetailRow) => string; record: (row: RetailRow) => Values }> = {
-  customers: { key: customerCode, record: (row) => ({ CUSTOMER_CODE: customerCode(row), CUSTOMER_NAME: `Customer ${customerCode(row)}`, BCOUNTRY: row.Country }) },
+  customers: {
+    key: customerCode,
+    record: (row) => ({ CUSTOMER_CODE: customerCode(row), CUSTOMER_NAME: `Customer ${customerCode(row)}`, BCOUNTRY: row.Country }),
+  },
   inventory: { key: (row) => row.StockCode, record: (row) => ({ PART_CODE: row.StockCode, PART_DESCRIPTION: row.Description, UNIT_PRICE: row.UnitPrice }) },
   orders: {
     key: (row) => row.InvoiceNo,

@@ -31,9 +31,9 @@ after(async () => {
 test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, async (context) => {
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
   for (let loss = 0; loss < LOSSES; loss++) {
-    const before = load.acknowledged;
+    const acknowledged = load.acknowledged;
     const working = load.run(CONNECTIONS, () => service.hasExited);
-    while (load.acknowledged === before && !service.hasExited) await sleep(5);
+    while (load.acknowledged === acknowledged && !service.hasExited) await sleep(5);
     await sleep(20 + Math.random() * 300);
     assert.equal(service.hasExited, false, 'the service ended by itself');
     disk.losePower();

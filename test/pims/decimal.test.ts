@@ -22,7 +22,19 @@ function scale(text: string): bigint {
 const CANONICAL = /^(0|-?([1-9]\d*(\.\d*[1-9])?|0\.\d*[1-9]))$/;
 
 test('a number is read to the text without needless zeros, and keeps its value', () => {
-  const examples = { '3': '3', '3.0': '3', '03.50': '3.5', '+03.50': '3.5', '-0': '0', '+0': '0', '-0.0': '0', '00': '0', '-0.250': '-0.25', '0.1': '0.1', '100': '100' }; // prettier-ignore
+  const examples = {
+    '3': '3',
+    '3.0': '3',
+    '03.50': '3.5',
+    '+03.50': '3.5',
+    '-0': '0',
+    '+0': '0',
+    '-0.0': '0',
+    '00': '0',
+    '-0.250': '-0.25',
+    '0.1': '0.1',
+    '100': '100',
+  };
   for (const [text, canonical] of Object.entries(examples)) assert.equal(readDecimal(text), canonical, text);
   fc.assert(
     fc.property(written, (text) => {

@@ -34,16 +34,40 @@ test('AND binds tighter than OR, whatever the order', () => {
     [[], []],
     [[undefined], [['A']]],
     [[undefined, 'AND'], [['A', 'B']]],
-    [[undefined, 'OR'], [['A'], ['B']]],
-    [[undefined, 'OR', 'AND'], [['A'], ['B', 'C']]],
-    [[undefined, 'AND', 'OR'], [['A', 'B'], ['C']]],
-    [[undefined, 'AND', 'OR', 'AND'], [['A', 'B'], ['C', 'D']]],
-    [[undefined, 'OR', 'OR'], [['A'], ['B'], ['C']]],
+    [
+      [undefined, 'OR'],
+      [['A'], ['B']],
+    ],
+    [
+      [undefined, 'OR', 'AND'],
+      [['A'], ['B', 'C']],
+    ],
+    [
+      [undefined, 'AND', 'OR'],
+      [['A', 'B'], ['C']],
+    ],
+    [
+      [undefined, 'AND', 'OR', 'AND'],
+      [
+        ['A', 'B'],
+        ['C', 'D'],
+      ],
+    ],
+    [
+      [undefined, 'OR', 'OR'],
+      [['A'], ['B'], ['C']],
+    ],
     [[undefined, undefined, undefined], [['A', 'B', 'C']]],
-    [[undefined, 'OR', undefined], [['A'], ['B', 'C']]],
+    [
+      [undefined, 'OR', undefined],
+      [['A'], ['B', 'C']],
+    ],
     [['OR', 'AND'], [['A', 'B']]],
-    [['AND', 'or', 'And', 'oR'], [['A'], ['B', 'C'], ['D']]],
-  ]; // prettier-ignore
+    [
+      ['AND', 'or', 'And', 'oR'],
+      [['A'], ['B', 'C'], ['D']],
+    ],
+  ];
   for (const [conjunctions, expected] of table) assert.deepEqual(shape(chain(...conjunctions)), expected, conjunctions.join(' '));
 });
 
@@ -76,12 +100,15 @@ test('an exact value is read as its field is, so that other notations find it', 
     { field: 'DROP_SHIP', value: true },
     { field: 'NOTES', value: ' As Is ' },
   ]);
-  assert.deepEqual(terms!.map(({ field, value, contains }) => [field.name, value, contains]), [
-    ['ORDER_DATE', '03/04/2026', false],
-    ['ORDER_TOTAL', '3.5', false],
-    ['DROP_SHIP', 'Y', false],
-    ['NOTES', ' As Is ', false],
-  ]); // prettier-ignore
+  assert.deepEqual(
+    terms!.map(({ field, value, contains }) => [field.name, value, contains]),
+    [
+      ['ORDER_DATE', '03/04/2026', false],
+      ['ORDER_TOTAL', '3.5', false],
+      ['DROP_SHIP', 'Y', false],
+      ['NOTES', ' As Is ', false],
+    ],
+  );
 });
 
 test('contains takes any text for any type of field', () => {
@@ -90,7 +117,10 @@ test('contains takes any text for any type of field', () => {
     { field: 'ORDER_TOTAL', value: '3.', contains: true },
     { field: 'NOTES', value: '', contains: true },
   ]);
-  assert.deepEqual(terms!.map(({ value }) => value), ['/2026', '3.', '']); // prettier-ignore
+  assert.deepEqual(
+    terms!.map(({ value }) => value),
+    ['/2026', '3.', ''],
+  );
 });
 
 test('what cannot be asked is refused, naming the field', () => {
@@ -99,7 +129,10 @@ test('what cannot be asked is refused, naming the field', () => {
   refuses('FIELD_NOT_ALLOWED', [{ field: 'FUNCTION', value: '1' }], 'FUNCTION');
   refuses('INVALID_VALUE', [{ field: 'ORDER_DATE', value: '2/30/2026' }], 'ORDER_DATE');
   refuses('INVALID_VALUE', [{ field: 'ORDER_TOTAL', value: 'three' }], 'ORDER_TOTAL');
-  refuses('INVALID_FILTER', [{ field: 'NOTES', value: '1' }, { field: 'NOTES', value: '2', conjunction: 'XOR' }]); // prettier-ignore
+  refuses('INVALID_FILTER', [
+    { field: 'NOTES', value: '1' },
+    { field: 'NOTES', value: '2', conjunction: 'XOR' },
+  ]);
   for (const value of ['\0', '\uD800', 'x\uDFFF'])
     for (const contains of [false, true]) refuses('INVALID_VALUE', [{ field: 'NOTES', value, contains }], 'NOTES');
 });
@@ -147,7 +180,13 @@ test('look-alikes of one letter, and letters that have no capital of their own, 
     ['𐐨', '𐐀'],
   ];
   for (const [first, ...others] of same) for (const other of others) assert.equal(foldCase(other), foldCase(first!), `${first} ${other}`);
-  for (const [a, b] of [['e', 'é'], ['l', '1'], ['o', '0'], ['a', 'а']]) assert.notEqual(foldCase(a!), foldCase(b!)); // prettier-ignore
+  for (const [a, b] of [
+    ['e', 'é'],
+    ['l', '1'],
+    ['o', '0'],
+    ['a', 'а'],
+  ])
+    assert.notEqual(foldCase(a!), foldCase(b!));
 });
 
 test('every piece of a text is found in it, in any case', () => {

@@ -7,11 +7,31 @@ import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import { approveOrder, FIRST_STAGES, invoiceOrder, moveStock, STAGES, within, type InvoiceRequest, type OrderStep, type StockMovement } from '../../src/pims/lifecycle.ts'; // prettier-ignore
+import {
+  approveOrder,
+  FIRST_STAGES,
+  invoiceOrder,
+  moveStock,
+  STAGES,
+  within,
+  type InvoiceRequest,
+  type OrderStep,
+  type StockMovement,
+} from '../../src/pims/lifecycle.ts';
 import type { Values } from '../../src/pims/record.ts';
 
 const order = (stage: string, values: Values = {}): Values => ({ ORDER_NUMBER: '10001', ORDER_TYPE: stage, DROP_SHIP: '', ...values });
-const line = (number: number, values: Values = {}): Values => ({ ORDER_NUMBER: '10001', LINE_NUMBER: String(number), PART_CODE: `P${number}`, QUANTITY: '3', NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', CARE_PLAN: '', LINE_REF_LOCK_CODE: `lock-${number}`, ...values }); // prettier-ignore
+const line = (number: number, values: Values = {}): Values => ({
+  ORDER_NUMBER: '10001',
+  LINE_NUMBER: String(number),
+  PART_CODE: `P${number}`,
+  QUANTITY: '3',
+  NUMBER_SHIPPED: '0',
+  SERIAL_NUMBERS: '',
+  CARE_PLAN: '',
+  LINE_REF_LOCK_CODE: `lock-${number}`,
+  ...values,
+});
 
 interface Asked {
   quantities?: Record<string, string>;
@@ -62,7 +82,13 @@ suite('invoicing', () => {
   test('whole: the invoice keeps number and lines, everything shipped, and nothing is left', () => {
     const step = done(invoiceOrder(order('sales_order'), [line(1), line(2, { QUANTITY: '0.5' })], ask({ tracking: ['1Z1'] })));
     assert.deepEqual(step.order, order('invoice', { TRACKING_NUMBERS: '1Z1' }));
-    assert.deepEqual(step.lines.map((one) => [one['QUANTITY'], one['NUMBER_SHIPPED'], one['LINE_REF_LOCK_CODE']]), [['3', '3', 'lock-1'], ['0.5', '0.5', 'lock-2']]); // prettier-ignore
+    assert.deepEqual(
+      step.lines.map((one) => [one['QUANTITY'], one['NUMBER_SHIPPED'], one['LINE_REF_LOCK_CODE']]),
+      [
+        ['3', '3', 'lock-1'],
+        ['0.5', '0.5', 'lock-2'],
+      ],
+    );
     assert.equal(step.rest, null);
   });
 
@@ -99,7 +125,10 @@ suite('invoicing', () => {
       invoiceOrder(order('sales_order'), [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)], ask({ quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } })),
     );
     assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
-    assert.deepEqual(step.rest!.lines.map((one) => one['SERIAL_NUMBERS']), ['', '']); // prettier-ignore
+    assert.deepEqual(
+      step.rest!.lines.map((one) => one['SERIAL_NUMBERS']),
+      ['', ''],
+    );
     refused(invoiceOrder(order('sales_order'), [line(1)], ask({ quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } })), 'SERIALS_NOT_ALLOWED');
     refused(invoiceOrder(order('sales_order'), [line(1, { CARE_PLAN: 'Y' })], ask({ serials: { 1: ['S1'] } })), 'SERIALS_NOT_ALLOWED');
     refused(invoiceOrder(order('sales_order'), [line(1), line(2)], ask({ quantities: { 2: '1' }, serials: { 1: ['S1'] } })), 'SERIALS_NOT_ALLOWED');
@@ -132,7 +161,6 @@ suite('invoicing', () => {
       ['0', '0', true],
       ['0', '-1', true],
     ] as const)
-      // prettier-ignore
       assert.equal(within(quantity, bound), inside, `${quantity} in ${bound}`);
   });
 });
@@ -248,7 +276,10 @@ suite('splits', () => {
         );
         const there = moveStock([order(from), lines], [order(to), lines]);
         const back = moveStock([order(to), lines], [order(from), lines]);
-        assert.deepEqual(back, there.map((one) => ({ ...one, onHand: subtractDecimals('0', one.onHand), committed: subtractDecimals('0', one.committed) }))); // prettier-ignore
+        assert.deepEqual(
+          back,
+          there.map((one) => ({ ...one, onHand: subtractDecimals('0', one.onHand), committed: subtractDecimals('0', one.committed) })),
+        );
         if (from === to) assert.deepEqual(there, []);
       }),
     );

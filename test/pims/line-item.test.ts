@@ -113,7 +113,6 @@ test('an invoiced line keeps its part and its quantities; its words may be corre
     ['NUMBER_SHIPPED', '4'],
     ['CARE_PLAN', 'Y'],
   ])
-    // prettier-ignore
     refused(changeLine(order('invoice'), before, { [name!]: value! }, undefined), 'STAGE_NOT_ALLOWED', name!);
   const { line: after, stock } = done(changeLine(order('invoice'), before, { QUANTITY: '5', DESCRIPTION: 'Corrected', SERIAL_NUMBERS: 'S1' }, undefined));
   assert.equal(after['DESCRIPTION'], 'Corrected');

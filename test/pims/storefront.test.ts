@@ -7,11 +7,18 @@ import * as fc from 'fast-check';
 import type { Values } from '../../src/pims/record.ts';
 import { viewStorefrontOrders } from '../../src/pims/storefront.ts';
 
-const view = (orders: Values[], lines: Values[] = []) => viewStorefrontOrders('#1001', orders.map((order) => ({ order, lines }))).orders; // prettier-ignore
+const view = (orders: Values[], lines: Values[] = []) =>
+  viewStorefrontOrders(
+    '#1001',
+    orders.map((order) => ({ order, lines })),
+  ).orders;
 
 test('invoices come first, then sales orders, quotes and worksheets', () => {
   const orders = ['worksheet', 'invoice', 'quote', 'sales_order'].map((stage, index) => ({ ORDER_TYPE: stage, ORDER_NUMBER: String(index) }));
-  assert.deepEqual(view(orders).map((order) => order.order_type), ['invoice', 'sales_order', 'quote', 'worksheet']); // prettier-ignore
+  assert.deepEqual(
+    view(orders).map((order) => order.order_type),
+    ['invoice', 'sales_order', 'quote', 'worksheet'],
+  );
 });
 
 test('within a stage the newest comes first and one without a date last; then the order number decides, as a number', () => {
@@ -24,7 +31,10 @@ test('within a stage the newest comes first and one without a date last; then th
     order('A1', '2026-03-04T09:30:00.000Z'),
     order('0', ''),
   ];
-  assert.deepEqual(view(orders).map((one) => one.pims_order_number), ['7', '99', '100', 'A1', '0', '1']); // prettier-ignore
+  assert.deepEqual(
+    view(orders).map((one) => one.pims_order_number),
+    ['7', '99', '100', 'A1', '0', '1'],
+  );
 });
 
 test('the order of the answer depends on the orders alone, not on how the store brings them', () => {
@@ -71,7 +81,17 @@ test('what PIMS has no value for is null, false, an empty list or an empty text'
 });
 
 test('an order shows its ship-to address, its tracking numbers and whether it is drop-shipped', () => {
-  const parts = { name: 'SNAME', attention: 'SATTN', address_1: 'SADDRESS1', address_2: 'SADDRESS2', city: 'SCITY', state: 'SSTATE', zip: 'SZIPCODE', country: 'SCOUNTRY', phone: 'SPHONE' }; // prettier-ignore
+  const parts = {
+    name: 'SNAME',
+    attention: 'SATTN',
+    address_1: 'SADDRESS1',
+    address_2: 'SADDRESS2',
+    city: 'SCITY',
+    state: 'SSTATE',
+    zip: 'SZIPCODE',
+    country: 'SCOUNTRY',
+    phone: 'SPHONE',
+  };
   const address = Object.fromEntries(Object.values(parts).map((field) => [field, `the ${field}`]));
   const [order] = view([{ ...address, BNAME: 'not this', DROP_SHIP: 'Y', TRACKING_NUMBERS: '1Z1, 1Z2', MODIFIED_DATE: '2026-03-04T09:30:00.000Z' }]);
   assert.deepEqual(order!.shipping_address, Object.fromEntries(Object.entries(parts).map(([key, field]) => [key, `the ${field}`])));

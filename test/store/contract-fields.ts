@@ -4,7 +4,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/record.ts';
-import { accepted, ask, assertRefused, createOrder, fields, importAll, lineOf, numberOf, readAll, readOrder, readRecord, type StoreUnderTest, write } from './store-under-test.ts'; // prettier-ignore
+import {
+  accepted,
+  ask,
+  assertRefused,
+  createOrder,
+  fields,
+  importAll,
+  lineOf,
+  numberOf,
+  readAll,
+  readOrder,
+  readRecord,
+  type StoreUnderTest,
+  write,
+} from './store-under-test.ts';
 
 const RECORD_TYPES: RecordType[] = ['orders', 'lines', 'customers', 'inventory'];
 
@@ -12,7 +26,10 @@ export function describeFields(store: StoreUnderTest): void {
   test('a new tenant has the fields of the embedded PIMS', async () => {
     const { pims } = await store.newTenant();
     const dictionaries = await pims.dictionaries();
-    assert.deepEqual(RECORD_TYPES.map((recordType) => dictionaries[recordType].size), [40, 13, 27, 15]); // prettier-ignore
+    assert.deepEqual(
+      RECORD_TYPES.map((recordType) => dictionaries[recordType].size),
+      [40, 13, 27, 15],
+    );
     for (const recordType of RECORD_TYPES) for (const field of dictionaries[recordType].values()) assert.equal(field.custom, false);
   });
 
@@ -52,9 +69,11 @@ export function describeFields(store: StoreUnderTest): void {
         { field: 'GIFT_DATE', value: '2026-12-24' },
         { field: 'GIFT_DATE', value: '24/20', contains: true },
       ])
-        // prettier-ignore
         assert.equal((await ask(pims, recordType, [filter])).records.length, 1, `${recordType} ${filter.value}`);
-    assert.deepEqual((await readAll(pims, 'lines')).map((one) => one['GIFT_DATE']), ['', '12/25/2026']); // prettier-ignore
+    assert.deepEqual(
+      (await readAll(pims, 'lines')).map((one) => one['GIFT_DATE']),
+      ['', '12/25/2026'],
+    );
   });
 
   test('COMMAND_REFUSED a name that is there, reserved or none, also when two ask at once', async () => {
@@ -62,7 +81,7 @@ export function describeFields(store: StoreUnderTest): void {
     for (const name of ['ORDER_NUMBER', 'NOTES', 'FUNCTION', 'ID', 'SORT_KEY', 'lower', '', 'A"B', 'A B', '1A', 'A'.repeat(65)])
       assertRefused(await pims.addField({ recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
     const outcomes = await Promise.all([1, 2, 3].map(() => pims.addField({ recordType: 'orders', name: 'OWN', type: 'text' })));
-    assert.deepEqual(outcomes.map((outcome) => outcome === undefined).toSorted(), [false, false, true]); // prettier-ignore
+    assert.deepEqual(outcomes.map((outcome) => outcome === undefined).toSorted(), [false, false, true]);
     assert.equal((await pims.dictionaries()).orders.size, 41);
   });
 
@@ -74,7 +93,10 @@ export function describeFields(store: StoreUnderTest): void {
       const order = await createOrder(pims, { [name]: 'x', NOTES: name });
       assert.equal(lineOf(await pims.addLine(order, { [name]: 'y' }, write()))[name], 'y', name);
       assert.equal((await readOrder(pims, order)).order[name], 'x', name);
-      assert.deepEqual((await ask(pims, 'orders', [{ field: name, value: 'x' }])).records.map((one) => one['NOTES']), [name]); // prettier-ignore
+      assert.deepEqual(
+        (await ask(pims, 'orders', [{ field: name, value: 'x' }])).records.map((one) => one['NOTES']),
+        [name],
+      );
     }
     assert.equal((await readAll(pims, 'lines')).length, 13);
   });

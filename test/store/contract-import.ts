@@ -9,7 +9,21 @@ import type { ErrorCode, Refusal } from '../../src/errors.ts';
 import type { RecordType, Values } from '../../src/pims/record.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/store.ts';
 import { compareKeys, smallKey } from './query-model.ts';
-import { accepted, assertRefused, batches, createOrder, importAll, importRows, NOW, readAll, readEverything, readOrder, readRecord, type StoreUnderTest, write } from './store-under-test.ts'; // prettier-ignore
+import {
+  accepted,
+  assertRefused,
+  batches,
+  createOrder,
+  importAll,
+  importRows,
+  NOW,
+  readAll,
+  readEverything,
+  readOrder,
+  readRecord,
+  type StoreUnderTest,
+  write,
+} from './store-under-test.ts';
 
 const RECORD_TYPES_IN_ORDER: RecordType[] = ['customers', 'inventory', 'orders', 'lines'];
 const reasons = ({ rejected }: ImportResult): string[] => rejected.map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code}`);
@@ -50,13 +64,16 @@ export function describeImport(store: StoreUnderTest): void {
     await importAll(pims, 'orders', [{ REFERENCE_NUMBER: '#1' }, { ORDER_NUMBER: '7', ORDER_TYPE: 'invoice', CREATE_DATE: '2020-01-01T00:00:00.000Z' }]);
     await importAll(pims, 'customers', [{ CUSTOMER_NAME: 'no code' }]);
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part' }]);
-    await importAll(pims, 'lines', [{ ORDER_NUMBER: '7', PART_CODE: 'P' }, { ORDER_NUMBER: '7', LINE_NUMBER: '9', DESCRIPTION: 'own' }, { ORDER_NUMBER: '7' }]); // prettier-ignore
+    await importAll(pims, 'lines', [{ ORDER_NUMBER: '7', PART_CODE: 'P' }, { ORDER_NUMBER: '7', LINE_NUMBER: '9', DESCRIPTION: 'own' }, { ORDER_NUMBER: '7' }]);
     const [seven, numbered] = await readAll(pims, 'orders');
     assert.deepEqual([seven!['CREATE_DATE'], seven!['MODIFIED_DATE'], seven!['ORDER_TYPE']], ['2020-01-01T00:00:00.000Z', NOW, 'invoice']);
     assert.deepEqual([numbered!['ORDER_TYPE'], numbered!['CREATE_DATE']], ['worksheet', NOW]);
     assert.match((await readAll(pims, 'customers'))[0]!['CUSTOMER_CODE']!, /^\d+$/);
     const lines = (await readOrder(pims, '7')).lines;
-    assert.deepEqual(lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']} ${line['QUANTITY']} ${line['NUMBER_SHIPPED']}`), ['1 Part 0 0', '9 own 0 0', '10  0 0']); // prettier-ignore
+    assert.deepEqual(
+      lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']} ${line['QUANTITY']} ${line['NUMBER_SHIPPED']}`),
+      ['1 Part 0 0', '9 own 0 0', '10  0 0'],
+    );
     for (const line of lines) assert.ok(line['LINE_REF_LOCK_CODE']!.length >= 22);
     assert.equal((await readRecord(pims, 'inventory', 'P'))!['QTY_AVAILABLE'], '0');
   });
@@ -65,7 +82,11 @@ export function describeImport(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     await importAll(pims, 'orders', [{ ORDER_NUMBER: '1' }]);
     const table: [RecordType, Values[], string[]][] = [
-      ['orders', [{ ORDER_NUMBER: '1' }, { ORDER_NUMBER: '2', ORDER_TYPE: 'order' }, { ORDER_NUMBER: '3' }, { ORDER_NUMBER: '3' }], ['2 CODE_TAKEN', '3 INVALID_VALUE', '5 CODE_TAKEN']],
+      [
+        'orders',
+        [{ ORDER_NUMBER: '1' }, { ORDER_NUMBER: '2', ORDER_TYPE: 'order' }, { ORDER_NUMBER: '3' }, { ORDER_NUMBER: '3' }],
+        ['2 CODE_TAKEN', '3 INVALID_VALUE', '5 CODE_TAKEN'],
+      ],
       ['customers', [{ CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'D' }], ['3 CODE_TAKEN']],
       ['inventory', [{ PART_CODE: '' }, { PART_DESCRIPTION: 'no code' }, { PART_CODE: 'P' }], ['2 MISSING_FIELD', '3 MISSING_FIELD']],
       [
@@ -83,7 +104,7 @@ export function describeImport(store: StoreUnderTest): void {
         ],
         ['2 ORDER_NOT_FOUND', '3 ORDER_NOT_FOUND', '5 CODE_TAKEN', '6 INVALID_VALUE', '7 INVALID_VALUE', '8 QUANTITY_NOT_ALLOWED', '9 SERIALS_NOT_ALLOWED'],
       ],
-    ]; // prettier-ignore
+    ];
     for (const [recordType, rows, expected] of table)
       for (const size of [1000, 1]) {
         const before = (await readAll(pims, recordType)).length;
@@ -93,7 +114,10 @@ export function describeImport(store: StoreUnderTest): void {
         assert.equal((await readAll(pims, recordType)).length, before + result.imported);
         if (size === 1) assert.equal(result.imported, 0, 'imported again, all is there already');
       }
-    assert.deepEqual((await readOrder(pims, '1')).lines.map((line) => line['LINE_NUMBER']), ['2', '5']); // prettier-ignore
+    assert.deepEqual(
+      (await readOrder(pims, '1')).lines.map((line) => line['LINE_NUMBER']),
+      ['2', '5'],
+    );
   });
 
   test('lines of sales orders commit stock, those of other stages do not, and no import takes from it', async () => {
@@ -109,7 +133,10 @@ export function describeImport(store: StoreUnderTest): void {
       { ORDER_NUMBER, PART_CODE: 'P', QUANTITY: '0.5' },
       { ORDER_NUMBER, PART_CODE: 'PLAN', QUANTITY: '1', CARE_PLAN: 'Y' },
     ]);
-    const parts = [{ PART_CODE: 'P', QTY_ONHAND: '10', QTY_COMMITTED: '99', QTY_AVAILABLE: '99' }, { PART_CODE: 'PLAN', CARE_PLAN: 'Y' }]; // prettier-ignore
+    const parts = [
+      { PART_CODE: 'P', QTY_ONHAND: '10', QTY_COMMITTED: '99', QTY_AVAILABLE: '99' },
+      { PART_CODE: 'PLAN', CARE_PLAN: 'Y' },
+    ];
     // Parts first, parts last, and parts between the lines: the stock is the same.
     for (const partsAt of [0, 4, 8, 12]) {
       const { pims: own } = await store.newTenant();
@@ -157,7 +184,10 @@ export function describeImport(store: StoreUnderTest): void {
   test('an import that breaks off keeps the batches it has reported', async () => {
     const { pims } = await store.newTenant();
     async function* breakingOff(): AsyncGenerator<ImportRow[]> {
-      yield* batches(Array.from({ length: 20 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` })), 10); // prettier-ignore
+      yield* batches(
+        Array.from({ length: 20 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` })),
+        10,
+      );
       throw new Error('the file ended early');
     }
     let reported = 0;

@@ -5,7 +5,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { accepted, assertRefused, createOrder, importAll, lineOf, numberOf, readAll, readEverything, readOrder, readRecord, write, type StoreUnderTest } from './store-under-test.ts'; // prettier-ignore
+import {
+  accepted,
+  assertRefused,
+  createOrder,
+  importAll,
+  lineOf,
+  numberOf,
+  readAll,
+  readEverything,
+  readOrder,
+  readRecord,
+  write,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 export function describeNumbers(store: StoreUnderTest): void {
   test('a hundred orders made at once have a hundred numbers, all digits', async () => {
@@ -13,7 +26,10 @@ export function describeNumbers(store: StoreUnderTest): void {
     const numbers = await Promise.all(Array.from({ length: 100 }, () => createOrder(pims)));
     assert.equal(new Set(numbers).size, 100);
     for (const number of numbers) assert.match(number, /^[1-9]\d*$/);
-    assert.deepEqual((await readAll(pims, 'orders')).map((order) => order['ORDER_NUMBER']), numbers.toSorted((a, b) => Number(a) - Number(b))); // prettier-ignore
+    assert.deepEqual(
+      (await readAll(pims, 'orders')).map((order) => order['ORDER_NUMBER']),
+      numbers.toSorted((a, b) => Number(a) - Number(b)),
+    );
   });
 
   test('numbers go on upwards after the process died without closing, and two processes never give the same', async () => {
@@ -75,7 +91,10 @@ export function describeNumbers(store: StoreUnderTest): void {
     ]);
     const codes = outcomes.map((outcome) => (outcome instanceof Refusal ? outcome.code : 'done'));
     assert.deepEqual(codes, ['done', 'CODE_TAKEN', 'done', 'ORDER_NOT_FOUND', 'CODE_TAKEN', 'done', 'CUSTOMER_NOT_FOUND', 'LINE_NOT_FOUND', 'done']);
-    assert.deepEqual((await readAll(pims, 'customers')).map((one) => `${one['CUSTOMER_CODE']} ${one['NOTES']}`), ['A ', 'B ', 'TAKEN n']); // prettier-ignore
+    assert.deepEqual(
+      (await readAll(pims, 'customers')).map((one) => `${one['CUSTOMER_CODE']} ${one['NOTES']}`),
+      ['A ', 'B ', 'TAKEN n'],
+    );
     assert.equal((await readAll(pims, 'lines')).length, 1);
   });
 

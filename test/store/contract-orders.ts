@@ -9,7 +9,7 @@ import { Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import type { Values } from '../../src/pims/record.ts';
 import type { PimsStore } from '../../src/pims/store.ts';
-import { accepted, createOrder, importAll, lineOf, NOW, readAll, readOrder, readRecord, type StoreUnderTest, write } from './store-under-test.ts'; // prettier-ignore
+import { accepted, createOrder, importAll, lineOf, NOW, readAll, readOrder, readRecord, type StoreUnderTest, write } from './store-under-test.ts';
 
 const addLine = async (pims: PimsStore, order: string, values: Values): Promise<Values> => lineOf(await pims.addLine(order, values, write()));
 
@@ -69,7 +69,10 @@ export function describeOrders(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     const order = await createOrder(pims);
     const lines = await Promise.all(Array.from({ length: 50 }, () => addLine(pims, order, { QUANTITY: '1' })));
-    assert.deepEqual(lines.map((line) => Number(line['LINE_NUMBER'])).toSorted((a, b) => a - b), Array.from({ length: 50 }, (_, index) => index + 1)); // prettier-ignore
+    assert.deepEqual(
+      lines.map((line) => Number(line['LINE_NUMBER'])).toSorted((a, b) => a - b),
+      Array.from({ length: 50 }, (_, index) => index + 1),
+    );
   });
 
   test('a lock code cannot be guessed, stays for the life of its line, and comes back wherever the line is', async () => {
@@ -140,7 +143,7 @@ export function describeOrders(store: StoreUnderTest): void {
       carePlan: fc.constantFrom('', '', 'N', 'Y'),
     });
     const { pims } = await store.newTenant();
-    await importAll(pims, 'inventory', [{ PART_CODE: 'A', QTY_ONHAND: '100' }, { PART_CODE: 'B' }]); // prettier-ignore
+    await importAll(pims, 'inventory', [{ PART_CODE: 'A', QTY_ONHAND: '100' }, { PART_CODE: 'B' }]);
     const orders: string[] = [];
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {

@@ -81,7 +81,10 @@ export function describeQueries(store: StoreUnderTest): void {
           const expected = queryModel(records, types, key, filters).map((record) => record[key]);
           if (expected.length > 20 && limit === 1) return;
           found += expected.length;
-          assert.deepEqual((await askAll(pims, recordType, filters, limit)).map((record) => record[key]), expected); // prettier-ignore
+          assert.deepEqual(
+            (await askAll(pims, recordType, filters, limit)).map((record) => record[key]),
+            expected,
+          );
         }),
         { numRuns: 300 },
       );
@@ -98,14 +101,21 @@ export function describeQueries(store: StoreUnderTest): void {
         for (const name of ['CUSTOMER_NAME', 'NOTES', 'CUSTOMER_CODE']) {
           const filters = records.slice(0, 50).map((record) => ({ field: name, value: record[name]!, contains, ...(conjunction && { conjunction }) }));
           const expected = queryModel(records, types, key, filters).map((record) => record[key]);
-          assert.deepEqual((await askAll(pims, 'customers', filters, 7)).map((record) => record[key]), expected); // prettier-ignore
+          assert.deepEqual(
+            (await askAll(pims, 'customers', filters, 7)).map((record) => record[key]),
+            expected,
+          );
         }
   });
 
   test('pages go on where they stopped although records are written in between', async () => {
     const { pims } = await store.newTenant();
     const keys = Array.from({ length: 40 }, (_, index) => String(index * 10));
-    await importAll(pims, 'inventory', keys.map((PART_CODE) => ({ PART_CODE, CATEGORY: 'x' }))); // prettier-ignore
+    await importAll(
+      pims,
+      'inventory',
+      keys.map((PART_CODE) => ({ PART_CODE, CATEGORY: 'x' })),
+    );
     for (const filters of [[], [{ field: 'CATEGORY', value: 'x' }], [{ field: 'CATEGORY', value: 'X', contains: true }]]) {
       const seen: string[] = [];
       let after: string | null = '';
@@ -116,7 +126,10 @@ export function describeQueries(store: StoreUnderTest): void {
         if (page < 3 && filters.length === 0) await importAll(pims, 'inventory', [{ PART_CODE: behind, CATEGORY: 'x' }]);
         after = next;
       }
-      assert.deepEqual(seen.filter((key) => keys.includes(key)), keys); // prettier-ignore
+      assert.deepEqual(
+        seen.filter((key) => keys.includes(key)),
+        keys,
+      );
       assert.deepEqual(seen, seen.toSorted(compareKeys));
       assert.equal(new Set(seen).size, seen.length);
     }
@@ -146,18 +159,19 @@ export function describeQueries(store: StoreUnderTest): void {
       ['BNAME', 'pha\nbet'],
       ['CUSTOMER_NAME', 'alpha\n'],
     ])
-      // prettier-ignore
       assert.deepEqual((await ask(pims, 'customers', [{ field: field!, value: value!, contains: true }])).records, [], value);
   });
 
   test('an ß is found by ss and the other way round, since capitals do not tell them apart', async () => {
     const { pims } = await store.newTenant();
-    await importAll(pims, 'customers', [{ CUSTOMER_CODE: '1', CUSTOMER_NAME: 'Großhandel', NOTES: 'Straße' }, { CUSTOMER_CODE: '2', CUSTOMER_NAME: 'GROSSHANDEL', NOTES: 'STRASSE' }]); // prettier-ignore
+    await importAll(pims, 'customers', [
+      { CUSTOMER_CODE: '1', CUSTOMER_NAME: 'Großhandel', NOTES: 'Straße' },
+      { CUSTOMER_CODE: '2', CUSTOMER_NAME: 'GROSSHANDEL', NOTES: 'STRASSE' },
+    ]);
     for (const [field, needles] of [
       ['CUSTOMER_NAME', ['großh', 'GROSSH', 'sshan', 'ẞH']],
       ['NOTES', ['aße', 'ASSE', 'ss']],
     ] as const)
-      // prettier-ignore
       for (const value of needles) assert.equal((await ask(pims, 'customers', [{ field, value, contains: true }])).records.length, 2, value);
   });
 
@@ -189,7 +203,10 @@ export function describeQueries(store: StoreUnderTest): void {
           for (const filter of [...chosen, ...pieces].slice(0, 8)) {
             const filters = [ofRun, { ...filter, conjunction: 'AND' }];
             const expected = queryModel(model, types, 'CUSTOMER_CODE', filters).map((record) => record['CUSTOMER_CODE']);
-            assert.deepEqual((await ask(pims, 'customers', filters)).records.map((record) => record['CUSTOMER_CODE']), expected); // prettier-ignore
+            assert.deepEqual(
+              (await ask(pims, 'customers', filters)).records.map((record) => record['CUSTOMER_CODE']),
+              expected,
+            );
           }
         },
       ),

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type Outcome } from '../../src/errors.ts';
 import type { PimsStore, WriteOptions, Written } from '../../src/pims/store.ts';
-import { accepted, assertRefused, createOrder, idempotency, lineOf, numberOf, readAll, readOrder, type StoreUnderTest, write } from './store-under-test.ts'; // prettier-ignore
+import { accepted, assertRefused, createOrder, idempotency, lineOf, numberOf, readAll, readOrder, type StoreUnderTest, write } from './store-under-test.ts';
 
 const create = (pims: PimsStore, options: WriteOptions): Promise<Outcome<Written>> => pims.createRecord('orders', { ORDER_TYPE: 'quote' }, options);
 const countOrders = async (pims: PimsStore): Promise<number> => (await readAll(pims, 'orders')).length;
@@ -41,7 +41,10 @@ export function describeRepetition(store: StoreUnderTest): void {
     for (const [operation, run] of Object.entries(writes))
       assert.deepEqual(await run(idempotency('key', { operation })), { data: answers.get(operation), replayed: true }, operation);
     const { lines } = await readOrder(pims, order);
-    assert.deepEqual(lines.map((line) => line['QUANTITY']), ['7', '1']); // prettier-ignore
+    assert.deepEqual(
+      lines.map((line) => line['QUANTITY']),
+      ['7', '1'],
+    );
   });
 
   test('the same key with another body is refused, and leaves the first answer as it was', async () => {

@@ -46,7 +46,10 @@ export function describeTenants(store: StoreUnderTest): void {
     const settings = { defaultStage: 'quote', strict: true, monthQuota: 10 ** 12, callsPerSecond: 0.5 } as const;
     await (await tenants()).updateTenant('list-b', settings);
     const listed = (await (await store.openAgain()).tenants.listTenants()).filter(({ teamId }) => teamId.startsWith('list-'));
-    assert.deepEqual(listed.map(({ teamId, strict }) => `${teamId} ${strict}`), ['list-a false', 'list-b true', 'list-c false']); // prettier-ignore
+    assert.deepEqual(
+      listed.map(({ teamId, strict }) => `${teamId} ${strict}`),
+      ['list-a false', 'list-b true', 'list-c false'],
+    );
     const { defaultStage, strict, monthQuota, callsPerSecond } = listed[1]!;
     assert.deepEqual({ defaultStage, strict, monthQuota, callsPerSecond }, settings);
     const none = { ...settings, monthQuota: null, callsPerSecond: null, strict: false };
@@ -72,7 +75,6 @@ export function describeTenants(store: StoreUnderTest): void {
       ['caller-a', ''],
       ['', 'id-a'],
     ])
-      // prettier-ignore
       assert.equal(await findCaller(teamId!, apiId!, NOW), undefined, `${teamId} ${apiId}`);
   });
 
@@ -84,12 +86,37 @@ export function describeTenants(store: StoreUnderTest): void {
       Promise.all([findCaller, other.findCaller].map(async (find) => (await find('rotation', apiId, now)) !== undefined));
     await replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), at(0));
     await replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), at(1));
-    assert.deepEqual([await good('r1', at(1)), await good('r2', at(1))], [[false, false], [true, true]]); // prettier-ignore
+    assert.deepEqual(
+      [await good('r1', at(1)), await good('r2', at(1))],
+      [
+        [false, false],
+        [true, true],
+      ],
+    );
     await other.replaceKeys('rotation', { apiId: 'r3', secretHash: HASH(3) }, at(2), at(62));
-    assert.deepEqual([await good('r2', at(61)), await good('r3', at(61))], [[true, true], [true, true]]); // prettier-ignore
-    assert.deepEqual([await good('r2', at(62)), await good('r3', at(62))], [[false, false], [true, true]]); // prettier-ignore
+    assert.deepEqual(
+      [await good('r2', at(61)), await good('r3', at(61))],
+      [
+        [true, true],
+        [true, true],
+      ],
+    );
+    assert.deepEqual(
+      [await good('r2', at(62)), await good('r3', at(62))],
+      [
+        [false, false],
+        [true, true],
+      ],
+    );
     await replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), at(3));
-    assert.deepEqual([await good('r2', at(3)), await good('r3', at(3)), await good('r4', at(3))], [[false, false], [false, false], [true, true]]); // prettier-ignore
+    assert.deepEqual(
+      [await good('r2', at(3)), await good('r3', at(3)), await good('r4', at(3))],
+      [
+        [false, false],
+        [false, false],
+        [true, true],
+      ],
+    );
   });
 
   test('an overlap never lengthens that of a key already on its way out', async () => {
@@ -145,12 +172,23 @@ export function describeTenants(store: StoreUnderTest): void {
       ],
     });
     assert.equal((await readUsage('sums', '2026-12')).total, 7);
-    for (const [teamId, month] of [['sums', '2026-10'], ['sums', '2027-11'], ['nobody', '2026-11']]) assert.deepEqual(await readUsage(teamId!, month!), { total: 0, byDay: [] }); // prettier-ignore
+    for (const [teamId, month] of [
+      ['sums', '2026-10'],
+      ['sums', '2027-11'],
+      ['nobody', '2026-11'],
+    ])
+      assert.deepEqual(await readUsage(teamId!, month!), { total: 0, byDay: [] });
   });
 
   test('however counts come, also from two processes at once, none is lost and the total is their sum', async () => {
     const stores = [await usage(), (await store.openAgain()).usage];
-    const counts = fc.record({ process: fc.nat(1), team: fc.constantFrom('x', 'y'), day: fc.integer({ min: 1, max: 28 }), operation: fc.constantFrom('getOrder', 'createOrder'), calls: fc.integer({ min: 1, max: 50 }) }); // prettier-ignore
+    const counts = fc.record({
+      process: fc.nat(1),
+      team: fc.constantFrom('x', 'y'),
+      day: fc.integer({ min: 1, max: 28 }),
+      operation: fc.constantFrom('getOrder', 'createOrder'),
+      calls: fc.integer({ min: 1, max: 50 }),
+    });
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(counts, { maxLength: 20 }), async (given) => {
@@ -165,7 +203,10 @@ export function describeTenants(store: StoreUnderTest): void {
           for (const one of stores) {
             const { total, byDay } = await one.readUsage(run + team, '2026-02');
             assert.equal(total, expected);
-            assert.equal(byDay.reduce((sum, { calls }) => sum + calls, 0), expected); // prettier-ignore
+            assert.equal(
+              byDay.reduce((sum, { calls }) => sum + calls, 0),
+              expected,
+            );
           }
           if (expected > 0) assert.deepEqual([...(await stores[0]!.addUsage([count(run + team, 1, { day: '2026-02-28' })])).values()], [expected + 1]);
         }

@@ -43,7 +43,37 @@ export function compareKeys(a: string, b: string): number {
 }
 
 /** Small texts that meet one another often: letters of several scripts in both cases, what other systems take for wildcards, and pieces of three. */
-const PIECES = ['a', 'A', 'é', 'É', 'σ', 'ς', 'Σ', 'ж', 'Ж', 'k', '\u212A', '%', '_', '\\', '"', "'", '*', '[', '.', '😀', '\n', ' ', '1', '0', '-', 'abc', 'Abc', 'NOT', ' OR ']; // prettier-ignore
+const PIECES = [
+  'a',
+  'A',
+  'é',
+  'É',
+  'σ',
+  'ς',
+  'Σ',
+  'ж',
+  'Ж',
+  'k',
+  '\u212A',
+  '%',
+  '_',
+  '\\',
+  '"',
+  "'",
+  '*',
+  '[',
+  '.',
+  '😀',
+  '\n',
+  ' ',
+  '1',
+  '0',
+  '-',
+  'abc',
+  'Abc',
+  'NOT',
+  ' OR ',
+];
 export const smallText = fc.array(fc.constantFrom(...PIECES), { maxLength: 5 }).map((pieces) => pieces.join(''));
 export const smallKey = fc.oneof(
   fc.nat(120).map(String),
@@ -73,7 +103,9 @@ export function filtersOver(records: readonly Values[], types: Readonly<Record<s
   const part = fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 6 }), fc.nat(2));
   const contains = (name: string): fc.Arbitrary<Filter> =>
     fc.tuple(fc.oneof({ weight: 4, arbitrary: valueOf(name) }, smallText), part).map(([value, [from, length, how]]) => {
-      const piece = Array.from(value).slice(from, from + length).join(''); // prettier-ignore
+      const piece = Array.from(value)
+        .slice(from, from + length)
+        .join('');
       return { field: name, value: [piece, piece.toUpperCase(), piece.toLowerCase()][how]!, contains: true };
     });
   const filter = fc.constantFrom(...names).chain((name) => fc.oneof(exact(name), contains(name), contains(name)));

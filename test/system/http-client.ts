@@ -33,7 +33,7 @@ export class HttpClient {
   /** One call with nothing added. */
   async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
-    const text = body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await this.#send(method, `${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`, text, headers ?? {});
     this.#contract.check(method, BASE_PATH + path, answer);
     return answer;

@@ -9,7 +9,7 @@ import { Service } from '../service.ts';
 import { HttpClient } from './http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 12);
+const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 20);
 const CONNECTIONS = 64;
 const READY_MS = 2000;
 
@@ -28,10 +28,10 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
   const starts: number[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
-    const before = load.acknowledged;
+    const acknowledged = load.acknowledged;
     const working = load.run(CONNECTIONS, () => service.hasExited);
     // However slow the machine is, a kill hits a service that has begun to acknowledge.
-    while (load.acknowledged === before && !service.hasExited) await sleep(5);
+    while (load.acknowledged === acknowledged && !service.hasExited) await sleep(5);
     await sleep(20 + Math.random() * 300);
     assert.equal(await service.stop('SIGKILL'), null, 'the service ended before it was killed');
     await working;
@@ -42,7 +42,7 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
   }
   await load.check(service);
   context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
-  assert.deepEqual([...load.statuses.keys()].toSorted(), [200, 400], 'only these are answers to good credentials');
+  assert.deepEqual(new Set(load.statuses.keys()), new Set([200, 400]), 'only these are answers to good credentials');
   const median = starts.toSorted((a, b) => a - b)[Math.floor(starts.length / 2)]!;
   context.diagnostic(`ready again after ${median.toFixed(0)} ms (median)`);
   assert.ok(median <= READY_MS, `ready again only after ${median} ms`);

@@ -47,11 +47,15 @@ const KINDS: Record<string, Kind> = {
   'credentials in the query': counted([200], (keys, call) => send(keys, call, { query: { ...call.query, ...keys }, headers: {} })),
   'a parameter nobody knows': counted([400], (keys, call) => send(keys, call, { query: { teamID: keys.teamID, ...call.query, colour: 'red' } })),
   'a body that is not JSON': counted([400], (keys, call) => send(keys, call, { body: '{' })),
-  'another media type': counted([400, 415], (keys, call) => send(keys, call, { body: '{}', headers: { authorization: basicOf(keys), 'content-type': 'text/plain' } })),
+  'another media type': counted([400, 415], (keys, call) =>
+    send(keys, call, { body: '{}', headers: { authorization: basicOf(keys), 'content-type': 'text/plain' } }),
+  ),
   'no teamID': free(400, (keys, call) => send(keys, call, { query: call.query })),
   'no credentials': free(401, (keys, call) => send(keys, call, { headers: {} })),
   "another team's keys": free(401, (keys, call, other) => send(keys, call, { headers: { authorization: basicOf({ ...other, teamID: keys.teamID }) } })),
-  'a mistyped secret': free(401, (keys, call) => send(keys, call, { headers: { authorization: basicOf({ ...keys, apiSecret: `${keys.apiSecret.slice(0, -1)}!` }) } })),
+  'a mistyped secret': free(401, (keys, call) =>
+    send(keys, call, { headers: { authorization: basicOf({ ...keys, apiSecret: `${keys.apiSecret.slice(0, -1)}!` }) } }),
+  ),
   'a team nobody knows': free(401, (keys, call) => send(keys, call, { query: { ...call.query, teamID: 'nobody' } })),
   'a path nobody knows': free(404, (keys, call) => send(keys, { ...call, path: `${call.path}/more` })),
   'a method the path does not take': free(405, (keys, call) => send(keys, { ...call, method: 'DELETE' as 'PUT' })),

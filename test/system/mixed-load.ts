@@ -106,19 +106,25 @@ export class MixedLoad {
   async #create(team: TeamAccount, record: SentRecord): Promise<void> {
     const { token, recordType, idempotencyKey } = record;
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-    const { status, body } = await this.#call(team, 'PUT', `/${recordType}/create`, { body: { [TOKEN_FIELDS[recordType]]: token }, headers });
-    if (isSuccess(status)) record.number = String(body.data);
+    const answer = await this.#call(team, 'PUT', `/${recordType}/create`, { body: { [TOKEN_FIELDS[recordType]]: token }, headers });
+    if (isSuccess(answer, token)) record.number = String(answer.body.data);
   }
 
   async #addLine(team: TeamAccount, order: SentRecord): Promise<void> {
-    const line: SentLine = { token: `${order.token}/${order.lines.length}`, quantities: [`${order.lines.length + 1}`], lockCode: undefined, lineNumber: undefined };
+    const line: SentLine = {
+      token: `${order.token}/${order.lines.length}`,
+      quantities: [`${order.lines.length + 1}`],
+      lockCode: undefined,
+      lineNumber: undefined,
+    };
     order.lines.push(line);
     const sent = { ORDER_NUMBER: order.number, DESCRIPTION: line.token, QUANTITY: line.quantities[0] };
-    const { status, body } = await this.#call(team, 'PUT', '/orders/line_item', { body: sent });
-    if (!isSuccess(status)) return;
-    line.lockCode = body.data.LINE_REF_LOCK_CODE;
-    line.lineNumber = body.data.LINE_NUMBER;
-    assert.equal(body.data.DESCRIPTION, line.token);
+    const answer = await this.#call(team, 'PUT', '/orders/line_item', { body: sent });
+    if (!isSuccess(answer, line.token)) return;
+    const { data } = answer.body;
+    line.lockCode = data.LINE_REF_LOCK_CODE;
+    line.lineNumber = data.LINE_NUMBER;
+    assert.equal(data.DESCRIPTION, line.token);
   }
 
   /** A line whose last update had no answer is left alone: either value may be found. */
@@ -128,22 +134,23 @@ export class MixedLoad {
     const quantity = String(Number(line.quantities[0]) + 1000);
     line.quantities = [...line.quantities, quantity];
     const sent = { ORDER_NUMBER: order.number, LINE_REF_LOCK_CODE: line.lockCode, QUANTITY: quantity };
-    const { status } = await this.#call(team, 'POST', '/orders/line_item', { body: sent });
-    if (isSuccess(status)) line.quantities = [quantity];
+    if (isSuccess(await this.#call(team, 'POST', '/orders/line_item', { body: sent }), line.token)) line.quantities = [quantity];
   }
 
   async #readOrder(team: TeamAccount, order: SentRecord): Promise<void> {
-    const { status, body } = await this.#call(team, 'GET', '/orders/single', { query: { orderNum: order.number! } });
-    if (!isSuccess(status)) return;
+    const answer = await this.#call(team, 'GET', '/orders/single', { query: { orderNum: order.number! } });
+    if (!isSuccess(answer, order.token)) return;
+    const { body } = answer;
     checkRecord(order, body.data);
     checkLines(order, (body.subRecords ?? []).map((one: { ORDER_LINEITEMS: Values }) => one.ORDER_LINEITEMS)); // prettier-ignore
   }
 
   async #queryOrder(team: TeamAccount, order: SentRecord): Promise<void> {
-    const { status, body } = await this.#call(team, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: order.token }] });
-    if (!isSuccess(status)) return;
-    assert.equal(body.data.length, 1, order.token);
-    checkRecord(order, body.data[0]);
+    const answer = await this.#call(team, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: order.token }] });
+    if (!isSuccess(answer, order.token)) return;
+    const { data } = answer.body;
+    assert.equal(data.length, 1, `${order.token} was acknowledged and is lost`);
+    checkRecord(order, data[0]);
   }
 
   async #callBadly(team: TeamAccount, chance: number): Promise<void> {
@@ -178,8 +185,8 @@ export class MixedLoad {
 }
 
 /** After a 5xx the outcome is unknown. A test that expects none looks at `statuses`. */
-function isSuccess(status: number): boolean {
-  assert.ok(status === 200 || status >= 500, `${status}`);
+function isSuccess({ status, text }: Answer, token: string): boolean {
+  assert.ok(status === 200 || status >= 500, `${token}: ${text}`);
   return status === 200;
 }
 
@@ -219,7 +226,8 @@ function checkRecord(record: SentRecord, values: Values): void {
 function checkLines(order: SentRecord, found: readonly Values[]): void {
   const lines = new Map(found.map((values) => [values['DESCRIPTION']!, values]));
   assert.equal(lines.size, found.length, `${order.token} has a line twice`);
-  for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE']) assert.equal(new Set(found.map((values) => values[name])).size, found.length, `${order.token}: ${name} twice`);
+  for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE'])
+    assert.equal(new Set(found.map((values) => values[name])).size, found.length, `${order.token}: ${name} twice`);
   const sent = new Map(order.lines.map((line) => [line.token, line]));
   for (const [token, values] of lines) {
     const line = sent.get(token);

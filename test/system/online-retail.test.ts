@@ -36,7 +36,12 @@ test('every customer, part, invoice and line is imported, and nothing but the an
   for (const { recordType, file, count } of files) {
     const { code, stdout, stderr } = await service.command('import', 'retail', recordType, file, '--json');
     assert.equal(`${code} ${stderr}`, '0 ', 'no progress bar where nobody watches');
-    const { imported, rejected, rejections, rowsPerSecond } = JSON.parse(stdout) as Record<string, unknown>;
+    const { imported, rejected, rejections, rowsPerSecond } = JSON.parse(stdout) as {
+      imported: number;
+      rejected: number;
+      rejections: unknown[];
+      rowsPerSecond: number;
+    };
     assert.deepEqual({ imported, rejected, rejections }, { imported: count, rejected: 0, rejections: [] });
     context.diagnostic(`${recordType}: ${count} rows, ${rowsPerSecond} a second`);
     const exported = (await service.command('export', 'retail', recordType, '--json')).json() as { records: unknown[] };
@@ -74,7 +79,10 @@ test('on a terminal an import shows a progress bar', async () => {
   await service.makeTenant('watched');
   const [customers] = files;
   const command = [process.execPath, MAIN, 'import', 'watched', 'customers', customers!.file].map((word) => `'${word}'`).join(' ');
-  const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, STOREROOM_DATA: service.dataFolder }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+    env: { ...process.env, STOREROOM_DATA: service.dataFolder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let shown = '';
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
   const [code] = (await once(terminal, 'close')) as [number];

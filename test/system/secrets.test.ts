@@ -46,13 +46,23 @@ const PLACES: Record<string, Change> = {
   'ID and secret exchanged': (keys, call) => inHeader(keys, call, { authorization: basicOf({ apiID: keys.apiSecret, apiSecret: keys.apiID }) }),
   'secret as the ID': (keys, call) => inQuery(keys, call, { apiID: keys.apiSecret, apiSecret: 'x' }),
   'secret as the team': (keys, call) => ({ query: { ...call.query, teamID: keys.apiSecret } }),
-  'secret given twice, differently': (keys, call) => ({ query: [['teamID', keys.teamID], ['apiID', keys.apiID], ['apiSecret', keys.apiSecret], ['apiSecret', 'x'], ...Object.entries(call.query)], headers: {} }),
+  'secret given twice, differently': (keys, call) => ({
+    query: [['teamID', keys.teamID], ['apiID', keys.apiID], ['apiSecret', keys.apiSecret], ['apiSecret', 'x'], ...Object.entries(call.query)],
+    headers: {},
+  }),
   'secret cut short': (keys, call) => inHeader(keys, call, { authorization: basicOf({ ...keys, apiSecret: keys.apiSecret.slice(0, -1) }) }),
   'Basic without base64': (keys, call) => inHeader(keys, call, { authorization: `Basic ${keys.apiID}:${keys.apiSecret}` }),
   'Basic without a colon': (keys, call) => inHeader(keys, call, { authorization: `Basic ${Buffer.from(keys.apiSecret).toString('base64')}` }),
   'Basic with loose base64': (keys, call) => inHeader(keys, call, { authorization: `${basicOf(keys)}!` }),
   Bearer: (keys, call) => inHeader(keys, call, { authorization: `Bearer ${keys.apiSecret}` }),
-  'other headers': (keys, call) => inHeader(keys, call, { 'x-api-key': keys.apiSecret, cookie: `s=${keys.apiSecret}`, 'user-agent': keys.apiSecret, 'x-request-id': keys.apiSecret, 'x-forwarded-for': keys.apiSecret }),
+  'other headers': (keys, call) =>
+    inHeader(keys, call, {
+      'x-api-key': keys.apiSecret,
+      cookie: `s=${keys.apiSecret}`,
+      'user-agent': keys.apiSecret,
+      'x-request-id': keys.apiSecret,
+      'x-forwarded-for': keys.apiSecret,
+    }),
   'a parameter nobody knows': (keys, call) => ({ query: { teamID: keys.teamID, ...call.query, secret: keys.apiSecret } }),
   'the name of a parameter': (keys, call) => ({ query: { teamID: keys.teamID, ...call.query, [keys.apiSecret]: '1' } }),
   'every parameter but the storefront number, which is answered as sent': (keys, call) => {
@@ -73,14 +83,24 @@ const PLACES: Record<string, Change> = {
 
 /** Requests no client would send. */
 const RAW: ((keys: Keys) => Buffer | string)[] = [
-  (keys) => writeRequest('GET', `${BASE_PATH}/orders/single?teamID=${keys.teamID}&orderNum=1`, [`Authorization: ${basicOf(keys)}`, `Authorization: ${basicOf(replaced)}`]),
+  (keys) =>
+    writeRequest('GET', `${BASE_PATH}/orders/single?teamID=${keys.teamID}&orderNum=1`, [
+      `Authorization: ${basicOf(keys)}`,
+      `Authorization: ${basicOf(replaced)}`,
+    ]),
   (keys) => `GET /${keys.apiSecret} HTTP/9.9\r\n\r\n`,
   (keys) => `GET ${BASE_PATH}/orders/single?apiSecret=${keys.apiSecret} and more HTTP/1.1\r\nHost: a\r\n\r\n`,
   (keys) => writeRequest('GET', `/%zz${keys.apiSecret}`),
   (keys) => writeRequest('GET', '/healthz', [`X-A: ${keys.apiSecret.repeat(400)}`]),
   (keys) => writeRequest('GET', `/healthz?${keys.apiSecret.repeat(300)}`),
   (keys) => writeRequest('GET', '/healthz', [`${keys.apiSecret} : a`]),
-  (keys) => writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=${keys.teamID}`, [`Authorization: ${basicOf(keys)}`, `Content-Type: ${keys.apiSecret}`], keys.apiSecret),
+  (keys) =>
+    writeRequest(
+      'PUT',
+      `${BASE_PATH}/orders/create?teamID=${keys.teamID}`,
+      [`Authorization: ${basicOf(keys)}`, `Content-Type: ${keys.apiSecret}`],
+      keys.apiSecret,
+    ),
   (keys) => writeRequest(keys.apiSecret, '/healthz'),
 ];
 
@@ -117,7 +137,13 @@ const filesOf = (folder: string): string[] => globSync('**/*', { cwd: folder }).
 test('the search finds a secret however it is written down', () => {
   const { apiID, apiSecret } = shop.keys;
   const half = apiSecret.slice(30);
-  for (const text of [`apiSecret=${apiSecret}`, basicOf(shop.keys), basicOf({ apiID: `${apiID}1`, apiSecret }), basicOf({ apiID: `${apiID}12`, apiSecret }), half])
+  for (const text of [
+    `apiSecret=${apiSecret}`,
+    basicOf(shop.keys),
+    basicOf({ apiID: `${apiID}1`, apiSecret }),
+    basicOf({ apiID: `${apiID}12`, apiSecret }),
+    half,
+  ])
     assert.notDeepEqual(findSecrets('text', `before ${text} after`), [], text);
 });
 

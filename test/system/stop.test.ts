@@ -43,7 +43,7 @@ suite('a signal', () => {
       assert.ok(performance.now() - begunAt < STOP_MS, `it took ${performance.now() - begunAt} ms`);
       await working;
       client.close();
-      assert.deepEqual([...load.statuses.keys()].toSorted(), [200, 400], 'nobody was answered with a fault');
+      assert.deepEqual(new Set(load.statuses.keys()), new Set([200, 400]), 'nobody was answered with a fault');
       await service.restart();
       await load.repeatUnanswered();
       await load.check(service);

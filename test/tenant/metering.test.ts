@@ -71,7 +71,10 @@ test('no answer leaves before its count is written', async () => {
   const usage = new HeldUsage();
   const meter = new Meter(usage);
   let left = false;
-  const answer = meter.count('acme', 'getOrder', NOW).monthRequests().then(() => (left = true)); // prettier-ignore
+  const answer = meter
+    .count('acme', 'getOrder', NOW)
+    .monthRequests()
+    .then(() => (left = true));
   for (let turn = 0; turn < 20; turn++) await nextTurn();
   assert.ok(!left);
   usage.release();
@@ -150,7 +153,12 @@ test('however calls arrive, each is counted once and totals only grow', async ()
       const answers: Promise<[string, number]>[] = [];
       for (const { team, operation, turns } of arriving) {
         for (let turn = 0; turn < turns; turn++) await nextTurn();
-        answers.push(meter.count(team, operation, NOW).monthRequests().then((total) => [team, total])); // prettier-ignore
+        answers.push(
+          meter
+            .count(team, operation, NOW)
+            .monthRequests()
+            .then((total) => [team, total]),
+        );
       }
       const latest = new Map<string, number>();
       for (const [team, total] of await Promise.all(answers)) {
@@ -158,7 +166,10 @@ test('however calls arrive, each is counted once and totals only grow', async ()
         latest.set(team, total);
       }
       for (const team of ['a', 'b', 'c']) assert.equal(latest.get(team) ?? 0, arriving.filter((one) => one.team === team).length);
-      assert.equal(usage.batches.reduce((sum, batch) => sum + calls(batch), 0), arriving.length); // prettier-ignore
+      assert.equal(
+        usage.batches.reduce((sum, batch) => sum + calls(batch), 0),
+        arriving.length,
+      );
     }),
   );
 });

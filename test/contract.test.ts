@@ -1,0 +1,152 @@
+/**
+ * The contract itself: openapi.json passes Redocly's recommended rules, its examples are what its schemas say and what the service takes and gives,
+ * and the file in the repository is the one the service gives out.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { BASE_PATH, Service, temporaryFolder, type Keys } from './service.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const NAMES = 'getOrder queryOrders createOrder addLineItem updateLineItem findOrdersByStorefrontReference getCustomer queryCustomers createCustomer updateCustomer getInventoryItem queryInventoryItems'.split(' '); // prettier-ignore
+/** The table of section 4 of the specification. */
+const PATHS = `GET /orders/single, POST /orders/query, PUT /orders/create, PUT /orders/line_item, POST /orders/line_item, GET /orders/by_storefront_reference,
+  GET /customers/single, POST /customers/query, PUT /customers/create, POST /customers/update, GET /inventory/single, POST /inventory/query`.split(/,\s*/);
+
+type Schema = Record<string, unknown>;
+interface Media {
+  schema: Schema;
+  example?: unknown;
+}
+interface Answer {
+  description: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, Media>;
+}
+interface Described {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security?: Record<string, string[]>[];
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema }[];
+  requestBody?: { required: boolean; content: Record<string, Media> };
+  responses: Record<string, Answer>;
+}
+interface Document {
+  openapi: string;
+  security: Record<string, string[]>[];
+  components: { securitySchemes: Record<string, { type: string }> };
+  paths: Record<string, Record<string, Described>>;
+}
+
+let service: Service;
+let keys: Keys;
+let document: Document;
+let operations: (Described & { method: string; path: string })[];
+before(async () => {
+  service = await Service.start();
+  keys = await service.makeTenant('shop');
+  document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as Document;
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => ({ ...described, method: method.toUpperCase(), path })),
+  );
+});
+after(() => service.stop());
+
+const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
+function expectValid(schema: Schema, value: unknown, what: string): void {
+  const validate = ajv.compile(schema);
+  assert.ok(validate(value), `${what}: ${ajv.errorsText(validate.errors)}`);
+}
+
+test("openapi.json passes Redocly's recommended rules without an error or a warning", () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document));
+  const command = [join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'), 'lint', '--extends', 'recommended', '--format', 'json', 'openapi.json'];
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: folder, env, encoding: 'utf8' });
+  assert.ok(stdout.includes('"totals"'), `no report: ${stdout}${stderr}`);
+  const report = JSON.parse(stdout.slice(stdout.indexOf('{'), stdout.lastIndexOf('}') + 1)) as { totals: Record<string, number>; problems: unknown[] };
+  assert.deepEqual([report.totals, report.problems, status], [{ errors: 0, warnings: 0, ignored: 0 }, [], 0]);
+});
+
+test('the operations are the twelve of the specification, under their names', () => {
+  assert.match(document.openapi, /^3\.1\.\d+$/);
+  const named = operations.filter(({ path }) => path.startsWith(BASE_PATH));
+  assert.deepEqual(named.map(({ operationId }) => operationId).toSorted(), NAMES.toSorted());
+  assert.deepEqual(named.map(({ method, path }) => `${method} ${path.slice(BASE_PATH.length)}`).toSorted(), PATHS.toSorted());
+  const beside = operations.filter(({ path }) => !path.startsWith(BASE_PATH)).map(({ path }) => path);
+  assert.deepEqual(beside, ['/healthz', '/readyz']);
+});
+
+test('every operation says what it is for, which credentials it takes and what it can answer', () => {
+  for (const { operationId, path, summary, description, security, responses, tags } of operations) {
+    assert.ok(summary && tags.length === 1, operationId);
+    if (!path.startsWith(BASE_PATH)) {
+      assert.deepEqual(security, [], operationId);
+      continue;
+    }
+    assert.ok(description.length > 20, operationId);
+    assert.equal(security, undefined, 'the credentials of the whole document');
+    for (const status of ['200', '400', '401', '429', '500', '503']) assert.ok(status in responses, `${operationId} ${status}`);
+    for (const [status, { headers }] of Object.entries(responses)) assert.ok('X-Request-Id' in headers!, `${operationId} ${status}`);
+  }
+  assert.deepEqual(document.security, [{ basic: [] }, { apiId: [], apiSecret: [] }]);
+  assert.deepEqual(Object.keys(document.components.securitySchemes), ['basic', 'apiId', 'apiSecret']);
+});
+
+test('every request and every answer has an example, which its schema allows', () => {
+  let examples = 0;
+  for (const { operationId, requestBody, responses } of operations) {
+    const media: [string, Media | undefined][] = Object.entries(responses).map(([status, { content }]) => [status, content?.['application/json']]);
+    if (requestBody) {
+      assert.equal(requestBody.required, true);
+      media.push(['request', requestBody.content['application/json']]);
+    }
+    for (const [what, one] of media) {
+      assert.ok(one && 'example' in one, `${operationId} ${what} has no example`);
+      expectValid(one.schema, one.example, `${operationId} ${what}`);
+      examples++;
+    }
+  }
+  assert.ok(examples > 100, `${examples} examples`);
+});
+
+test('the schemas are no rubber stamps: what is no envelope, no record or no error is refused by them', () => {
+  for (const { operationId, responses } of operations.filter(({ path }) => path.startsWith(BASE_PATH)))
+    for (const [status, { content }] of Object.entries(responses)) {
+      const { schema, example } = content!['application/json'] as { schema: Schema; example: Record<string, unknown> };
+      const validate = ajv.compile(schema);
+      for (const wrong of [{}, null, [], 'success', { ...example, more: 1 }, { ...example, status: 'other', orders: 1 }])
+        assert.equal(validate(wrong), false, `${operationId} ${status}: ${JSON.stringify(wrong)}`);
+    }
+});
+
+test('the service takes every example request, and answers with the status its body calls for', async () => {
+  const expected: Record<string, string> = { addLineItem: 'ORDER_NOT_FOUND', updateLineItem: 'ORDER_NOT_FOUND', updateCustomer: 'CUSTOMER_NOT_FOUND' };
+  for (const { operationId, method, path, requestBody } of operations.filter((one) => one.requestBody !== undefined)) {
+    const { status, body } = await service.call(keys, method, path.slice(BASE_PATH.length), { body: requestBody!.content['application/json']!.example });
+    if (operationId in expected) assert.deepEqual([status, body.code], [400, expected[operationId]], operationId);
+    else assert.equal(status, 200, operationId);
+  }
+});
+
+test('the parameters are those of the specification, those it demands marked as required', () => {
+  const required: Record<string, string> = { getOrder: 'orderNum', getCustomer: 'customerCode', getInventoryItem: 'partCode', findOrdersByStorefrontReference: 'storefront_order_number' }; // prettier-ignore
+  for (const { operationId, path, parameters = [] } of operations.filter((one) => one.path.startsWith(BASE_PATH))) {
+    const demanded = parameters.filter((one) => one.required && one.name !== 'teamID').map(({ name }) => name);
+    assert.deepEqual(demanded, [required[operationId]].filter(Boolean), operationId);
+    assert.ok(parameters.some(({ name, in: place }) => name === 'teamID' && place === 'query'), operationId); // prettier-ignore
+    assert.equal(parameters.some(({ name }) => name === 'maxReturn'), path.endsWith('/query'), operationId); // prettier-ignore
+    for (const { name, description } of parameters) assert.ok(description, `${operationId} ${name}`);
+  }
+});
+
+test('openapi.json in the repository is what the service gives out', () => {
+  assert.deepEqual(JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')), document, 'run `npm run generate` and look at what changed');
+});

@@ -1,0 +1,95 @@
+/**
+ * The settings a service runs with: what it does without any, the variables and options that change it, which of two counts, and those that are
+ * refused. The names are fixed: what runs a service depends on them.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { runCommand, Service, temporaryFolder } from '../service.ts';
+
+interface Setting {
+  variable: string;
+  value: string | number;
+  source: string;
+}
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const UNSET = { STOREROOM_DATA: '', STOREROOM_PORT: '', STOREROOM_HOST: '', STOREROOM_DATABASE_URL: '' };
+
+async function readSettings(env: Record<string, string>): Promise<Map<string, string>> {
+  const { stdout, json } = await runCommand('', ['config', '--json'], { env: { ...UNSET, ...env } });
+  assert.ok(stdout.startsWith('{'));
+  return new Map((json() as { settings: Setting[] }).settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]));
+}
+
+/** Runs `storeroom serve` with these options and variables until the test is over, and gives the origin it tells. */
+async function serve(context: TestContext, options: readonly string[], env: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, [MAIN, 'serve', ...options], { env: { ...process.env, STOREROOM_DEMO: 'off', ...env } });
+  context.after(async () => {
+    child.kill();
+    await once(child, 'exit');
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8');
+  for (;;) {
+    const told = /Base URL\s+(http:\/\/[^/\s]+)/.exec(printed);
+    if (told) return told[1]!;
+    printed += String((await once(child.stdout, 'data'))[0]);
+  }
+}
+
+/** A port that was free a moment ago. */
+async function findFreePort(context: TestContext): Promise<string> {
+  const origin = await serve(context, ['--port', '0'], { STOREROOM_DATA: temporaryFolder() });
+  const port = Number(new URL(origin).port);
+  return String(port < 65_000 ? port + 7 : port - 7);
+}
+
+const isHealthy = (origin: string): Promise<boolean> => fetch(`${origin}/healthz`).then(({ ok }) => ok, () => false); // prettier-ignore
+
+test('without any setting the service is on 127.0.0.1, port 8080, and its data in ./data', async () => {
+  const settings = await readSettings({});
+  const shown = ['STOREROOM_HOST', 'STOREROOM_PORT', 'STOREROOM_DATA'].map((variable) => settings.get(variable));
+  assert.deepEqual(shown, ['127.0.0.1 from default', '8080 from default', './data from default']);
+});
+
+test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', async (context) => {
+  const [port, folder] = [await findFreePort(context), join(temporaryFolder(), 'made')];
+  const origin = await serve(context, [], { STOREROOM_DATA: folder, STOREROOM_PORT: port, STOREROOM_HOST: '127.0.0.2' });
+  assert.equal(origin, `http://127.0.0.2:${port}`);
+  assert.deepEqual([await isHealthy(origin), await isHealthy(`http://127.0.0.1:${port}`)], [true, false]);
+  assert.ok(existsSync(join(folder, 'control.db')));
+});
+
+test('--port and --host of serve come before the variables', async (context) => {
+  const port = await findFreePort(context);
+  const env = { STOREROOM_DATA: temporaryFolder(), STOREROOM_PORT: '1', STOREROOM_HOST: '192.0.2.1' };
+  const origin = await serve(context, ['--port', port, '--host', '127.0.0.3'], env);
+  assert.equal(origin, `http://127.0.0.3:${port}`);
+  assert.equal(await isHealthy(origin), true);
+});
+
+test('STOREROOM_DATABASE_URL is refused by a version that has only the embedded store, rather than passed over', async () => {
+  const folder = join(temporaryFolder(), 'data');
+  for (const words of [['serve', '--port', '0'], ['tenant', 'list'], ['config']]) {
+    const { code, stdout, stderr } = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: 'postgres://localhost/storeroom' } });
+    assert.equal(`${code} ${stdout}`, '1 ', words.join(' '));
+    assert.match(stderr, /STOREROOM_DATABASE_URL is set, and this version has only the embedded store/);
+  }
+  assert.equal(existsSync(folder), false);
+});
+
+test('STOREROOM_MAX_RETURN_DEFAULT and STOREROOM_MAX_RETURN_MOST set how many records a query returns', async (context) => {
+  const service = await Service.start({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_MAX_RETURN_MOST: '3' } });
+  context.after(() => service.stop());
+  const keys = await service.makeTenant('shop');
+  for (let count = 0; count < 4; count++) await service.call(keys, 'PUT', '/orders/create', { body: {} });
+  const count = async (query: Record<string, string>): Promise<[number, string | null]> => {
+    const { body, headers } = await service.call(keys, 'POST', '/orders/query', { query, body: [] });
+    return [body.data.length as number, headers.get('x-has-more')];
+  };
+  assert.deepEqual([await count({}), await count({ maxReturn: '3' }), await count({ maxReturn: '4' })], [[2, 'true'], [3, 'true'], [3, 'true']]); // prettier-ignore
+});
