@@ -45,9 +45,14 @@ export interface CommandResult {
 /** An empty folder that goes away with the test process. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'storeroom-test-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
+
+const folders: string[] = [];
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 /** Runs `storeroom …args` on a data folder and waits for its end. */
 export async function runCommand(

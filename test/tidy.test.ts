@@ -129,17 +129,10 @@ suite('the tree', () => {
       assert.deepEqual(found, []);
     });
 
-  test(`the server, command line and all, is at most ${SERVER_LINES_MAX} lines that are not blank`, () => {
-    const files = globSync('src/**/*.ts', { cwd: ROOT });
-    const lines = files.reduce(
-      (sum, file) =>
-        sum +
-        readFileSync(join(ROOT, file), 'utf8')
-          .split('\n')
-          .filter((line) => line.trim() !== '').length,
-      0,
-    );
-    assert.ok(files.length > 0 && lines <= SERVER_LINES_MAX, `${lines} lines in ${files.length} files`);
+  test(`the server (src, of the commands only serve) is at most ${SERVER_LINES_MAX} lines, blanks and comments counted`, () => {
+    const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.startsWith('src/cli/') || file === 'src/cli/serve.ts');
+    const lines = files.reduce((sum, file) => sum + countLines(readFileSync(join(ROOT, file), 'utf8')), 0);
+    assert.ok(files.length > 40 && lines <= SERVER_LINES_MAX, `${lines} lines in ${files.length} files`);
   });
 
   test('no test is skipped, singled out or left for later', () => {

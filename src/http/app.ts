@@ -146,7 +146,11 @@ function measureHeaders(raw: readonly string[]): { bytes: number; hosts: number;
 /** The one place where an error becomes an answer. What is no refusal is a fault: logged whole, answered without a word of it. */
 async function answerError(error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply, log: FastifyBaseLogger): Promise<FastifyReply> {
   const refusal = toRefusal(error, request);
-  if (refusal.httpStatus >= 500) log.error({ err: error, requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId }, refusal.code);
+  if (refusal.httpStatus >= 500) {
+    const about = { requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId };
+    if (error === refusal) log.warn(about, refusal.code);
+    else log.error({ ...about, err: error }, refusal.code);
+  }
   if (refusal.code === 'BODY_TOO_LARGE' || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
   try {
     return await sendRefusal(request, reply, refusal);

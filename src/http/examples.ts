@@ -45,6 +45,16 @@ export const LINE_EXAMPLE = complete('lines', {
   MODIFIED_DATE: '1996-07-16T17:00:00.000Z',
 });
 
+/** A line just added to the demo tenant's worksheet 20006; an invoice would take none. */
+export const NEW_LINE_EXAMPLE = {
+  ...LINE_EXAMPLE,
+  ORDER_NUMBER: '20006',
+  LINE_NUMBER: '3',
+  NUMBER_SHIPPED: '0',
+  CREATE_DATE: '2026-11-20T09:30:00.000Z',
+  MODIFIED_DATE: '2026-11-20T09:30:00.000Z',
+};
+
 export const CUSTOMER_EXAMPLE = complete('customers', {
   CUSTOMER_CODE: 'VINET',
   CUSTOMER_NAME: 'Vins et alcools Chevalier',

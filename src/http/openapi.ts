@@ -12,11 +12,12 @@ type Json = Record<string, unknown>;
 interface MediaType { schema?: Json; example?: unknown } // prettier-ignore
 interface DocumentedOperation {
   operationId: string;
+  parameters?: { name: string; required?: boolean; example?: unknown }[];
   requestBody?: { required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, { headers?: Json; content?: Record<string, MediaType> }>;
 }
 
-export const REQUEST_ID_EXAMPLE = 'k3x9q2-1a';
+const REQUEST_ID_EXAMPLE = 'k3x9q2-1a';
 const JSON_MEDIA = 'application/json';
 const STATE_EXAMPLES: Json = { 200: { status: 'ok' }, 503: { status: 'unavailable' } };
 
@@ -111,6 +112,12 @@ function complete(described: DocumentedOperation, operation: Operation | undefin
   if (described.requestBody) {
     described.requestBody.required = true;
     described.requestBody.content[JSON_MEDIA]!.example = operation?.example.body;
+  }
+  const sent: Json = { teamID: 'demo', ...operation?.example.query };
+  for (const parameter of described.parameters ?? []) {
+    if (parameter.name in sent) parameter.example = sent[parameter.name];
+    // Only a body of fields can carry it instead.
+    if (parameter.name === 'teamID') parameter.required = operation?.writes !== true;
   }
   const answers: Json = operation ? { 200: operation.example.answer } : STATE_EXAMPLES;
   for (const [httpStatus, response] of Object.entries(described.responses)) {

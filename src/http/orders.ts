@@ -5,7 +5,7 @@ import { addLineItem, createOrder, findOrdersByStorefrontReference, getOrder, qu
 import type { Filter } from '../pims/filter.ts';
 import { readPage, setPageHeaders, type PageLimits } from './cursor.ts';
 import { writeEnvelope } from './envelope.ts';
-import { LINE_EXAMPLE, LOOKUP_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
+import { LINE_EXAMPLE, LOOKUP_EXAMPLE, NEW_LINE_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
 import type { Call, Operation } from './operation.ts';
 import {
   envelopeOf,
@@ -117,8 +117,8 @@ const writeOperations = (): Operation[] => [
     answer: envelopeOf(recordAnswer('lines')),
     example: {
       query: {},
-      body: { ORDER_NUMBER: '10248', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
-      answer: { status: 'success', data: { ...LINE_EXAMPLE, NUMBER_SHIPPED: '0' }, subRecords: null },
+      body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
+      answer: { status: 'success', data: NEW_LINE_EXAMPLE, subRecords: null },
     },
     run: async ({ store, body, context, reply }: Call) => writeAnswer(reply, await addLineItem(store, body, context)),
   },
@@ -135,8 +135,8 @@ const writeOperations = (): Operation[] => [
     answer: envelopeOf(recordAnswer('lines')),
     example: {
       query: {},
-      body: { ORDER_NUMBER: '10248', LINE_REF_LOCK_CODE: LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '12' },
-      answer: { status: 'success', data: LINE_EXAMPLE, subRecords: null },
+      body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
+      answer: { status: 'success', data: { ...NEW_LINE_EXAMPLE, QUANTITY: '10' }, subRecords: null },
     },
     run: async ({ store, body, context, reply }: Call) => writeAnswer(reply, await updateLineItem(store, body, context)),
   },

@@ -13,6 +13,8 @@ export interface Dialect {
   search(table: string, placeholder: string): string;
   /** The needle as the search index wants it; undefined when the index cannot help. */
   searchNeedle(needle: string): string | undefined;
+  /** An expression that always holds, and is to be evaluated for every row that one of several index walks looks at. */
+  readonly everyRow: string;
 }
 
 export interface Where {
@@ -39,6 +41,8 @@ export function writeWhere(recordType: KeyedType, tree: FilterTree, dialect: Dia
       searched = true;
       parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(needle)));
     }
+    // Each alternative is a walk of its own, whose rows the outer WHERE sees only when they match.
+    if (tree.length > 1 && (led || needle !== undefined)) parts.unshift(dialect.everyRow);
     return { sql: parts.join(' AND '), led };
   });
   const indexLed = alternatives.every(({ led }) => led);

@@ -135,6 +135,7 @@ test('64 clients with the same key at once, 50 keys: exactly 50 orders, the othe
   const keys = await service.makeTenant('storm');
   const call = shop.call('createOrder');
   const created: string[] = [];
+  let waiting = 0;
   for (let round = 0; round < 50; round++) {
     const key = `storm-${round}`;
     const answers = await Promise.all(Array.from({ length: 64 }, () => write(call, key, { NOTES: key }, keys)));
@@ -146,10 +147,12 @@ test('64 clients with the same key at once, 50 keys: exactly 50 orders, the othe
       else {
         expectRefusal(answer, 409, 'IDEMPOTENCY_KEY_RUNNING');
         assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+        waiting++;
       }
     }
     assert.deepEqual([(await write(call, key, { NOTES: key }, keys)).text], [first.text]);
   }
+  assert.ok(waiting > 0, 'nobody was told that the first one is still running');
   const { body } = await service.call(keys, 'POST', '/orders/query', { body: [] });
   const orders = body.data as { ORDER_NUMBER: string; NOTES: string }[];
   assert.deepEqual(orders.map(({ ORDER_NUMBER, NOTES }) => [ORDER_NUMBER, NOTES]), created.map((number, round) => [number, `storm-${round}`])); // prettier-ignore

@@ -155,6 +155,6 @@ test('every error has one body, whatever the operation: the envelope, a sentence
       assert.deepEqual([status, data, subRecords, requestId], ['error', null, null, answer.headers.get('x-request-id')], name);
       assert.match(String(code), /^[A-Z][A-Z_]+$/, name);
       assert.match(String(message), /^[A-Z'_a-z].*[.!?]$/s, name);
-      assert.doesNotMatch(answer.text, /\bat \w|\.ts\b|node:|sqlite|SELECT|stack/i, name);
+      assert.doesNotMatch(answer.text, /\\n +at |\.ts\b|node:|sqlite|SELECT|stack/i, name);
     }
 });

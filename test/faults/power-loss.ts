@@ -3,6 +3,8 @@
  * metering to sync its log by itself, off the event loop (decision 0008). STOREROOM_TEST_POWER_LOSSES sets how often. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Service } from '../service.ts';
@@ -13,6 +15,7 @@ import { LossyDisk } from './lossy-disk.ts';
 const LOSSES = Number(process.env['STOREROOM_TEST_POWER_LOSSES'] ?? 20);
 const CONNECTIONS = 64;
 const EXIT_MS = 5000;
+const LOG_RESTART_MS = 30_000;
 
 let disk: LossyDisk;
 let service: Service;
@@ -28,21 +31,31 @@ after(async () => {
   disk?.remove();
 });
 
+/** SQLite counts them in the header of the log. */
+const countLogRestarts = (): number => readFileSync(join(disk.folder, 'usage.db-wal')).readUInt32BE(12);
+
+async function waitFor(ms: number, complaint: string, isSo: () => boolean): Promise<void> {
+  const giveUpAt = performance.now() + ms;
+  while (!isSo()) {
+    assert.ok(performance.now() < giveUpAt, complaint);
+    await sleep(5);
+  }
+}
+
 test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, async (context) => {
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
   for (let loss = 0; loss < LOSSES; loss++) {
     const acknowledged = load.acknowledged;
     const working = load.run(CONNECTIONS, () => service.hasExited);
     while (load.acknowledged === acknowledged && !service.hasExited) await sleep(5);
+    // Now and then late enough for the log to have been checkpointed and to have started over.
+    const restarts = countLogRestarts();
+    if (loss % 4 === 3) await waitFor(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
     await sleep(20 + Math.random() * 300);
     assert.equal(service.hasExited, false, 'the service ended by itself');
     disk.losePower();
     // Nobody knows any more what is on the disk, so the service has to stop; under load it finds out at once.
-    const giveUpAt = performance.now() + EXIT_MS;
-    while (!service.hasExited) {
-      assert.ok(performance.now() < giveUpAt, 'the service went on over a disk that fails');
-      await sleep(5);
-    }
+    await waitFor(EXIT_MS, 'the service went on over a disk that fails', () => service.hasExited);
     await working;
     disk.restorePower();
     await service.restart();

@@ -13,6 +13,9 @@ import { temporaryFolder } from '../service.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const TRIALS = { STOREROOM_TEST_KILLS: '20', STOREROOM_TEST_POWER_LOSSES: '20', STOREROOM_TEST_FULL_DISKS: '3' };
 
+/** A lost record may be missed first where it is read, written to, or numbered anew. */
+const LOSS = /was acknowledged.* and is lost|given twice|has QUANTITY|There is no order|has no line/;
+
 interface Break {
   readonly promise: string;
   readonly test: string;
@@ -38,7 +41,7 @@ const BREAKS: Break[] = [
     file: 'store/sqlite/pims-store.ts',
     good: "new Database(file, { mode: 'write', ",
     broken: "new Database(file, { mode: 'write', sync: 'deferred', ",
-    says: /was acknowledged.* and is lost|given twice|has QUANTITY/,
+    says: LOSS,
   },
   {
     promise: 'the answer comes after the commit',
@@ -46,7 +49,7 @@ const BREAKS: Break[] = [
     file: 'store/sqlite/write-queue.ts',
     good: "      this.#db.run('COMMIT');\n",
     broken: "      for (const item of group) item.resolve(item.result as never);\n      await sleep(5);\n      this.#db.run('COMMIT');\n",
-    says: /was acknowledged.* and is lost|There is no order|has no line/,
+    says: LOSS,
   },
   {
     promise: 'reads are counted on a full disk',

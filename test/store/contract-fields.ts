@@ -81,7 +81,7 @@ export function describeFields(store: StoreUnderTest): void {
     for (const name of ['ORDER_NUMBER', 'NOTES', 'FUNCTION', 'ID', 'SORT_KEY', 'lower', '', 'A"B', 'A B', '1A', 'A'.repeat(65)])
       assertRefused(await pims.addField({ recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
     const outcomes = await Promise.all([1, 2, 3].map(() => pims.addField({ recordType: 'orders', name: 'OWN', type: 'text' })));
-    assert.deepEqual(outcomes.map((outcome) => outcome === undefined).toSorted(), [false, false, true]);
+    assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
     assert.equal((await pims.dictionaries()).orders.size, 41);
   });
 

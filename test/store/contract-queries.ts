@@ -159,7 +159,7 @@ export function describeQueries(store: StoreUnderTest): void {
       ['BNAME', 'pha\nbet'],
       ['CUSTOMER_NAME', 'alpha\n'],
     ])
-      assert.deepEqual((await ask(pims, 'customers', [{ field: field!, value: value!, contains: true }])).records, [], value);
+      assert.deepEqual((await ask(pims, 'customers', [{ field: field!, value: value!, contains: true }])).records, [], `${field} ${value}`);
   });
 
   test('an ß is found by ss and the other way round, since capitals do not tell them apart', async () => {

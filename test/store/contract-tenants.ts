@@ -59,14 +59,15 @@ export function describeTenants(store: StoreUnderTest): void {
 
   test('a caller is found by team and API ID together, with the hash of that key', async () => {
     const [a, b] = [await create('caller-a'), await create('caller-b')];
-    const { replaceKeys, findCaller } = bind(await tenants());
-    assert.equal(await findCaller('caller-a', 'id-a', NOW), undefined, 'no keys yet');
-    await replaceKeys('caller-a', { apiId: 'id-a', secretHash: HASH(1) }, NOW, NOW);
-    await replaceKeys('caller-b', { apiId: 'id-b', secretHash: HASH(2) }, NOW, NOW);
-    const found = await findCaller('caller-a', 'id-a', NOW);
-    assert.deepEqual(found?.tenant, a);
-    assert.deepEqual(new Uint8Array(found!.secretHash), HASH(1));
-    assert.deepEqual((await findCaller('caller-b', 'id-b', NOW))?.tenant, b);
+    const keys = await tenants();
+    assert.equal(await keys.findCaller('caller-a', 'id-a', NOW), undefined, 'no keys yet');
+    await keys.replaceKeys('caller-a', { apiId: 'id-a', secretHash: HASH(1) }, NOW, NOW);
+    await keys.replaceKeys('caller-b', { apiId: 'id-b', secretHash: HASH(2) }, NOW, NOW);
+    const found = await keys.findCaller('caller-a', 'id-a', NOW);
+    assert.ok(found);
+    assert.deepEqual(found.tenant, a);
+    assert.deepEqual(new Uint8Array(found.secretHash), HASH(1));
+    assert.deepEqual((await keys.findCaller('caller-b', 'id-b', NOW))?.tenant, b);
     for (const [teamId, apiId] of [
       ['caller-a', 'id-b'],
       ['caller-b', 'id-a'],
@@ -75,17 +76,17 @@ export function describeTenants(store: StoreUnderTest): void {
       ['caller-a', ''],
       ['', 'id-a'],
     ])
-      assert.equal(await findCaller(teamId!, apiId!, NOW), undefined, `${teamId} ${apiId}`);
+      assert.equal(await keys.findCaller(teamId!, apiId!, NOW), undefined, `${teamId} ${apiId}`);
   });
 
   test('replaced keys end at once, or when their overlap is over, for every process', async () => {
     await create('rotation');
-    const other = bind((await store.openAgain()).tenants);
-    const { replaceKeys, findCaller } = bind(await tenants());
+    const other = (await store.openAgain()).tenants;
+    const keys = await tenants();
     const good = async (apiId: string, now: string): Promise<boolean[]> =>
-      Promise.all([findCaller, other.findCaller].map(async (find) => (await find('rotation', apiId, now)) !== undefined));
-    await replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), at(0));
-    await replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), at(1));
+      Promise.all([keys, other].map(async (one) => (await one.findCaller('rotation', apiId, now)) !== undefined));
+    await keys.replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), at(0));
+    await keys.replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), at(1));
     assert.deepEqual(
       [await good('r1', at(1)), await good('r2', at(1))],
       [
@@ -108,7 +109,7 @@ export function describeTenants(store: StoreUnderTest): void {
         [true, true],
       ],
     );
-    await replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), at(3));
+    await keys.replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), at(3));
     assert.deepEqual(
       [await good('r2', at(3)), await good('r3', at(3)), await good('r4', at(3))],
       [
@@ -121,31 +122,31 @@ export function describeTenants(store: StoreUnderTest): void {
 
   test('an overlap never lengthens that of a key already on its way out', async () => {
     await create('overlap');
-    const { replaceKeys, findCaller } = bind(await tenants());
-    await replaceKeys('overlap', { apiId: 'o1', secretHash: HASH(1) }, at(0), at(0));
-    await replaceKeys('overlap', { apiId: 'o2', secretHash: HASH(2) }, at(1), at(10));
-    await replaceKeys('overlap', { apiId: 'o3', secretHash: HASH(3) }, at(2), at(1000));
-    assert.ok(await findCaller('overlap', 'o1', at(9)));
-    assert.equal(await findCaller('overlap', 'o1', at(10)), undefined);
-    assert.ok(await findCaller('overlap', 'o2', at(999)));
+    const keys = await tenants();
+    await keys.replaceKeys('overlap', { apiId: 'o1', secretHash: HASH(1) }, at(0), at(0));
+    await keys.replaceKeys('overlap', { apiId: 'o2', secretHash: HASH(2) }, at(1), at(10));
+    await keys.replaceKeys('overlap', { apiId: 'o3', secretHash: HASH(3) }, at(2), at(1000));
+    assert.ok(await keys.findCaller('overlap', 'o1', at(9)));
+    assert.equal(await keys.findCaller('overlap', 'o1', at(10)), undefined);
+    assert.ok(await keys.findCaller('overlap', 'o2', at(999)));
   });
 
   test('a removed tenant is gone with its keys; made again under its name, it sees nothing of what was there', async () => {
     const first = await store.first();
     const old = await create('again');
-    const { replaceKeys, findCaller, findTenant, removeTenant } = bind(first.tenants);
-    await replaceKeys('again', { apiId: 'again-1', secretHash: HASH(1) }, NOW, NOW);
+    const { tenants: keys } = first;
+    await keys.replaceKeys('again', { apiId: 'again-1', secretHash: HASH(1) }, NOW, NOW);
     const other = await store.openAgain();
     for (const one of [first, other]) await createOrder(one.pims(old), { NOTES: 'of the old tenant' });
     await (await usage()).addUsage([count('again', 5)]);
-    await removeTenant(old);
-    assert.equal(await findTenant('again'), undefined);
-    assert.equal(await findCaller('again', 'again-1', NOW), undefined);
-    assert.equal(await bind(other.tenants).findCaller('again', 'again-1', NOW), undefined);
+    await keys.removeTenant(old);
+    assert.equal(await keys.findTenant('again'), undefined);
+    assert.equal(await keys.findCaller('again', 'again-1', NOW), undefined);
+    assert.equal(await other.tenants.findCaller('again', 'again-1', NOW), undefined);
 
     const anew = await create('again');
     assert.notEqual(anew.storeId, old.storeId);
-    assert.equal(await findCaller('again', 'again-1', NOW), undefined);
+    assert.equal(await keys.findCaller('again', 'again-1', NOW), undefined);
     for (const one of [first, other, await store.openAgain()])
       assert.deepEqual(await readEverything(one.pims(anew)), { orders: [], lines: [], customers: [], inventory: [] });
     assert.deepEqual(await (await usage()).readUsage('again', '2026-11'), { total: 0, byDay: [] });
@@ -153,8 +154,8 @@ export function describeTenants(store: StoreUnderTest): void {
   });
 
   test('usage adds up by day and operation, and answers the total of each month touched', async () => {
-    const { addUsage, readUsage } = bind(await usage());
-    const totals = await addUsage([
+    const meter = await usage();
+    const totals = await meter.addUsage([
       count('sums', 2),
       count('sums', 3, { operation: 'createOrder' }),
       count('sums', 1, { day: '2026-11-01' }),
@@ -162,8 +163,8 @@ export function describeTenants(store: StoreUnderTest): void {
       count('sums-2', 1),
     ]);
     assert.deepEqual(Object.fromEntries(totals), { 'sums 2026-11': 6, 'sums 2026-12': 7, 'sums-2 2026-11': 1 });
-    assert.deepEqual(Object.fromEntries(await addUsage([count('sums', 4)])), { 'sums 2026-11': 10 });
-    assert.deepEqual(await readUsage('sums', '2026-11'), {
+    assert.deepEqual(Object.fromEntries(await meter.addUsage([count('sums', 4)])), { 'sums 2026-11': 10 });
+    assert.deepEqual(await meter.readUsage('sums', '2026-11'), {
       total: 10,
       byDay: [
         { day: '2026-11-01', operation: 'getOrder', calls: 1 },
@@ -171,13 +172,13 @@ export function describeTenants(store: StoreUnderTest): void {
         { day: '2026-11-20', operation: 'getOrder', calls: 6 },
       ],
     });
-    assert.equal((await readUsage('sums', '2026-12')).total, 7);
+    assert.equal((await meter.readUsage('sums', '2026-12')).total, 7);
     for (const [teamId, month] of [
       ['sums', '2026-10'],
       ['sums', '2027-11'],
       ['nobody', '2026-11'],
     ])
-      assert.deepEqual(await readUsage(teamId!, month!), { total: 0, byDay: [] });
+      assert.deepEqual(await meter.readUsage(teamId!, month!), { total: 0, byDay: [] });
   });
 
   test('however counts come, also from two processes at once, none is lost and the total is their sum', async () => {
@@ -214,9 +215,4 @@ export function describeTenants(store: StoreUnderTest): void {
       { numRuns: 30 },
     );
   });
-}
-
-/** The methods of a store, to be called without it. */
-function bind<T extends object>(store: T): T {
-  return new Proxy(store, { get: (target, name) => (Reflect.get(target, name) as (...values: unknown[]) => unknown).bind(target) });
 }

@@ -203,7 +203,7 @@ suite('what goes in comes out again', () => {
     const backup = join(source.data, '../backup');
     const { files } = await source.ask<{ files: string[] }>('backup', backup);
     assert.equal(files.length, 3);
-    assert.match((await source.refused('backup', backup)).message, /holds a backup already/);
+    assert.match((await source.refused('backup', backup)).message, /is not empty/);
     const restored = openCommandLine();
     await restored.ask('restore', backup);
     assert.deepEqual(await restored.ask('tenant', 'list'), await source.ask('tenant', 'list'));

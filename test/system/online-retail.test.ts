@@ -13,6 +13,7 @@ import { Service, temporaryFolder, type Keys } from '../service.ts';
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const LINES = 25_281;
 const SAMPLE = 500;
+const CHANGES = 100;
 const SEED = 20_101_201;
 
 let service: Service;
@@ -72,6 +73,19 @@ test(`${SAMPLE} invoices read back over HTTP equal to the file`, async () => {
     ]);
     const quantities = (row: RetailRow): string[] => [row.Quantity, row.Quantity, row.UnitPrice].map((text) => String(Number(text)));
     assert.deepEqual(lines, rows.map((row, index) => [String(index + 1), row.StockCode, row.Description, ...quantities(row)])); // prettier-ignore
+  }
+});
+
+test('imported customers can be changed one after the other, and are found by what they are now', async () => {
+  const find = async (name: string): Promise<string[]> => {
+    const { body } = await service.call(keys, 'POST', '/customers/query', { body: [{ field: 'CUSTOMER_NAME', value: name, contains: true }] });
+    return (body.data as Record<string, string>[]).map((customer) => customer['CUSTOMER_CODE']!);
+  };
+  const codes = new Set([...invoices.values()].map(([row]) => customerCode(row!)).filter((code) => code !== ''));
+  for (const code of [...codes].slice(0, CHANGES)) {
+    const { status, text } = await service.call(keys, 'POST', '/customers/update', { body: { CUSTOMER_CODE: code, CUSTOMER_NAME: `Renamed <${code}>` } });
+    assert.equal(status, 200, text);
+    assert.deepEqual([await find(`named <${code}>`), await find(`Customer ${code}`)], [[code], []]);
   }
 });
 

@@ -2,13 +2,22 @@
  * Backup and restore of the embedded store: every file as of one moment while the service goes on, and back into an empty folder after every file
  * was checked. Uses SQLite's own backup, since a copy of a live file misses its log. Source: docs/operations.md.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
 import { Refusal } from '../../errors.ts';
 import { Database, sqliteVersion } from './database.ts';
 
 const MANIFEST = 'storeroom-backup.json';
+const PAGES_PER_STEP = 1000;
+const CHUNK_BYTES = 1024 * 1024;
+
+interface Manifest {
+  /** Each file with the SHA-256 of its bytes: SQLite itself does not notice a changed value, nor a file cut to nothing. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly sqlite: string;
+}
 
 /** Copies the store in `folder` into an empty folder and returns the files copied. Keys come first: a tenant made meanwhile is in the next backup. */
 export async function backupStore(folder: string, target: string): Promise<string[]> {
@@ -22,7 +31,8 @@ export async function backupStore(folder: string, target: string): Promise<strin
   const others = ['usage.db', ...tenants].filter((file) => existsSync(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
-  writeFileSync(join(target, MANIFEST), `${JSON.stringify({ files, sqlite: sqliteVersion() }, null, 2)}\n`);
+  const manifest: Manifest = { files: Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))])), sqlite: sqliteVersion() };
+  writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   return files;
 }
 
@@ -30,8 +40,9 @@ export async function backupStore(folder: string, target: string): Promise<strin
 export function restoreBackup(source: string, folder: string): string[] {
   if (!existsSync(join(source, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
   requireEmpty(folder, 'a backup is restored into an empty data folder');
-  const { files } = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as { files: string[] };
-  for (const file of files) checkDatabase(join(source, file));
+  const manifest = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as Manifest;
+  for (const [file, hash] of Object.entries(manifest.files)) checkDatabase(join(source, file), hash);
+  const files = Object.keys(manifest.files);
   mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
   for (const file of files) copyFileSync(join(source, file), join(folder, file));
   return files;
@@ -41,18 +52,30 @@ function requireEmpty(folder: string, why: string): void {
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; ${why}.`);
 }
 
+/** Copies a file as of this moment. The open read keeps it so: without it every commit of the service would make the copy begin anew. */
 async function copyDatabase(source: string, target: string): Promise<void> {
   const db = new Database(source, { mode: 'read', busyTimeoutMs: 5000 });
   try {
-    await backup(db.connection, target);
+    db.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+    await backup(db.connection, target, { rate: PAGES_PER_STEP });
   } finally {
     db.close();
   }
 }
 
-function checkDatabase(file: string): void {
+function hashFile(file: string): string {
+  const sum = createHash('sha256');
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  const descriptor = openSync(file, 'r');
+  for (let bytes = readSync(descriptor, chunk); bytes > 0; bytes = readSync(descriptor, chunk)) sum.update(chunk.subarray(0, bytes));
+  closeSync(descriptor);
+  return sum.digest('hex');
+}
+
+function checkDatabase(file: string, hash: string): void {
   const damaged = (how: string): Refusal => new Refusal('COMMAND_REFUSED', `${file} is damaged (${how}); use another backup.`);
   if (!existsSync(file)) throw damaged('it is missing');
+  if (hashFile(file) !== hash) throw damaged('it is not as it was written');
   let answer: string | undefined;
   try {
     const db = new Database(file, { mode: 'read', busyTimeoutMs: 0 });

@@ -12,16 +12,21 @@ export interface OpenOptions {
   readonly sync?: 'full' | 'deferred';
   /** How long to wait for another process's transaction. The service waits 0 and tries again from its event loop; commands can block. */
   readonly busyTimeoutMs: number;
+  /** How long to wait for another process that is opening or making the same file. */
+  readonly openingTimeoutMs?: number;
 }
 
+export const OPENING_TIMEOUT_MS = 5000;
 const CACHE_KIB = 4096;
 /** Reads go through the page cache of the operating system without a copy; bounded, since what was touched counts as resident. */
 const MAP_BYTES = 256 * 1024 * 1024;
 /** What the log is cut back to when it starts over. */
 const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Substring queries call `spend_time(ID)` once a row; how many rows go by between two looks at the clock. */
+/** Queries call `spend_time(ID)` for every row they look at; how many go by between two looks at the clock. */
 const ROWS_PER_LOOK = 64;
+/** Folding this many characters takes about as long as looking at a row. */
+const CHARACTERS_PER_ROW = 128;
 /** The longest statement reads an order with its lines, both with 480 fields of 64 characters: 140,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
@@ -36,9 +41,30 @@ export class Database {
   #deadline = Infinity;
   #rows = 0;
 
-  constructor(file: string, { mode, sync = 'full', busyTimeoutMs }: OpenOptions) {
+  constructor(file: string, { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions) {
     this.file = file;
     this.#connection = new DatabaseSync(file, { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true });
+    this.patiently(openingTimeoutMs, () => this.#configure(mode, sync));
+    this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
+      const searched = String(text);
+      this.#spendTime(searched.length / CHARACTERS_PER_ROW);
+      return containsFolded(searched, String(needle)) ? 1 : 0;
+    });
+    this.#connection.function('spend_time', { deterministic: false }, (_row) => this.#spendTime(1));
+  }
+
+  /** Waits longer than usual for other processes, for what is done once and quickly: two may be making the same file. */
+  patiently(timeoutMs: number, work: () => void): void {
+    const [usualMs] = this.row<[number]>('PRAGMA busy_timeout')!;
+    this.exec(`PRAGMA busy_timeout=${Math.max(usualMs, timeoutMs)}`);
+    try {
+      work();
+    } finally {
+      this.exec(`PRAGMA busy_timeout=${usualMs}`);
+    }
+  }
+
+  #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync']): void {
     this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode === 'write') {
@@ -46,8 +72,6 @@ export class Database {
       this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
       this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${MAP_BYTES}`);
-    this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => (containsFolded(String(text), String(needle)) ? 1 : 0));
-    this.#connection.function('spend_time', { deterministic: false }, (_row) => this.#spendTime());
   }
 
   /** A prepared statement, kept for the life of the connection (the oldest of 256 goes). */
@@ -62,7 +86,10 @@ export class Database {
   }
 
   run(sql: string, ...values: Bound[]): number {
-    return Number(this.statement(sql).run(...values).changes);
+    const statement = this.statement(sql);
+    // node:sqlite also reads the last row's ID, and throws where FTS5 gave one beyond 2^53 to a row of its own.
+    statement.setReadBigInts(true);
+    return Number(statement.run(...values).changes);
   }
 
   /** The first row, or undefined. */
@@ -74,9 +101,11 @@ export class Database {
     return this.statement(sql).all(...values) as unknown as Row[];
   }
 
-  /** Rows one by one; the connection must not be used for writing meanwhile. */
+  /** Rows one by one, from a statement of their own so that several can be read side by side; the connection must not be used for writing meanwhile. */
   iterate<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): IterableIterator<Row> {
-    return this.statement(sql).iterate(...values) as unknown as IterableIterator<Row>;
+    const statement = this.#connection.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement.iterate(...values) as unknown as IterableIterator<Row>;
   }
 
   exec(sql: string): void {
@@ -104,8 +133,11 @@ export class Database {
     this.#connection.close();
   }
 
-  #spendTime(): number {
-    if (++this.#rows % ROWS_PER_LOOK === 0 && performance.now() > this.#deadline) throw new Error(BUDGET_MESSAGE);
+  #spendTime(rows: number): number {
+    this.#rows += rows;
+    if (this.#rows < ROWS_PER_LOOK) return 1;
+    this.#rows = 0;
+    if (performance.now() > this.#deadline) throw new Error(BUDGET_MESSAGE);
     return 1;
   }
 
@@ -120,7 +152,7 @@ export class Database {
 /** node:sqlite turns undefined, dates and objects into NULL without a word; only these are ever bound. */
 export type Bound = string | number | bigint | Uint8Array | null;
 
-const CODES = { busy: [5, 261, 517, 6, 262], full: [13], fatal: [10, 11, 26] };
+const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
 
 /** What kind of fault SQLite reported: `busy` passes, `full` passes once there is space, `fatal` means the file or the disk can no longer be trusted. */
 export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {

@@ -3,7 +3,7 @@
  * leaves behind, so that a crash leaves the old schema or the new one. Never changes a migration that has been released.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Database } from './database.ts';
+import { OPENING_TIMEOUT_MS, type Database } from './database.ts';
 
 export type Schema = 'pims' | 'control' | 'usage';
 
@@ -17,17 +17,22 @@ export function migrate(db: Database, schema: Schema): void {
   if (version() === scripts.length) return;
   if (version() > scripts.length)
     throw new Error(`${db.file} was written by a newer version of Storeroom (schema ${version()}, this one knows ${scripts.length}).`);
-  for (let next = version() + 1; next <= scripts.length; next++) {
-    db.exec('BEGIN IMMEDIATE');
-    try {
-      if (version() === next - 1) db.exec(`${scripts[next - 1]}; PRAGMA user_version=${next}`);
-      db.exec('COMMIT');
-    } catch (fault) {
-      db.exec('ROLLBACK');
-      throw fault;
-    }
+  db.patiently(OPENING_TIMEOUT_MS, () => {
+    for (let next = version() + 1; next <= scripts.length; next++) migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  });
+}
+
+/** One step, unless another process has just made it. */
+function migrateOnce(db: Database, next: number, isMissing: () => boolean, script: string): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    if (isMissing()) db.exec(`${script}; PRAGMA user_version=${next}`);
+    db.exec('COMMIT');
+  } catch (fault) {
+    db.exec('ROLLBACK');
+    throw fault;
   }
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
 function readMigrations(schema: Schema): string[] {

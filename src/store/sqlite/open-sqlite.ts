@@ -66,7 +66,7 @@ export class SqliteStore {
       return store;
     }
     const [oldest] = this.#open;
-    if (this.#open.size >= OPEN_TENANTS_MAX && oldest) this.#close(oldest[0], oldest[1]);
+    if (this.#open.size >= OPEN_TENANTS_MAX && oldest) void this.#close(oldest[0], oldest[1]);
     store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers: this.#workers, checkpoint: this.#checkpoint });
     this.#open.set(storeId, store);
     return store;
@@ -75,7 +75,7 @@ export class SqliteStore {
   /** Takes the folder for one service; the operating system lets go of it when the process ends, however it ends. */
   lock(): void {
     try {
-      this.#lock = new Database(join(this.#options.folder, 'serve.lock'), { mode: 'write', busyTimeoutMs: 0 });
+      this.#lock = new Database(join(this.#options.folder, 'serve.lock'), { mode: 'write', busyTimeoutMs: 0, openingTimeoutMs: 0 });
       this.#lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID); COMMIT; BEGIN IMMEDIATE');
     } catch (fault) {
       if (faultOf(fault) !== 'busy') throw fault;
@@ -98,7 +98,7 @@ export class SqliteStore {
   }
 
   async close(): Promise<void> {
-    for (const [storeId, store] of this.#open) this.#close(storeId, store);
+    for (const [storeId, store] of this.#open) void this.#close(storeId, store);
     await Promise.all(this.#closing);
     await this.usage.close();
     this.#control.close();
@@ -108,15 +108,16 @@ export class SqliteStore {
 
   readonly #checkpoint = (file: string): Promise<void> => this.#checkpoints.run({ kind: 'checkpoint', file });
 
-  #close(storeId: string, store: SqlitePimsStore): void {
+  #close(storeId: string, store: SqlitePimsStore): Promise<void> {
     this.#open.delete(storeId);
-    const closing = store.close().finally(() => this.#closing.delete(closing));
+    const closing = store.close().catch(this.#options.onFatal).finally(() => this.#closing.delete(closing)); // prettier-ignore
     this.#closing.add(closing);
+    return closing;
   }
 
   async #removePims(storeId: string): Promise<void> {
-    await this.#open.get(storeId)?.close();
-    this.#open.delete(storeId);
+    const store = this.#open.get(storeId);
+    if (store) await this.#close(storeId, store);
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.#file(storeId) + suffix, { force: true });
   }
 

@@ -10,7 +10,10 @@ import type { PageQuery } from './query.ts';
 
 const SEARCH_TRIGRAMS_MAX = 16;
 
+const SPEND_TIME = 'spend_time(ID)';
+
 const dialect: Dialect = {
+  everyRow: SPEND_TIME,
   contains: (column, placeholder) => `contains_folded(${column}, ${placeholder})`,
   search: (table, placeholder) => `ID IN (SELECT rowid FROM ${table}_SEARCH WHERE ${table}_SEARCH MATCH ${placeholder})`,
   searchNeedle(needle) {
@@ -54,7 +57,7 @@ export function writePimsSql(dictionaries: Dictionaries) {
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
       const sql = `SELECT SORT_KEY, ${recordJson(dictionaries[recordType])} FROM ${table(recordType)}
-        WHERE spend_time(ID) AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
+        WHERE ${SPEND_TIME} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
       return { sql, values: [...where.values, after], limit, indexLed: where.indexLed };
     },
   };

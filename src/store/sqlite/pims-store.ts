@@ -2,6 +2,7 @@
  * The embedded store's PimsStore: one tenant's inventory system in one SQLite file, with a connection that reads what is committed and one that
  * writes through the group commit. Holds no rules. Source: docs/architecture.md.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { InvoiceRequest } from '../../pims/lifecycle.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from '../../pims/record.ts';
 import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore, WriteOptions, Written } from '../../pims/store.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
-import { Database } from './database.ts';
+import { Database, faultOf } from './database.ts';
 import { migrate } from './migrate.ts';
 import { PimsImport } from './pims-import.ts';
 import { writePimsSql, type PimsSql } from './pims-sql.ts';
@@ -140,7 +141,10 @@ export class SqlitePimsStore implements PimsStore {
     const importer = new PimsImport(this.#writerDb, this.#writer, now);
     if (!atomic) {
       for await (const batch of batches) {
-        const result = await this.#queue.run(() => importer.writeBatch(recordType, batch));
+        const result = await this.#queue.run(() => {
+          this.#followSchema(this.#writerDb);
+          return importer.writeBatch(recordType, batch);
+        });
         if (result instanceof Refusal) throw result;
         yield result;
       }
@@ -149,6 +153,7 @@ export class SqlitePimsStore implements PimsStore {
     this.#writerDb.run('BEGIN IMMEDIATE');
     let isGood = false;
     try {
+      this.#followSchema(this.#writerDb);
       let rejected = 0;
       for await (const batch of batches) {
         const result = importer.writeBatch(recordType, batch);
@@ -166,14 +171,25 @@ export class SqlitePimsStore implements PimsStore {
     return this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows[recordType]);
   }
 
-  /** Lets SQLite measure its indexes, so that the most selective one leads a query. */
+  /** Waits for the calls under way, which look into the dictionaries first and come back a moment later. */
   async close(): Promise<void> {
-    await this.#queue.close();
+    do {
+      await this.#queue.close();
+      await nextTurn();
+    } while (this.#reader.isWaiting || this.#queue.isWorking);
     this.#options.workers.forget(this.#readerDb.file);
     this.#readerDb.close();
-    this.#writerDb.run('PRAGMA analysis_limit=400');
-    this.#writerDb.run('PRAGMA optimize=0x10002');
+    this.#measureIndexes();
     this.#writerDb.close();
+  }
+
+  /** Lets SQLite measure its indexes, so that the most selective one leads a query. Done another time when somebody else writes or the disk is full. */
+  #measureIndexes(): void {
+    try {
+      this.#writerDb.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');
+    } catch (fault) {
+      if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
+    }
   }
 
   /** A key whose first request is not yet on disk is running: nothing can be said of its outcome. */

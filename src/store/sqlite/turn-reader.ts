@@ -30,6 +30,10 @@ export class TurnReader {
     });
   }
 
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   #readAll(): void {
     const group = this.#waiting;
     this.#waiting = [];
@@ -37,6 +41,7 @@ export class TurnReader {
       this.#db.run('BEGIN');
       this.#onSnapshot();
     } catch (fault) {
+      if (this.#db.connection.isTransaction) this.#db.run('ROLLBACK');
       for (const { reject } of group) this.#fail(fault, reject);
       return;
     }

@@ -1,6 +1,6 @@
 /**
  * The embedded store's UsageStore: metered calls in a file of their own. A batch is one transaction whose log is synced in the thread pool before
- * anybody is answered: as durable as an fsync in COMMIT, without stopping the event loop (test/power-loss proves it; decision 0008).
+ * anybody is answered: as durable as an fsync in COMMIT, without stopping the event loop (test/faults/power-loss.ts proves it; decision 0008).
  */
 import { Refusal } from '../../errors.ts';
 import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/store.ts';

@@ -64,11 +64,17 @@ export class WriteQueue {
     return promise;
   }
 
+  get isWorking(): boolean {
+    return this.#waiting.length > 0 || this.#flushing !== undefined;
+  }
+
   /** Waits for what is queued, brings the log into the file, and lets go of it. */
   async close(): Promise<void> {
     while (this.#waiting.length > 0 || this.#flushing) await (this.#flushing ?? sleep(1));
     await this.#checkpoint;
-    if (this.#logFile !== undefined) await closeFile(this.#logFile);
+    const logFile = this.#logFile;
+    this.#logFile = undefined;
+    if (logFile !== undefined) await closeFile(logFile);
   }
 
   async #flush(): Promise<void> {
@@ -133,7 +139,9 @@ export class WriteQueue {
     } catch (fault) {
       if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
       this.#db.run('ROLLBACK TO one');
-      item.fault = fault;
+      // The rules throw what they refuse; for whoever asked it is an outcome like any other.
+      if (fault instanceof Refusal) item.result = fault;
+      else item.fault = fault;
     }
     this.#db.run('RELEASE one');
   }

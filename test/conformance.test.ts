@@ -1,0 +1,116 @@
+/**
+ * docs/conformance.md names every rule of the specification and of the decisions page and a test for each. The rules are held here once more, counted
+ * by section, so that a row cannot go missing there; and a test that is renamed or removed makes its row fail. Runs none of the tests it names.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** What the IDs of a section begin with, how many there are, and what each goes on with. */
+const SECTIONS: [prefix: string, count: number, rules: string][] = [
+  ['spec 2.1 ', 6, 'status; data; subRecords; envelope; values; ORDER_DATE'],
+  ['spec 2.2 ', 2, 'fields; FUNCTION'],
+  ['spec 2.3 ', 8, 'ORDER_NUMBER; LINE_NUMBER; PART_CODE; DESCRIPTION; QUANTITY; NUMBER_SHIPPED; LINE_REF_LOCK_CODE; ORDER_LINEITEMS'],
+  ['spec 2.4 ', 2, 'fields; FUNCTION'],
+  ['spec 2.5 ', 1, 'fields'],
+  ['spec 2.6 ', 5, 'field; value; contains; conjunction; queryable fields'],
+  ['spec 2.7 ', 3, 'body; storefront_order_number; orders'],
+  ['spec 2.7 ', 6, 'order_type; pims_order_number; create_date; modified_date; tracking_numbers; is_dropship'],
+  ['spec 2.7 ', 4, 'shipping_address; shipping_address keys; items; item fields'],
+  ['spec 2.7 ', 6, 'part_number; description; quantity; shipped; serial_numbers; is_care_plan'],
+  ['spec 3 ', 6, 'quote; sales_order; invoice; worksheet; ORDER_STATUS; several records'],
+  ['spec 4 ', 12, '#1; #2; #3; #4; #5; #6; #7; #8; #9; #10; #11; #12'],
+  ['spec 4 ', 3, 'base path; Content-Type; teamID'],
+  ['spec 4.1 ', 2, 'request; response'],
+  ['spec 4.2 ', 3, 'filters; maxReturn; response'],
+  ['spec 4.3 ', 2, 'request; response'],
+  ['spec 4.4 ', 2, 'request; response'],
+  ['spec 4.5 ', 2, 'request; response'],
+  ['spec 4.6 ', 6, 'teamID; storefront_order_number; apiID, apiSecret; response; order; unknown number'],
+  ['spec 4.7 ', 2, 'request; response'],
+  ['spec 4.8 ', 2, 'request; response'],
+  ['spec 4.9 ', 2, 'request; response'],
+  ['spec 4.10 ', 2, 'request; response'],
+  ['spec 5.', 7, '1; 2; 3; 4; 5; 6; 7'],
+  ['spec 7 ', 5, '400 teamID; 400 PIMS; 400 storefront_order_number; 400 lookup; 401'],
+  ['spec 8 ', 1, 'metering'],
+  ['spec 9 ', 1, 'version'],
+  ['decisions calls: order of the checks ', 4, '1; 2; 3; 4'],
+  ['decisions calls: ', 3, 'both ways of giving credentials; teamID, apiID, apiSecret in a body; error body'],
+  ['decisions calls: ', 2, 'single record that does not exist; writes naming something that does not exist'],
+  ['decisions calls: ', 2, 'unknown path, method, media type, too large a body; headers on every answer'],
+  ['decisions calls: ', 6, 'maxReturn; order of query results; events, versions; metering; limits; quota and rate limits'],
+  ['decisions records: ', 8, 'field names; FUNCTION; values in; values out; dates; quantities; assigned by PIMS; subRecords'],
+  ['decisions records: ', 3, 'LINE_REF_LOCK_CODE; PART_CODE, CUSTOMER_CODE, LOCATION_CODE; exact and contains'],
+  ['decisions records: ', 3, 'AND and OR; storefront number; lookup order'],
+  ['decisions life: ', 5, 'forward only; first stage; worksheets and quotes; sales orders; invoices'],
+  ['decisions life: ', 3, 'drop ships; partial invoices; serial numbers'],
+  ['decisions fields: ', 5, 'ORDERS; ORDER_LINEITEMS; CUSTOMER; INVENTORY; lookup'],
+  ['decisions command line: ', 7, 'npx storeroom; serve; tenant create; keys replace; import; export; usage'],
+  ['decisions command line: ', 2, '--json and exit codes; beside the service'],
+  ['decisions command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
+  ['decisions command line: ', 2, '/healthz; /openapi.json'],
+];
+const RULES = 162;
+
+interface Row {
+  readonly id: string;
+  readonly guarantee: string;
+  readonly tests: { file: string; name: string }[];
+}
+
+/** The rows of the document's tables: those that begin with an ID. */
+function readRows(): Row[] {
+  const lines = readFileSync(join(ROOT, 'docs/conformance.md'), 'utf8').split('\n').filter((line) => /^\| (?!ID )/.test(line)); // prettier-ignore
+  return lines.map((line) => {
+    const [, id = '', guarantee = '', cell = ''] = /^\| `([^`|]+)` \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
+    const tests = [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({ file, name }));
+    assert.ok(id !== '' && tests.length === cell.split('<br>').length, `a row cannot be read: ${line}`);
+    return { id, guarantee, tests };
+  });
+}
+
+const sources = new Map<string, string>();
+function readSource(file: string): string {
+  if (!sources.has(file)) sources.set(file, existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : '');
+  return sources.get(file)!;
+}
+
+test('every section has the rules it is counted to have, and together they are all', () => {
+  const ids = SECTIONS.flatMap(([prefix, count, rules]) => {
+    const named = rules.split('; ').map((rule) => prefix + rule);
+    assert.equal(named.length, count, prefix);
+    return named;
+  });
+  assert.deepEqual([ids.length, new Set(ids).size], [RULES, RULES]);
+});
+
+test('every rule has one row in docs/conformance.md, in this order, and no row is of anything else', () => {
+  const ids = SECTIONS.flatMap(([prefix, , rules]) => rules.split('; ').map((rule) => prefix + rule));
+  assert.deepEqual(
+    readRows().map(({ id }) => id),
+    ids,
+  );
+});
+
+test('every row says what is guaranteed and names at least one test, none twice', () => {
+  for (const { id, guarantee, tests } of readRows()) {
+    assert.ok(guarantee.trim().length >= 5, id);
+    assert.ok(tests.length > 0, id);
+    assert.equal(new Set(tests.map(({ file, name }) => `${file} ${name}`)).size, tests.length, id);
+  }
+});
+
+test('every test a row names exists under that name in that file', () => {
+  const missing = readRows().flatMap(({ id, tests }) =>
+    tests
+      .filter(
+        ({ file, name }) => !/^test\/.+\.test\.ts$/.test(file) || !["'", '"'].some((quote) => readSource(file).includes(`test(${quote}${name}${quote}, `)),
+      )
+      .map(({ file, name }) => `${id}: ${file}: ${name}`),
+  );
+  assert.deepEqual(missing, []);
+});

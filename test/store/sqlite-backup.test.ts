@@ -1,0 +1,174 @@
+/**
+ * Backup and restore of the embedded store: a moment of it, whole, while it goes on being written; and nothing is restored that is not whole.
+ */
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { restoreBackup } from '../../src/store/sqlite/backup.ts';
+import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
+import type { Tenant } from '../../src/tenant/store.ts';
+import { newFolder, openFolder } from './sqlite-folder.ts';
+import { accepted, assertRefused, createOrder, importAll, NOW, numberOf, readAll, readEverything, write } from './store-under-test.ts';
+
+const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7 };
+
+/** A store with a tenant, its keys, its usage and some records. */
+async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: Tenant }> {
+  const store = openFolder(folder);
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, NOW);
+  await store.usage.addUsage([DAY]);
+  const pims = store.pims(tenant);
+  accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
+  const order = await createOrder(pims, { COLOUR: 'red' });
+  accepted(await pims.addLine(order, { QUANTITY: '1' }, write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } })));
+  return { store, tenant };
+}
+
+suite('backup', () => {
+  test('holds everything: records, fields, keys, usage, counters and idempotency keys', async () => {
+    const [backup, restored] = [newFolder(), newFolder()];
+    const { store, tenant } = await makeStore(newFolder());
+    const files = await store.backup(backup);
+    const expected = await readEverything(store.pims(tenant));
+    await store.close();
+    assert.deepEqual(restoreBackup(backup, restored), files);
+    const copy = openFolder(restored);
+    assert.deepEqual(await copy.tenants.listTenants(), [tenant]);
+    assert.ok(await copy.tenants.findCaller('team', 'id', NOW));
+    assert.equal((await copy.usage.readUsage('team', '2026-11')).total, 7);
+    const pims = copy.pims(tenant);
+    assert.deepEqual(await readEverything(pims), expected);
+    assert.equal(expected.orders[0]!['COLOUR'], 'red');
+    const repeated = await pims.addLine(
+      '10001',
+      { QUANTITY: '1' },
+      write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } }),
+    );
+    assert.equal(accepted(repeated).replayed, true);
+    assert.equal(await createOrder(pims), '10002');
+    await copy.close();
+  });
+
+  test('of a store that is being written ends, and is a prefix of what was written: all up to one moment, nothing after it', async () => {
+    const backup = newFolder();
+    const { store, tenant } = await makeStore(newFolder());
+    const pims = store.pims(tenant);
+    const note = 'x'.repeat(2000);
+    await importAll(
+      pims,
+      'inventory',
+      Array.from({ length: 6000 }, (_, index) => ({ PART_CODE: `P${index}`, CATEGORY: note })),
+    );
+    const written: string[] = [];
+    const over = new AbortController();
+    const writing = (async () => {
+      while (!over.signal.aborted) {
+        const code = numberOf(await pims.createRecord('customers', { NOTES: note }, write()));
+        written.push(code);
+        await store.usage.addUsage([DAY]);
+      }
+    })();
+    while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
+    const before = written.length;
+    await store.backup(backup);
+    const after = written.length;
+    over.abort();
+    await writing;
+    await store.close();
+    assert.ok(after > before, 'writes went on meanwhile');
+
+    const restored = newFolder();
+    restoreBackup(backup, restored);
+    const copy = openFolder(restored);
+    const copied = copy.pims(tenant);
+    const codes = (await readAll(copied, 'customers')).map((customer) => customer['CUSTOMER_CODE']!);
+    assert.deepEqual(codes, written.slice(0, codes.length));
+    assert.ok(codes.length >= before && codes.length <= after + 1, `${codes.length} customers, of ${before} before and ${after} after`);
+    assert.equal((await readAll(copied, 'inventory')).length, 6000);
+    assert.equal(numberOf(await copied.createRecord('customers', {}, write())), String(10001 + codes.length), 'the counter is of the same moment');
+    await copy.close();
+  });
+
+  test('goes into an empty folder only', async () => {
+    const { store } = await makeStore(newFolder());
+    const full = newFolder();
+    mkdirSync(full);
+    writeFileSync(join(full, 'mine.txt'), 'mine');
+    const outcome = await store.backup(full).catch((fault: unknown) => fault);
+    assertRefused(outcome, 'COMMAND_REFUSED');
+    assert.deepEqual(readdirSync(full), ['mine.txt']);
+    await store.close();
+  });
+
+  test('leaves out a tenant that was never called, and restores without it', async () => {
+    const { store } = await makeStore(newFolder());
+    const never = accepted(await store.tenants.createTenant('never', 'Never called', NOW));
+    const [backup, restored] = [newFolder(), newFolder()];
+    assert.equal((await store.backup(backup)).length, 3);
+    await store.close();
+    restoreBackup(backup, restored);
+    const copy = openFolder(restored);
+    assert.equal(await createOrder(copy.pims(never)), '10001');
+    await copy.close();
+  });
+});
+
+suite('restore', () => {
+  function flipBit(bytes: Buffer): Buffer {
+    bytes[bytes.length - 5]! ^= 1;
+    return bytes;
+  }
+
+  function refused(source: string, folder: string): void {
+    let outcome: unknown;
+    try {
+      outcome = restoreBackup(source, folder);
+    } catch (fault) {
+      outcome = fault;
+    }
+    assertRefused(outcome, 'COMMAND_REFUSED');
+  }
+
+  test('refuses a backup that is damaged, and leaves the folder as it is', async () => {
+    const { store } = await makeStore(newFolder());
+    const backup = newFolder();
+    const files = await store.backup(backup);
+    await store.close();
+    const damages: Record<string, (file: string) => void> = {
+      'cut in half': (file) => truncateSync(file, Math.floor(readFileSync(file).length / 2)),
+      'cut to nothing': (file) => truncateSync(file, 0),
+      'without its first bytes': (file) => writeFileSync(file, readFileSync(file).fill(0, 0, 100)),
+      'with a page of noise': (file) => writeFileSync(file, readFileSync(file).fill(0xa5, 4096, 8192)),
+      'with one bit changed': (file) => writeFileSync(file, flipBit(readFileSync(file))),
+      missing: (file) => rmSync(file),
+    };
+    for (const file of files)
+      for (const [how, damage] of Object.entries(damages)) {
+        const damaged = newFolder();
+        cpSync(backup, damaged, { recursive: true });
+        damage(join(damaged, file));
+        const folder = newFolder();
+        try {
+          refused(damaged, folder);
+        } catch (fault) {
+          throw new Error(`${file} ${how} was restored`, { cause: fault });
+        }
+        assert.ok(!existsSync(folder), `${file} ${how}`);
+      }
+  });
+
+  test('refuses a folder that is no backup, and one that is not empty', async () => {
+    const { store } = await makeStore(newFolder());
+    const [backup, used] = [newFolder(), newFolder()];
+    await store.backup(backup);
+    await store.close();
+    refused(newFolder(), newFolder());
+    mkdirSync(used);
+    writeFileSync(join(used, 'mine.txt'), 'mine');
+    refused(backup, used);
+    refused(used, newFolder());
+    assert.deepEqual(readdirSync(used), ['mine.txt']);
+  });
+});

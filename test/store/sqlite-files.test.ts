@@ -1,0 +1,233 @@
+/**
+ * The files of the embedded store: how they are opened and made, who may open them, and that schema and field dictionary are one.
+ */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, test } from 'node:test';
+import { Refusal } from '../../src/errors.ts';
+import { BUILT_IN_FIELDS, RECORD_TYPES, type RecordType } from '../../src/pims/record.ts';
+import { Database } from '../../src/store/sqlite/database.ts';
+import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
+import type { Tenant } from '../../src/tenant/store.ts';
+import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
+import { accepted, ask, assertRefused, createOrder, lineOf, NOW, readOrder, write } from './store-under-test.ts';
+
+const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> => accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
+const fileOf = (folder: string, { storeId }: Tenant): string => join(folder, 'tenants', `${storeId}.db`);
+
+/** A closed store with one tenant that has one order. */
+async function makeFolder(): Promise<{ folder: string; tenant: Tenant }> {
+  const folder = newFolder();
+  const store = openFolder(folder);
+  const tenant = await makeTenant(store);
+  await createOrder(store.pims(tenant));
+  await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'createOrder', calls: 1 }]);
+  await store.close();
+  return { folder, tenant };
+}
+
+suite('a connection', () => {
+  test('that writes has a write-ahead log and syncs at every commit; one whose owner syncs does not', () => {
+    const folder = newFolder();
+    mkdirSync(folder, { recursive: true });
+    for (const [sync, synchronous] of [
+      [undefined, 2],
+      ['full', 2],
+      ['deferred', 1],
+    ] as const) {
+      const db = new Database(join(folder, `${sync}.db`), { mode: 'write', busyTimeoutMs: 0, ...(sync && { sync }) });
+      assert.deepEqual(db.row('PRAGMA synchronous'), [synchronous], sync);
+      assert.deepEqual(db.row('PRAGMA journal_mode'), ['wal']);
+      assert.deepEqual(db.row('PRAGMA busy_timeout'), [0]);
+      db.close();
+    }
+  });
+
+  test('whose write-ahead log SQLite silently did not set up is refused', () => {
+    assert.throws(() => new Database(':memory:', { mode: 'write', busyTimeoutMs: 0 }), /journal_mode is memory, and must be wal/);
+  });
+
+  test('that reads cannot write', async () => {
+    const { folder, tenant } = await makeFolder();
+    const db = new Database(fileOf(folder, tenant), { mode: 'read', busyTimeoutMs: 0 });
+    for (const sql of ['DELETE FROM ORDERS', 'CREATE TABLE T (A)', 'UPDATE COUNTERS SET NEXT = 1']) assert.throws(() => db.run(sql), /readonly/);
+    assert.deepEqual(db.rows('SELECT ORDER_NUMBER FROM ORDERS'), [['10001']]);
+    db.close();
+  });
+
+  test('can reach no other file', async () => {
+    const { folder, tenant } = await makeFolder();
+    const db = new Database(fileOf(folder, tenant), { mode: 'write', busyTimeoutMs: 0 });
+    assert.throws(() => db.exec(`ATTACH '${join(folder, 'control.db')}' AS control`), /too many attached databases/);
+    db.close();
+  });
+});
+
+suite('the schema', () => {
+  test('made from an empty file has exactly the columns of the field dictionary, and an index for each field said to have one', async () => {
+    const { folder, tenant } = await makeFolder();
+    const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
+    for (const [recordType, { table }] of Object.entries(RECORD_TYPES)) {
+      const fields = BUILT_IN_FIELDS[recordType as RecordType];
+      const own = recordType === 'lines' ? [] : ['ID', 'SORT_KEY'];
+      const columns = db
+        .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+        .all()
+        .map(({ name }) => name);
+      assert.deepEqual(columns, [...own, ...fields.map(({ name }) => name)], table);
+      const indexed = db
+        .prepare(`SELECT i.name FROM pragma_index_list('${table}') l, pragma_index_info(l.name) i WHERE i.seqno = 0`)
+        .all()
+        .map(({ name }) => name);
+      const { key } = RECORD_TYPES[recordType as RecordType];
+      const expected = fields.filter((field) => field.indexed).map(({ name }) => (name === key ? 'SORT_KEY' : name));
+      if (recordType !== 'lines') assert.deepEqual(new Set(indexed), new Set(expected), table);
+    }
+    assert.deepEqual(
+      db
+        .prepare('PRAGMA integrity_check')
+        .all()
+        .map((row) => Object.values(row)),
+      [['ok']],
+    );
+    db.close();
+  });
+
+  test('of a newer version is refused, and left as it is', async () => {
+    for (const name of ['control.db', 'usage.db', 'tenant']) {
+      const { folder, tenant } = await makeFolder();
+      const file = name === 'tenant' ? fileOf(folder, tenant) : join(folder, name);
+      const db = new DatabaseSync(file);
+      db.exec('PRAGMA user_version=999');
+      db.close();
+      const open = (): unknown => {
+        const store = openFolder(folder);
+        return store.pims(tenant);
+      };
+      assert.throws(open, /written by a newer version of Storeroom \(schema 999/, name);
+      const after = new DatabaseSync(file, { readOnly: true });
+      assert.deepEqual(Object.values(after.prepare('PRAGMA user_version').get()!), [999]);
+      after.close();
+    }
+  });
+
+  test('is made once when two processes open an empty folder at the same moment', async () => {
+    for (let round = 0; round < 3; round++) {
+      const folder = newFolder();
+      const script = `
+        const { data } = await pims().createRecord('customers', {}, write);
+        await store.close();
+        process.stdout.write(data);`;
+      const children = await Promise.all([runProcess(folder, script), runProcess(folder, script)]);
+      const endings = children.map(ending);
+      for (const child of children) begin(child);
+      const outputs = (await Promise.all(endings)).map(({ code, output }) => `${code} ${output}`);
+      assert.deepEqual(
+        outputs.toSorted((a, b) => a.localeCompare(b)),
+        ['0 "10001"', '0 "10002"'],
+      );
+    }
+  });
+
+  test('holds a tenant’s 480 fields with the longest names, and the store still reads, writes and queries them', async () => {
+    const { folder, tenant } = await makeFolder();
+    const store = openFolder(folder);
+    const pims = store.pims(tenant);
+    const longName = (index: number): string => `F${index}_`.padEnd(64, 'X');
+    // One by one they would take long; the store follows what is in the file.
+    const db = new DatabaseSync(fileOf(folder, tenant), { timeout: 5000 });
+    db.exec('BEGIN');
+    for (const recordType of ['orders', 'lines'] as const)
+      for (let index = BUILT_IN_FIELDS[recordType].length; index < 479; index++) {
+        db.exec(`ALTER TABLE ${RECORD_TYPES[recordType].table} ADD COLUMN "${longName(index)}" TEXT NOT NULL DEFAULT ''`);
+        db.prepare('INSERT INTO CUSTOM_FIELDS VALUES (?, ?, ?)').run(recordType, longName(index), 'text');
+      }
+    db.exec('COMMIT');
+    db.close();
+    for (const recordType of ['orders', 'lines'] as const) {
+      accepted(await pims.addField({ recordType, name: longName(479), type: 'text' }));
+      assertRefused(await pims.addField({ recordType, name: longName(480), type: 'text' }), 'COMMAND_REFUSED');
+    }
+    const order = await createOrder(pims, { [longName(479)]: 'x', [longName(100)]: 'y' });
+    const line = lineOf(await pims.addLine(order, { [longName(479)]: 'z' }, write()));
+    assert.equal(lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }, write()))[longName(100)], 'w');
+    const found = await readOrder(pims, order);
+    assert.deepEqual([found.order[longName(479)], found.lines[0]![longName(479)], Object.keys(found.order).length], ['x', 'z', 480]);
+    const filters = Array.from({ length: 50 }, (_, index) => ({ field: longName(479 - index), value: 'X', contains: true, conjunction: 'OR' }));
+    assert.equal((await ask(pims, 'orders', filters)).records.length, 1);
+    await store.close();
+  });
+});
+
+suite('a folder', () => {
+  test('takes one service: a second is refused, until the first has ended, however it ended', async () => {
+    const folder = newFolder();
+    const [first, second] = [openFolder(folder), openFolder(folder)];
+    first.lock();
+    const lock = (store: SqliteStore): unknown => {
+      try {
+        return store.lock();
+      } catch (fault) {
+        return fault;
+      }
+    };
+    assertRefused(lock(second), 'COMMAND_REFUSED');
+    assert.match((lock(second) as Refusal).message, /Another service is running/);
+    await createOrder(second.pims(await makeTenant(second)), { NOTES: 'commands work beside the service' });
+    await first.close();
+    assert.equal(lock(second), undefined);
+    await second.close();
+
+    const service = await runProcess(folder, `store.lock(); process.stdout.write('locked'); setInterval(() => undefined, 1000);`);
+    begin(service);
+    await new Promise((resolve) => service.stdout!.once('data', resolve));
+    const third = openFolder(folder);
+    assertRefused(lock(third), 'COMMAND_REFUSED');
+    const ended = ending(service);
+    service.kill('SIGKILL');
+    await ended;
+    assert.equal(lock(third), undefined);
+    await third.close();
+  });
+
+  test('has nothing left of a removed tenant', async () => {
+    const { folder, tenant } = await makeFolder();
+    const store = openFolder(folder);
+    await createOrder(store.pims(tenant));
+    await store.tenants.removeTenant(tenant);
+    assert.deepEqual(readdirSync(join(folder, 'tenants')), []);
+    await store.close();
+  });
+
+  test('is left without logs when the store is closed', async () => {
+    const { folder } = await makeFolder();
+    const files = readdirSync(folder, { recursive: true }).map(String);
+    assert.deepEqual(
+      files.filter((name) => /-(wal|shm)$/.test(name)),
+      [],
+    );
+  });
+
+  test('may hold more tenants than files are kept open: all of them called at once are all answered', async () => {
+    const { folder, tenant } = await makeFolder();
+    const store = openFolder(folder);
+    const tenants = await Promise.all(Array.from({ length: 230 }, (_, index) => makeTenant(store, `many-${index}`)));
+    // Files made by copying: making each of them anew is not what is shown here.
+    for (const one of tenants) copyFileSync(fileOf(folder, tenant), fileOf(folder, one));
+    assert.ok(existsSync(fileOf(folder, tenants[0]!)));
+    const numbers = await Promise.all(
+      tenants.map(async (one) => {
+        const pims = store.pims(one);
+        await pims.dictionaries();
+        const number = await createOrder(pims);
+        const { lines } = await readOrder(pims, number);
+        return `${number} ${lines.length}`;
+      }),
+    );
+    assert.deepEqual(new Set(numbers), new Set(['10002 0']));
+    assert.equal(await createOrder(store.pims(tenants[0]!)), '10003', 'one that was closed is opened again');
+    await store.close();
+  });
+});

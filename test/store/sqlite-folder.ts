@@ -1,0 +1,64 @@
+/**
+ * The embedded store for its tests: opened on folders that go away with the test process, and in processes of their own where one would not do.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/open-sqlite.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
+const STORE = new URL('../../src/store/sqlite/open-sqlite.ts', import.meta.url).href;
+let folders = 0;
+const opened: SqliteStore[] = [];
+after(async () => {
+  for (const store of opened) await store.close();
+  rmSync(root, { recursive: true });
+});
+
+export const folderOf = (place: string): string => join(root, place);
+/** A folder that is not there yet. */
+export const newFolder = (): string => folderOf(`folder-${++folders}`);
+
+/** Opened as the service does it. Whatever would stop the service fails the test. */
+export function openFolder(folder: string, options: Partial<OpenStoreOptions> = {}): SqliteStore {
+  const onFatal = (fault: unknown): never => {
+    throw fault;
+  };
+  return new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 2000, workers: 2, onFatal, ...options });
+}
+
+/** The same, closed when the tests of the file are over. */
+export function openForAll(folder: string, options: Partial<OpenStoreOptions> = {}): SqliteStore {
+  const store = openFolder(folder, options);
+  opened.push(store);
+  return store;
+}
+
+/** A process that opens the store at a folder and runs a script with it, where `store`, `pims` (of the store id 'team.1') and `now` are known. */
+export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
+  const source = `
+    const { SqliteStore } = await import(${JSON.stringify(STORE)});
+    process.stdout.write('ready\\n');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, workers: 1, onFatal: (fault) => { throw fault; } });
+    const pims = () => store.pims({ storeId: 'team.1' });
+    const write = { now: new Date().toISOString(), strict: false };
+    ${script}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+/** Lets a process of `runProcess` begin. */
+export const begin = (child: ChildProcess): boolean => child.stdin!.end('begin\n') && true;
+
+/** What the process printed until it ended, and how it ended. */
+export async function ending(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+  let output = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
