@@ -15,6 +15,7 @@ const results = run({
   ...(named.length > 0 ? { files: named } : { globPatterns: ['test/**/*.test.ts'] }),
   concurrency: 2,
   isolation: 'process',
+  forceExit: true, // a service that a failed test left running must not hold up the others
   timeout: 600_000, // for a file, in ms: one that hangs fails
   signal: stop.signal,
 });

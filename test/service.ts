@@ -50,7 +50,10 @@ export function temporaryFolder(): string {
 }
 
 const folders: string[] = [];
+const children = new Set<ChildProcess>();
+// A test that fails before its service is stopped leaves nothing behind.
 process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -95,6 +98,8 @@ export class Service {
   async restart(): Promise<void> {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], { env: { ...process.env, STOREROOM_DATA: this.dataFolder, ...this.#env } });
     this.#process = child;
+    children.add(child);
+    child.once('exit', () => children.delete(child));
     let started = '';
     const ready = new Promise<void>((resolve, reject) => {
       const take = (text: string): void => {

@@ -36,7 +36,7 @@ export const inventoryOperations = (limits: PageLimits): Operation[] => [
     answer: envelopeOf(listOf(recordAnswer('inventory'))),
     example: {
       query: {},
-      body: [{ field: 'PART_DESCRIPTION', value: 'queso', contains: true }],
+      body: [{ field: 'PART_DESCRIPTION', value: 'queso cab', contains: true }],
       answer: { status: 'success', data: [PART_EXAMPLE], subRecords: null },
     },
     run: async ({ store, query, body, reply }: Call<Filter[]>) => {

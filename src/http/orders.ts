@@ -57,7 +57,7 @@ const readOperations = (limits: PageLimits): Operation[] => [
       query: { maxReturn: '50' },
       body: [
         { field: 'CUSTOMER_CODE', value: 'VINET' },
-        { field: 'SHIP_VIA', value: 'express', contains: true, conjunction: 'AND' },
+        { field: 'SHIP_VIA', value: 'federal', contains: true, conjunction: 'AND' },
       ],
       answer: { status: 'success', data: [ORDER_EXAMPLE], subRecords: null },
     },

@@ -93,8 +93,9 @@ test('usage tells the calls of a month by day and by operation, under the names 
   assert.deepEqual(await readUsage('itemised', '--month', '2020-02'), { teamID: 'itemised', month: '2020-02', total: 0, byDay: [], byOperation: [] });
 });
 
-test('a call is on disk before its answer: another process sees it, and a killed service has lost none', async () => {
+test('a call is on disk before its answer: another process sees it, and a killed service has lost none', async (context) => {
   const killed = await Service.start();
+  context.after(() => killed.stop());
   const keys = await killed.makeTenant('durable');
   const answers = await Promise.all(Array.from({ length: 300 }, () => killed.call(keys, 'POST', '/orders/query', { body: [] })));
   const totals = answers.map(monthRequests);
@@ -103,7 +104,6 @@ test('a call is on disk before its answer: another process sees it, and a killed
   assert.equal(await killed.usageOf('durable'), 300);
   await killed.restart();
   assert.equal(monthRequests(await killed.call(keys, 'POST', '/orders/query', { body: [] })), 301);
-  await killed.stop();
 });
 
 test('calls of several tenants at once are each counted to their own tenant', async () => {

@@ -28,8 +28,9 @@ test('200 /healthz and /readyz while the service can serve', async () => {
   }
 });
 
-test('503 /readyz, and 200 /healthz, while the service drains before it stops', async () => {
+test('503 /readyz, and 200 /healthz, while the service drains before it stops', async (context) => {
   const draining = await Service.start({ env: { STOREROOM_DRAIN_MS: '1500' } });
+  context.after(() => draining.stop());
   const stopped = draining.stop('SIGTERM');
   let status = 200;
   for (let tries = 0; status === 200 && tries < 100; tries++) ({ status } = await fetch(`${draining.origin}/readyz`));
@@ -62,11 +63,11 @@ test('/metrics tells calls by operation and status, and names no tenant, no reco
   for (const secret of ['mytenant', apiID, apiSecret, 'wrong-secret', 'no-such-order', 'sr_id', 'sr_sk']) assert.ok(!text.includes(secret), secret);
 });
 
-test('404 /metrics when they are switched off', async () => {
+test('404 /metrics when they are switched off', async (context) => {
   const silent = await Service.start({ env: { STOREROOM_METRICS: 'off' } });
+  context.after(() => silent.stop());
   const response = await fetch(`${silent.origin}/metrics`);
   assert.deepEqual([response.status, ((await response.json()) as { code: string }).code], [404, 'UNKNOWN_PATH']);
-  await silent.stop();
 });
 
 test('/openapi.json is the contract: OpenAPI 3.1 with the twelve operations', async () => {

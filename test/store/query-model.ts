@@ -74,6 +74,11 @@ const PIECES = [
   'NOT',
   ' OR ',
 ];
+/** Any character there is but NUL, which no field takes. */
+export const anyCharacter = fc
+  .integer({ min: 1, max: 0x10ffff })
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code));
 export const smallText = fc.array(fc.constantFrom(...PIECES), { maxLength: 5 }).map((pieces) => pieces.join(''));
 export const smallKey = fc.oneof(
   fc.nat(120).map(String),

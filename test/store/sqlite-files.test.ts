@@ -2,7 +2,7 @@
  * The files of the embedded store: how they are opened and made, who may open them, and that schema and field dictionary are one.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -12,7 +12,7 @@ import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import type { Tenant } from '../../src/tenant/store.ts';
 import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
-import { accepted, ask, assertRefused, createOrder, lineOf, NOW, readOrder, write } from './store-under-test.ts';
+import { accepted, ask, assertRefused, createOrder, lineOf, NOW, numberOf, readOrder, write } from './store-under-test.ts';
 
 const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> => accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
 const fileOf = (folder: string, { storeId }: Tenant): string => join(folder, 'tenants', `${storeId}.db`);
@@ -38,7 +38,7 @@ suite('a connection', () => {
       ['deferred', 1],
     ] as const) {
       const db = new Database(join(folder, `${sync}.db`), { mode: 'write', busyTimeoutMs: 0, ...(sync && { sync }) });
-      assert.deepEqual(db.row('PRAGMA synchronous'), [synchronous], sync);
+      assert.deepEqual(db.row('PRAGMA synchronous'), [synchronous], String(sync));
       assert.deepEqual(db.row('PRAGMA journal_mode'), ['wal']);
       assert.deepEqual(db.row('PRAGMA busy_timeout'), [0]);
       db.close();
@@ -131,6 +131,20 @@ suite('the schema', () => {
     }
   });
 
+  test('keeps of a record in the search index what is searched now, and nothing of before', async () => {
+    const { folder, tenant } = await makeFolder();
+    const store = openFolder(folder);
+    const pims = store.pims(tenant);
+    const code = numberOf(await pims.createRecord('customers', { CUSTOMER_NAME: 'first name' }, write()));
+    for (let round = 0; round < 100; round++) accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }, write()));
+    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Zebra' }, write()));
+    await store.close();
+    const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
+    const find = (trigram: string): number => db.prepare('SELECT rowid FROM CUSTOMER_SEARCH WHERE CUSTOMER_SEARCH MATCH ?').all(`"${trigram}"`).length;
+    assert.deepEqual(['FIR', 'NAM', 'E 9', 'ZEB', 'BRA', 'LAS'].map(find), [0, 0, 0, 1, 1, 1]);
+    db.close();
+  });
+
   test('holds a tenant’s 480 fields with the longest names, and the store still reads, writes and queries them', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
@@ -198,6 +212,24 @@ suite('a folder', () => {
     await createOrder(store.pims(tenant));
     await store.tenants.removeTenant(tenant);
     assert.deepEqual(readdirSync(join(folder, 'tenants')), []);
+    await store.close();
+  });
+
+  test('that will not let go of a tenant’s file keeps the tenant, without its keys, until its removal is repeated', async () => {
+    const folder = newFolder();
+    const store = openFolder(folder);
+    const tenant = await makeTenant(store);
+    await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32) }, NOW, NOW);
+    await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 1 }]);
+    const file = fileOf(folder, tenant);
+    mkdirSync(file);
+    await assert.rejects(store.tenants.removeTenant(tenant));
+    assert.equal(await store.tenants.findCaller('team', 'id', NOW), undefined);
+    assert.deepEqual(await store.tenants.findTenant('team'), tenant);
+    rmdirSync(file);
+    await store.tenants.removeTenant(tenant);
+    assert.equal(await store.tenants.findTenant('team'), undefined);
+    assert.equal((await store.usage.readUsage('team', '2026-11')).total, 0);
     await store.close();
   });
 

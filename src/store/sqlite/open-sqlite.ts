@@ -106,7 +106,7 @@ export class SqliteStore {
     await Promise.all([this.#workers.close(), this.#checkpoints.close()]);
   }
 
-  readonly #checkpoint = (file: string): Promise<void> => this.#checkpoints.run({ kind: 'checkpoint', file });
+  readonly #checkpoint = async (file: string): Promise<void> => void (await this.#checkpoints.run({ kind: 'checkpoint', file }));
 
   #close(storeId: string, store: SqlitePimsStore): Promise<void> {
     this.#open.delete(storeId);

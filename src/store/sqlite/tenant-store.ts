@@ -58,9 +58,11 @@ export class SqliteTenantStore implements TenantStore {
     this.#db.run(update, defaultStage, Number(strict), monthQuota, callsPerSecond, teamId);
   }
 
+  /** Keys go first, so that nobody calls any more, and the tenant last, so that a removal that was cut short can be repeated. */
   async removeTenant(tenant: Tenant): Promise<void> {
-    this.#db.run('DELETE FROM TENANTS WHERE TEAM_ID = ?', tenant.teamId);
+    this.#db.run('DELETE FROM API_KEYS WHERE TEAM_ID = ?', tenant.teamId);
     await this.#removeData(tenant);
+    this.#db.run('DELETE FROM TENANTS WHERE TEAM_ID = ?', tenant.teamId);
   }
 
   async replaceKeys(teamId: string, key: { apiId: string; secretHash: Uint8Array }, now: string, oldEndsAt: string): Promise<void> {

@@ -3,7 +3,7 @@
  * Knows nothing of records.
  */
 import { Worker } from 'node:worker_threads';
-import { Refusal } from '../../errors.ts';
+import { Refusal, type Outcome } from '../../errors.ts';
 import type { Job, Reply } from './store-worker.ts';
 
 interface Pending {
@@ -25,10 +25,9 @@ export class WorkerPool {
     this.#waitingMax = waitingMax;
   }
 
-  /** Runs a job in a thread. Throws SERVICE_BUSY when too many are waiting. */
-  run<T>(job: Job): Promise<T> {
-    if (this.#waiting.length >= this.#waitingMax)
-      return Promise.reject(new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 }));
+  /** Runs a job in a thread. SERVICE_BUSY when too many are waiting. */
+  async run<T>(job: Job): Promise<Outcome<T>> {
+    if (this.#waiting.length >= this.#waitingMax) return new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 });
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({ job, resolve, reject });
     this.#next();

@@ -1,0 +1,113 @@
+/**
+ * The group commit: writes of one turn share a transaction, and what one of them does wrong is undone for it alone.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { Refusal } from '../../src/errors.ts';
+import { Database } from '../../src/store/sqlite/database.ts';
+import { WriteQueue } from '../../src/store/sqlite/write-queue.ts';
+import { newFolder } from './sqlite-folder.ts';
+
+interface Opened {
+  readonly db: Database;
+  readonly queue: WriteQueue;
+  readonly fatal: unknown[];
+  /** The numbers that are there, as another connection sees them. */
+  readonly committed: () => number[];
+  readonly insert: (number: number) => number;
+}
+
+function open(gather: 'turn' | 'none' = 'turn'): Opened {
+  const folder = newFolder();
+  mkdirSync(folder);
+  const file = join(folder, 'x.db');
+  const db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
+  db.exec('CREATE TABLE T (N INTEGER UNIQUE) STRICT');
+  const reader = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
+  const fatal: unknown[] = [];
+  const queue = new WriteQueue(db, {
+    gather,
+    syncAfterCommit: gather === 'none',
+    checkpoint: async () => undefined,
+    onFatal: (fault) => void fatal.push(fault),
+  });
+  return {
+    db,
+    queue,
+    fatal,
+    committed: () => reader.rows<[number]>('SELECT N FROM T ORDER BY N').map(([number]) => number),
+    insert: (number) => db.run('INSERT INTO T VALUES (?)', number),
+  };
+}
+
+for (const gather of ['turn', 'none'] as const)
+  suite(`gathered by ${gather}`, () => {
+    test('a write that refuses after it has written, or throws, is undone, and the others of its group are not', async () => {
+      const { queue, insert, committed, fatal } = open(gather);
+      const outcomes = await Promise.allSettled([
+        queue.run(() => insert(1)),
+        queue.run(() => {
+          insert(2);
+          return new Refusal('CODE_TAKEN');
+        }),
+        queue.run(() => {
+          insert(3);
+          throw new Error('a fault');
+        }),
+        queue.run(() => insert(1)),
+        queue.run(() => {
+          insert(5);
+          throw new Refusal('INVALID_VALUE', 'thrown by a rule');
+        }),
+        queue.run(() => insert(6)),
+      ]);
+      const shown = outcomes.map((outcome) =>
+        outcome.status === 'rejected'
+          ? `rejected: ${(outcome.reason as Error).message}`
+          : outcome.value instanceof Refusal
+            ? outcome.value.code
+            : outcome.value,
+      );
+      assert.deepEqual(shown, [1, 'CODE_TAKEN', 'rejected: a fault', 'rejected: UNIQUE constraint failed: T.N', 'INVALID_VALUE', 1]);
+      assert.deepEqual(committed(), [1, 6]);
+      assert.deepEqual(fatal, []);
+    });
+
+    test('nobody is answered before the commit', async () => {
+      const { queue, insert, committed } = open(gather);
+      const seen = await Promise.all([1, 2, 3].map((number) => queue.run(() => insert(number)).then(() => committed())));
+      assert.ok(seen.every((numbers, index) => numbers.includes(index + 1)));
+    });
+
+    test('writes that come while a group is written are in the next, and closing waits for all', async () => {
+      const { queue, insert, committed } = open(gather);
+      const answers = [queue.run(() => insert(1))];
+      for (let number = 2; number <= 30; number++) {
+        if (number % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+        answers.push(queue.run(() => insert(number)));
+      }
+      await queue.close();
+      assert.equal(committed().length, 30);
+      await Promise.all(answers);
+    });
+  });
+
+test('the writes of one turn are one transaction', async () => {
+  const { db, queue, insert } = open();
+  const before = db.row<[number]>('PRAGMA data_version')![0];
+  const seen = new Set<number>();
+  const watcher = new Database(db.file, { mode: 'read', busyTimeoutMs: 0 });
+  await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      queue.run(() => {
+        seen.add(watcher.row<[number]>('SELECT count(*) FROM T')![0]);
+        return insert(index);
+      }),
+    ),
+  );
+  assert.deepEqual([...seen], [0], 'none is seen from outside before all are done');
+  assert.equal(watcher.row<[number]>('SELECT count(*) FROM T')![0], 50);
+  assert.equal(db.row<[number]>('PRAGMA data_version')![0], before);
+});
