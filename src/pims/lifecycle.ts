@@ -138,4 +138,4 @@ export function moveStock(before: [Values, Values[]], ...after: [Values, Values[
 }
 
 /** 'a sales order' for sales_order, for messages. */
-export const nameStage = (order: Values): string => `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;
+const nameStage = (order: Values): string => `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;

@@ -79,7 +79,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
 
 /** The field types a tenant can give a field of its own. */
 export const CUSTOM_FIELD_TYPES = ['text', 'number', 'date', 'flag'] as const satisfies FieldType[];
-export type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
+type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
 export interface CustomField {
   readonly recordType: RecordType;
   readonly name: string;

@@ -11,7 +11,7 @@ export interface OrderWithLines {
   readonly lines: readonly Values[];
 }
 
-export interface StorefrontItem {
+interface StorefrontItem {
   part_number: string;
   description: string;
   quantity: number;
@@ -20,7 +20,7 @@ export interface StorefrontItem {
   is_care_plan: boolean;
 }
 
-export interface StorefrontOrder {
+interface StorefrontOrder {
   order_type: string;
   pims_order_number: string | null;
   create_date: string | null;
