@@ -63,19 +63,16 @@ suite('backup', () => {
     );
     const written: string[] = [];
     const over = new AbortController();
-    const writing = (async () => {
-      while (!over.signal.aborted) {
-        const code = numberOf(await pims.createRecord('customers', {}, write()));
-        written.push(code);
-        await store.usage.addUsage([DAY]);
-      }
-    })();
+    const repeat = async (work: () => Promise<unknown>): Promise<void> => {
+      while (!over.signal.aborted) await work();
+    };
+    const writing = [repeat(async () => written.push(numberOf(await pims.createRecord('customers', {}, write())))), repeat(() => store.usage.addUsage([DAY]))];
     while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
     const before = written.length;
     await store.backup(backup);
     const after = written.length;
     over.abort();
-    await writing;
+    await Promise.all(writing);
     await store.close();
     assert.ok(after > before, 'writes went on meanwhile');
 

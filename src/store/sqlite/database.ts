@@ -17,6 +17,7 @@ export interface OpenOptions {
 }
 
 export const OPENING_TIMEOUT_MS = 5000;
+const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
 /** Reads go through the page cache of the operating system without a copy; bounded, since what was touched counts as resident. */
 const MAP_BYTES = 256 * 1024 * 1024;
@@ -44,24 +45,13 @@ export class Database {
   constructor(file: string, { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions) {
     this.file = file;
     this.#connection = new DatabaseSync(file, { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true });
-    this.patiently(openingTimeoutMs, () => this.#configure(mode, sync));
+    patiently(openingTimeoutMs, () => this.#configure(mode, sync));
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
       const searched = String(text);
       this.#spendTime(searched.length / CHARACTERS_PER_ROW);
       return containsFolded(searched, String(needle)) ? 1 : 0;
     });
     this.#connection.function('spend_time', { deterministic: false }, (_row) => this.#spendTime(1));
-  }
-
-  /** Waits longer than usual for other processes, for what is done once and quickly: two may be making the same file. */
-  patiently(timeoutMs: number, work: () => void): void {
-    const [usualMs] = this.row<[number]>('PRAGMA busy_timeout')!;
-    this.exec(`PRAGMA busy_timeout=${Math.max(usualMs, timeoutMs)}`);
-    try {
-      work();
-    } finally {
-      this.exec(`PRAGMA busy_timeout=${usualMs}`);
-    }
   }
 
   #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync']): void {
@@ -146,6 +136,22 @@ export class Database {
     const answer = this.row<[string]>(`PRAGMA ${pragma}=${value}`);
     if (answer?.[0] !== value)
       throw new Error(`${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. Is the folder on a network or memory file system?`);
+  }
+}
+
+/**
+ * Does what is done once and quickly when a file is opened or made, again and again while another process is doing the same. SQLite's own waiting
+ * is not enough: where two want the whole file at the same moment, it gives up at once so that they cannot wait for each other.
+ */
+export function patiently(timeoutMs: number, work: () => void): void {
+  const giveUpAt = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return work();
+    } catch (fault) {
+      if (faultOf(fault) !== 'busy' || performance.now() > giveUpAt) throw fault;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * OPENING_RETRY_MS);
   }
 }
 

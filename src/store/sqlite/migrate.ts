@@ -3,7 +3,7 @@
  * leaves behind, so that a crash leaves the old schema or the new one. Never changes a migration that has been released.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { OPENING_TIMEOUT_MS, type Database } from './database.ts';
+import { OPENING_TIMEOUT_MS, patiently, type Database } from './database.ts';
 
 export type Schema = 'pims' | 'control' | 'usage';
 
@@ -17,7 +17,7 @@ export function migrate(db: Database, schema: Schema): void {
   if (version() === scripts.length) return;
   if (version() > scripts.length)
     throw new Error(`${db.file} was written by a newer version of Storeroom (schema ${version()}, this one knows ${scripts.length}).`);
-  db.patiently(OPENING_TIMEOUT_MS, () => {
+  patiently(OPENING_TIMEOUT_MS, () => {
     for (let next = version() + 1; next <= scripts.length; next++) migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
