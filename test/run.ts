@@ -13,9 +13,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 
 const results = run({
   ...(named.length > 0 ? { files: named } : { globPatterns: ['test/**/*.test.ts'] }),
-  concurrency: 2,
+  concurrency: 4, // much of a test is waiting for disks, timeouts and processes
   isolation: 'process',
-  forceExit: true, // a service that a failed test left running must not hold up the others
   timeout: 600_000, // for a file, in ms: one that hangs fails
   signal: stop.signal,
 });

@@ -47,7 +47,7 @@ async function watchLoop<T>(work: () => Promise<T>): Promise<{ result: T; ticks:
 suite('long queries', () => {
   const BUDGET_MS = 150;
   /** The loop itself gives such a query 5 ms; the rest is what a busy machine may take. Without a budget they take seconds. */
-  const STILL_MS_MAX = 300;
+  const STILL_MS_MAX = 700;
   /** The worst there are: fifty filters, long texts, no match; over all records, and led by an index that brings all of them. */
   const scan = Array.from({ length: 50 }, (_, index): Filter => ({ field: 'NOTES', value: `needle ${index}`, contains: true, conjunction: 'OR' }));
   const led = scan.slice(0, 25).flatMap((filter): Filter[] => [
@@ -129,7 +129,7 @@ suite('long queries', () => {
       [...outcomes].toSorted((a, b) => a.localeCompare(b)),
       ['QUERY_TOO_COSTLY', 'SERVICE_BUSY'],
     );
-    assert.ok(slowestMs < 1000, `a write took ${slowestMs} ms`);
+    assert.ok(slowestMs < 3000, `a write took ${slowestMs} ms`);
   });
 });
 
