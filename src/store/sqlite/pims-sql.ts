@@ -30,7 +30,8 @@ export function writePimsSql(dictionaries: Dictionaries) {
   // The lines of an order lie side by side in the order of their numbers, the table's primary key, so aggregating them needs no sorting.
   const linesOf = 'ORDER_LINEITEMS WHERE ORDER_NUMBER = ?';
   const table = (recordType: RecordType): string => RECORD_TYPES[recordType].table;
-  const record = (recordType: KeyedType): string => `SELECT ${recordJson(dictionaries[recordType])} FROM ${table(recordType)} WHERE SORT_KEY = ?`;
+  const record = (recordType: KeyedType): string => `SELECT ${json[recordType]} FROM ${table(recordType)} WHERE SORT_KEY = ?`;
+  const json = { orders: recordJson(dictionaries.orders), customers: recordJson(dictionaries.customers), inventory: recordJson(dictionaries.inventory) };
   const insert = (recordType: RecordType): string => {
     const columns = [...(recordType === 'lines' ? [] : ['SORT_KEY']), ...[...dictionaries[recordType].keys()].map(quote)];
     return `INSERT INTO ${table(recordType)} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
@@ -42,12 +43,12 @@ export function writePimsSql(dictionaries: Dictionaries) {
   };
   return {
     dictionaries,
-    orderWithLines: `SELECT ${recordJson(dictionaries.orders)}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${lineJson})) FROM ${linesOf})
+    orderWithLines: `SELECT ${json.orders}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${lineJson})) FROM ${linesOf})
       FROM ORDERS WHERE SORT_KEY = ?`,
     record: { orders: record('orders'), customers: record('customers'), inventory: record('inventory') },
     lines: `SELECT ${lineJson} FROM ${linesOf} ORDER BY LINE_NUMBER`,
     line: `SELECT ${lineJson} FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ? AND LINE_REF_LOCK_CODE = ?`,
-    ordersByReference: `SELECT ${recordJson(dictionaries.orders)} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
+    ordersByReference: `SELECT ${json.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
     insert: { orders: insert('orders'), lines: insert('lines'), customers: insert('customers'), inventory: insert('inventory') },
     rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
     update: (recordType: KeyedType, names: readonly string[]): string => `UPDATE ${table(recordType)} SET ${names.map(assign).join(', ')} WHERE SORT_KEY = ?`,
@@ -56,7 +57,7 @@ export function writePimsSql(dictionaries: Dictionaries) {
       const where = writeWhere(recordType, filters, dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
-      const sql = `SELECT SORT_KEY, ${recordJson(dictionaries[recordType])} FROM ${table(recordType)}
+      const sql = `SELECT SORT_KEY, ${json[recordType]} FROM ${table(recordType)}
         WHERE ${SPEND_TIME} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
       return { sql, values: [...where.values, after], limit, indexLed: where.indexLed };
     },
