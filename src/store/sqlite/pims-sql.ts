@@ -27,11 +27,11 @@ export type PimsSql = ReturnType<typeof writePimsSql>;
 
 export function writePimsSql(dictionaries: Dictionaries) {
   const lineJson = recordJson(dictionaries.lines);
+  const json = { orders: recordJson(dictionaries.orders), customers: recordJson(dictionaries.customers), inventory: recordJson(dictionaries.inventory) };
   // The lines of an order lie side by side in the order of their numbers, the table's primary key, so aggregating them needs no sorting.
   const linesOf = 'ORDER_LINEITEMS WHERE ORDER_NUMBER = ?';
   const table = (recordType: RecordType): string => RECORD_TYPES[recordType].table;
   const record = (recordType: KeyedType): string => `SELECT ${json[recordType]} FROM ${table(recordType)} WHERE SORT_KEY = ?`;
-  const json = { orders: recordJson(dictionaries.orders), customers: recordJson(dictionaries.customers), inventory: recordJson(dictionaries.inventory) };
   const insert = (recordType: RecordType): string => {
     const columns = [...(recordType === 'lines' ? [] : ['SORT_KEY']), ...[...dictionaries[recordType].keys()].map(quote)];
     return `INSERT INTO ${table(recordType)} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
