@@ -16,12 +16,10 @@ interface ExportOptions extends AnswerOptions {
 
 interface Records {
   readonly names: string[];
-  readonly rows: Iterable<string[]>;
+  readonly chunks: AsyncIterable<string[][]>;
   /** How many were handed on. */
   count: number;
 }
-
-const CHUNK_ROWS = 500;
 
 export function addExportCommand(program: Command, { environment }: CommandContext): void {
   addCommand(program, 'export <team>', {
@@ -35,7 +33,7 @@ export function addExportCommand(program: Command, { environment }: CommandConte
       const exported = await withTenant(environment, teamId, async ({ pims }) => {
         const records: Records = {
           names: [...(await pims.dictionaries())[recordType].keys()],
-          rows: pims.exportRows(recordType),
+          chunks: pims.exportRows(recordType),
           count: 0,
         };
         if (output !== undefined) await pipeline(writeCsv(records), createWriteStream(output));
@@ -50,28 +48,21 @@ function ignoreGoneReader(fault: NodeJS.ErrnoException): void {
   if (fault.code !== 'EPIPE') throw fault;
 }
 
-function* writeCsv(records: Records): Generator<string> {
+async function* writeCsv(records: Records): AsyncGenerator<string> {
   yield `${records.names.join(',')}\n`;
-  for (const rows of takeChunks(records)) yield `${Papa.unparse(rows, { newline: '\n' })}\n`;
+  for await (const rows of records.chunks) {
+    records.count += rows.length;
+    yield `${Papa.unparse(rows, { newline: '\n' })}\n`;
+  }
 }
 
-function* writeJson(records: Records): Generator<string> {
+async function* writeJson(records: Records): AsyncGenerator<string> {
   yield '{"records":[';
   let between = '';
-  for (const rows of takeChunks(records)) {
+  for await (const rows of records.chunks) {
+    records.count += rows.length;
     yield between + rows.map((cells) => JSON.stringify(Object.fromEntries(cells.map((cell, index) => [records.names[index]!, cell])))).join(',');
     between = ',';
   }
   yield ']}\n';
-}
-
-function* takeChunks(records: Records): Generator<string[][]> {
-  let chunk: string[][] = [];
-  for (const row of records.rows) {
-    records.count++;
-    if (chunk.push(row) < CHUNK_ROWS) continue;
-    yield chunk;
-    chunk = [];
-  }
-  if (chunk.length > 0) yield chunk;
 }

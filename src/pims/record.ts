@@ -31,8 +31,10 @@ export type RawValue = string | number | boolean | null;
 
 export const VALUE_CHARACTERS_MAX = 8192;
 export const FIELDS_MAX = 512;
-/** The store writes a record as JSON in one expression of two arguments a field, of which SQLite takes 1,000. */
-const DICTIONARY_MAX = 480;
+/** What an index entry of PostgreSQL (2,704 bytes) and the URL with a cursor have room for, whatever the characters. */
+export const KEY_CHARACTERS_MAX = 256;
+/** A row of PostgreSQL lies in one page of 8 KiB, which has room for 400 pointers to values kept elsewhere. */
+export const DICTIONARY_MAX = 400;
 
 const ADDRESS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
 const ADDRESSES = ['B', 'S'].flatMap((side) => ADDRESS.map((part) => `${side}${part}`)).join(' ');
@@ -99,12 +101,12 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
 /** FUNCTION is the service's word; the others are columns that a store keeps beside the fields. */
 const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
 
-/** Refuses a custom field whose name is not `[A-Z][A-Z0-9_]*` of at most 64 characters, reserved, or already there. */
+/** Refuses a custom field whose name is not `[A-Z][A-Z0-9_]*` of at most 63 characters (PostgreSQL's for a column), reserved, or already there. */
 export function checkCustomField(dictionary: FieldDictionary, name: string): void {
-  if (!/^[A-Z][A-Z0-9_]{0,63}$/.test(name))
+  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name))
     throw new Refusal(
       'COMMAND_REFUSED',
-      `A field name is upper case letters, digits and _, beginning with a letter, at most 64 characters: '${name}' is not.`,
+      `A field name is upper case letters, digits and _, beginning with a letter, at most 63 characters: '${name}' is not.`,
       { field: name },
     );
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
@@ -147,6 +149,12 @@ export function checkText(name: string, text: string): void {
   if (text.includes('\0')) throw invalid(name, `${name} contains a NUL character; remove it.`);
   if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair; send well-formed Unicode.`);
 }
+
+/** Why a new record cannot have this key, if it is too long to have it. */
+export const refuseLongKey = (name: string, code: string): Refusal | undefined =>
+  isLonger(code, KEY_CHARACTERS_MAX)
+    ? invalid(name, `${name} has ${countCharacters(code)} characters; the key of a record has at most ${KEY_CHARACTERS_MAX}.`)
+    : undefined;
 
 /**
  * Reads the fields of a request body. Throws UNKNOWN_FIELD, FIELD_NOT_ALLOWED (fields PIMS assigns, and those in `refused`) or INVALID_VALUE.

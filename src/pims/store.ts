@@ -80,6 +80,6 @@ export interface PimsStore {
   addField(field: CustomField): Promise<Outcome<void>>;
   /** Writes rows as they are given, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */
   importRows(recordType: RecordType, batches: AsyncIterable<ImportRow[]>, options: { now: string; atomic: boolean }): AsyncIterable<ImportResult>;
-  /** Every record of a type in the order of its key, as values in the order of the dictionary. */
-  exportRows(recordType: RecordType): Iterable<string[]>;
+  /** Every record of a type as of one moment, in the order of its key, as values in the order of the dictionary; in chunks of up to 500. */
+  exportRows(recordType: RecordType): AsyncIterable<string[][]>;
 }

@@ -7,6 +7,8 @@ import { RECORD_TYPES, sortKey } from '../pims/record.ts';
 import type { KeyedType } from '../pims/store.ts';
 
 export interface Dialect {
+  /** An expression that holds when the column is exactly the value. Each call of `bind` binds the value once and gives its placeholder. */
+  equals(column: string, isIndexed: boolean, bind: () => string): string;
   /** An expression that holds when the column contains the folded needle. */
   contains(column: string, placeholder: string): string;
   /** An expression that holds for at least every row with the folded needle in a searched field. */
@@ -47,7 +49,7 @@ export function writeWhere(recordType: KeyedType, tree: FilterTree, dialect: Dia
   });
   const indexLed = alternatives.every(({ led }) => led);
   const merged = alternatives.length > 1 ? indexLed || searched : searched;
-  return { sql: alternatives.map(({ sql }) => `(${sql})`).join(' OR ') || '1', values, indexLed, merged };
+  return { sql: alternatives.map(({ sql }) => `(${sql})`).join(' OR ') || 'TRUE', values, indexLed, merged };
 }
 
 const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;
@@ -61,6 +63,7 @@ function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | un
 }
 
 function writeTerm(recordType: KeyedType, { field, value, contains }: FilterTerm, dialect: Dialect, bind: (value: string) => string): string {
-  if (contains) return value === '' ? '1' : dialect.contains(`"${field.name}"`, bind(value));
-  return field.name === RECORD_TYPES[recordType].key ? `SORT_KEY = ${bind(sortKey(value))}` : `"${field.name}" = ${bind(value)}`;
+  if (contains) return value === '' ? 'TRUE' : dialect.contains(`"${field.name}"`, bind(value));
+  if (field.name === RECORD_TYPES[recordType].key) return `"SORT_KEY" = ${bind(sortKey(value))}`;
+  return dialect.equals(`"${field.name}"`, field.indexed, () => bind(value));
 }

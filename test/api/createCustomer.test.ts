@@ -47,6 +47,23 @@ test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its cust
   assert.match(messages[1]!, new RegExp(assigned));
 });
 
+test('400 INVALID_VALUE for a CUSTOMER_CODE of more than 256 characters; one of 256 is read, and paged past', async () => {
+  for (const character of ['x', '7', 'é', '😀']) {
+    const longest = character.repeat(256);
+    await shop.refuses(shop.createCustomer, 'INVALID_VALUE', { CUSTOMER_CODE: [{ CUSTOMER_CODE: `${longest}${character}` }] });
+    await create({ CUSTOMER_CODE: longest, NOTES: 'longest' });
+    assert.equal((await succeed(shop.getCustomer(longest)))['CUSTOMER_CODE'], longest);
+    expectRefusal(await shop.getCustomer(`${longest}${character}`), 404, 'NOT_FOUND', 'customerCode');
+  }
+  let cursor: string | null = null;
+  for (const character of ['7', 'x', 'é', '😀']) {
+    const page = await shop.queryCustomers([{ field: 'NOTES', value: 'longest' }], { maxReturn: '1', ...(cursor !== null && { cursor }) });
+    assert.deepEqual(page.body.data[0].CUSTOMER_CODE, character.repeat(256));
+    cursor = page.headers.get('x-next-cursor');
+  }
+  assert.equal(cursor, null);
+});
+
 test('200 one of many that ask for the same code at once gets it', async () => {
   const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) })));
   const winner = answers.findIndex(({ status }) => status === 200);

@@ -88,7 +88,11 @@ export function describeImport(store: StoreUnderTest): void {
         ['2 CODE_TAKEN', '3 INVALID_VALUE', '5 CODE_TAKEN'],
       ],
       ['customers', [{ CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'D' }], ['3 CODE_TAKEN']],
-      ['inventory', [{ PART_CODE: '' }, { PART_DESCRIPTION: 'no code' }, { PART_CODE: 'P' }], ['2 MISSING_FIELD', '3 MISSING_FIELD']],
+      [
+        'inventory',
+        [{ PART_CODE: '' }, { PART_DESCRIPTION: 'no code' }, { PART_CODE: 'P' }, { PART_CODE: '東'.repeat(257) }],
+        ['2 MISSING_FIELD', '3 MISSING_FIELD', '5 INVALID_VALUE'],
+      ],
       [
         'lines',
         [
@@ -213,13 +217,45 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('two exports of one kind can be read side by side', async () => {
     const { pims } = await store.newTenant();
+    const codes = Array.from({ length: 1201 }, (_, index) => String(index));
     await importAll(
       pims,
       'customers',
-      Array.from({ length: 10 }, (_, index) => ({ CUSTOMER_CODE: String(index) })),
+      codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
     );
-    const [one, other] = [pims.exportRows('customers')[Symbol.iterator](), pims.exportRows('customers')[Symbol.iterator]()];
-    for (let index = 0; index < 10; index++) for (const rows of [one, other]) assert.equal((rows.next().value as string[])[0], String(index));
-    assert.ok(one.next().done && other.next().done);
+    const exports = [1, 2].map(() => ({ chunks: pims.exportRows('customers')[Symbol.asyncIterator](), read: [] as string[] }));
+    for (let isDone = false; !isDone;)
+      for (const { chunks, read } of exports) {
+        const chunk = await chunks.next();
+        isDone = chunk.done === true;
+        if (isDone) continue;
+        assert.ok(chunk.value.length > 0 && chunk.value.length <= 500);
+        read.push(...(chunk.value as string[][]).map(([code]) => code!));
+      }
+    for (const { read } of exports) assert.deepEqual(read, codes);
+  });
+
+  test('an export is of one moment, whatever is written while it is read, and can be given up', async () => {
+    const { pims } = await store.newTenant();
+    const codes = Array.from({ length: 1100 }, (_, index) => `C${String(index).padStart(4, '0')}`);
+    await importAll(
+      pims,
+      'customers',
+      codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' })),
+    );
+    const read: string[] = [];
+    for await (const chunk of pims.exportRows('customers')) {
+      read.push(...chunk.map(([code, name]) => `${code} ${name}`));
+      if (read.length > 500) continue;
+      accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1050x' }, write()));
+      accepted(await pims.updateCustomer('C1099', { CUSTOMER_NAME: 'after' }, write()));
+    }
+    assert.deepEqual(
+      read,
+      codes.map((code) => `${code} before`),
+    );
+    for await (const chunk of pims.exportRows('customers')) if (chunk.length > 0) break;
+    assert.equal((await readRecord(pims, 'customers', 'C1099'))!['CUSTOMER_NAME'], 'after');
+    assert.equal((await readAll(pims, 'customers')).length, 1101);
   });
 }

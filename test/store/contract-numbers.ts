@@ -10,6 +10,7 @@ import {
   assertRefused,
   createOrder,
   importAll,
+  importRows,
   lineOf,
   numberOf,
   readAll,
@@ -65,6 +66,29 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.equal(new Set([...given, ...taken]).size, 6);
     for (const code of [...taken, 'ACME/1 #+%', ...given])
       assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: code }, write()), 'CODE_TAKEN', 'CUSTOMER_CODE');
+  });
+
+  test('a key of 256 characters is one like any other, whatever they take in bytes; a longer one is refused and finds nothing', async () => {
+    const { pims } = await store.newTenant();
+    for (const character of ['7', 'x', '東', '😀']) {
+      const [longest, tooLong] = [character.repeat(256), character.repeat(257)];
+      numberOf(await pims.createRecord('customers', { CUSTOMER_CODE: longest }, write()));
+      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: tooLong }, write()), 'INVALID_VALUE', 'CUSTOMER_CODE');
+      accepted(await pims.updateCustomer(longest, { NOTES: longest }, write()));
+      assertRefused(await pims.updateCustomer(tooLong, { NOTES: 'x' }, write()), 'CUSTOMER_NOT_FOUND');
+      assert.equal((await readRecord(pims, 'customers', longest))!['NOTES'], longest);
+      assert.equal(await readRecord(pims, 'customers', tooLong), undefined);
+      for (const [recordType, key] of [
+        ['orders', 'ORDER_NUMBER'],
+        ['inventory', 'PART_CODE'],
+      ] as const) {
+        const { imported, rejected } = await importRows(pims, recordType, [{ [key]: longest }, { [key]: tooLong }]);
+        assert.equal(imported, 1);
+        assertRefused(rejected[0]!.reason, 'INVALID_VALUE', key);
+      }
+      accepted(await pims.addLine(longest, { PART_CODE: longest, QUANTITY: '1' }, write()));
+      assert.equal((await readOrder(pims, longest)).lines[0]!['PART_CODE'], longest);
+    }
   });
 
   test('numbers that were imported are passed over', async () => {

@@ -94,7 +94,8 @@ export async function readRecord(pims: PimsStore, recordType: KeyedType, key: st
 /** Every record of a type, as names and values. */
 export async function readAll(pims: PimsStore, recordType: RecordType): Promise<Values[]> {
   const names = [...(await pims.dictionaries())[recordType].keys()];
-  return Array.from(pims.exportRows(recordType), (row) => Object.fromEntries(names.map((name, index) => [name, row[index]!])));
+  const chunks = await Array.fromAsync(pims.exportRows(recordType));
+  return chunks.flat().map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]!])));
 }
 
 /** Everything a tenant has. */

@@ -42,7 +42,7 @@ suite('import, beside a running service', () => {
   let pims: PimsStore;
   const exportRows = async (type: RecordType): Promise<Values[]> => {
     const names = [...(await pims.dictionaries())[type].keys()];
-    return [...pims.exportRows(type)].map((cells) => Object.fromEntries(cells.map((cell, index) => [names[index]!, cell])));
+    return (await Array.fromAsync(pims.exportRows(type))).flat().map((cells) => Object.fromEntries(cells.map((cell, index) => [names[index]!, cell])));
   };
 
   before(async () => {

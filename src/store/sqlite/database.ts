@@ -4,6 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { containsFolded } from '../../pims/filter.ts';
+import type { Bound, Row, Writing } from '../writing.ts';
 
 export interface OpenOptions {
   /** `write`: the one writer of a process. `read`: never writes. */
@@ -28,7 +29,7 @@ const STATEMENTS_MAX = 256;
 const ROWS_PER_LOOK = 64;
 /** Folding this many characters takes about as long as looking at a row. */
 const CHARACTERS_PER_ROW = 128;
-/** The longest statement reads an order with its lines, both with 480 fields of 64 characters: 140,000. */
+/** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
 /** Thrown inside a statement whose time budget is used up; surfaces from the statement that was running. */
@@ -83,19 +84,19 @@ export class Database {
   }
 
   /** The first row, or undefined. */
-  row<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): Row | undefined {
-    return this.statement(sql).get(...values) as Row | undefined;
+  row<R extends Row>(sql: string, ...values: Bound[]): R | undefined {
+    return this.statement(sql).get(...values) as R | undefined;
   }
 
-  rows<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): Row[] {
-    return this.statement(sql).all(...values) as unknown as Row[];
+  rows<R extends Row>(sql: string, ...values: Bound[]): R[] {
+    return this.statement(sql).all(...values) as unknown as R[];
   }
 
   /** Rows one by one, from a statement of their own so that several can be read side by side; the connection must not be used for writing meanwhile. */
-  iterate<Row extends readonly unknown[]>(sql: string, ...values: Bound[]): IterableIterator<Row> {
+  iterate<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     const statement = this.#connection.prepare(sql);
     statement.setReturnArrays(true);
-    return statement.iterate(...values) as unknown as IterableIterator<Row>;
+    return statement.iterate(...values) as unknown as IterableIterator<R>;
   }
 
   exec(sql: string): void {
@@ -139,6 +140,19 @@ export class Database {
   }
 }
 
+const NO_ROWS: readonly Row[] = [];
+
+/** Runs a writing to its end. Whoever calls holds the transaction, and undoes it when this throws. */
+export function runWriting<T>(db: Database, writing: Writing<T>): T {
+  let step = writing.next();
+  while (step.done !== true) {
+    const { sql, values, reads } = step.value;
+    if (!reads) db.run(sql, ...values);
+    step = writing.next(reads ? db.rows(sql, ...values) : NO_ROWS);
+  }
+  return step.value;
+}
+
 /**
  * Does what is done once and quickly when a file is opened or made, again and again while another process is doing the same. SQLite's own waiting
  * is not enough: where two want the whole file at the same moment, it gives up at once so that they cannot wait for each other.
@@ -154,9 +168,6 @@ export function patiently(timeoutMs: number, work: () => void): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * OPENING_RETRY_MS);
   }
 }
-
-/** node:sqlite turns undefined, dates and objects into NULL without a word; only these are ever bound. */
-export type Bound = string | number | bigint | Uint8Array | null;
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
 

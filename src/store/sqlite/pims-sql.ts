@@ -1,11 +1,13 @@
 /**
- * The SQL of one tenant's inventory system, written anew whenever its field dictionaries change. Column names come from the dictionaries alone, values
- * are always bound. SQLite writes the JSON that goes out. Never runs anything.
+ * What is SQLite's own in the SQL of one tenant's inventory system: how it writes and searches records, and all that only reads. Column names come from
+ * the dictionaries alone, values are always bound. SQLite writes the JSON that goes out. Never runs anything.
  */
-import { foldCase } from '../../pims/filter.ts';
-import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type RecordType, type Values } from '../../pims/record.ts';
+import { listValues } from '../../pims/engine.ts';
+import { RECORD_TYPES, type Dictionaries, type RecordType } from '../../pims/record.ts';
 import type { KeyedType, PageRequest } from '../../pims/store.ts';
+import { columnsOf, searchText, writeColumn, writeInsert, writeUpdate, writeWriterSql, type WriterDialect } from '../pims-sql.ts';
 import { writeWhere, type Dialect } from '../sql.ts';
+import { write } from '../writing.ts';
 import type { PageQuery } from './query.ts';
 
 const SEARCH_TRIGRAMS_MAX = 16;
@@ -14,6 +16,7 @@ const SPEND_TIME = 'spend_time(ID)';
 
 const dialect: Dialect = {
   everyRow: SPEND_TIME,
+  equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
   contains: (column, placeholder) => `contains_folded(${column}, ${placeholder})`,
   search: (table, placeholder) => `ID IN (SELECT rowid FROM ${table}_SEARCH WHERE ${table}_SEARCH MATCH ${placeholder})`,
   searchNeedle(needle) {
@@ -23,56 +26,54 @@ const dialect: Dialect = {
   },
 };
 
+export const writerDialect: WriterDialect = {
+  equals: dialect.equals,
+  table: (name) => `"${name}"`,
+  recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
+  insertRecord(recordType, dictionary) {
+    const { table } = RECORD_TYPES[recordType];
+    const names = [...dictionary.keys()];
+    const insert = writeInsert(`"${table}"`, ['SORT_KEY', ...names]);
+    const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
+    return (sortKey, record) => [write(insert, sortKey, ...listValues(names, record)), write(index, searchText(dictionary, record))];
+  },
+  updateRecord(recordType, dictionary) {
+    const { table } = RECORD_TYPES[recordType];
+    const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
+    return (sortKey, names, record) => {
+      const update = write(`${writeUpdate(`"${table}"`, names)} WHERE "SORT_KEY" = ?`, ...listValues(names, record), sortKey);
+      const isSearched = names.some((name) => dictionary.get(name)?.searched);
+      return isSearched ? [update, write(index, searchText(dictionary, record), sortKey)] : [update];
+    };
+  },
+};
+
 export type PimsSql = ReturnType<typeof writePimsSql>;
 
 export function writePimsSql(dictionaries: Dictionaries) {
-  const lineJson = recordJson(dictionaries.lines);
-  const json = { orders: recordJson(dictionaries.orders), customers: recordJson(dictionaries.customers), inventory: recordJson(dictionaries.inventory) };
-  // The lines of an order lie side by side in the order of their numbers, the table's primary key, so aggregating them needs no sorting.
-  const linesOf = 'ORDER_LINEITEMS WHERE ORDER_NUMBER = ?';
-  const table = (recordType: RecordType): string => RECORD_TYPES[recordType].table;
-  const record = (recordType: KeyedType): string => `SELECT ${json[recordType]} FROM ${table(recordType)} WHERE SORT_KEY = ?`;
-  const insert = (recordType: RecordType): string => {
-    const columns = [...(recordType === 'lines' ? [] : ['SORT_KEY']), ...[...dictionaries[recordType].keys()].map(quote)];
-    return `INSERT INTO ${table(recordType)} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-  };
+  const json = (recordType: RecordType): string => writerDialect.recordJson(columnsOf(dictionaries[recordType]));
+  const orderJson = json('orders');
+  const keyedJson = { orders: orderJson, customers: json('customers'), inventory: json('inventory') };
   const rows = (recordType: RecordType): string => {
-    if (recordType !== 'lines') return `SELECT ${[...dictionaries[recordType].keys()].map(quote).join(', ')} FROM ${table(recordType)} ORDER BY SORT_KEY`;
-    const columns = [...dictionaries.lines.keys()].map((name) => column(name, 'l.'));
-    return `SELECT ${columns.join(', ')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
+    const columns = (of = ''): string => [...dictionaries[recordType].keys()].map((name) => writeColumn(name, of)).join(', ');
+    if (recordType !== 'lines') return `SELECT ${columns()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
+    return `SELECT ${columns('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
   };
   return {
-    dictionaries,
-    orderWithLines: `SELECT ${json.orders}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${lineJson})) FROM ${linesOf})
+    ...writeWriterSql(dictionaries, writerDialect),
+    // The lines of an order lie side by side in the order of their numbers, the table's primary key, so aggregating them needs no sorting.
+    orderWithLines: `SELECT ${orderJson},
+        (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')})) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
-    record: { orders: record('orders'), customers: record('customers'), inventory: record('inventory') },
-    lines: `SELECT ${lineJson} FROM ${linesOf} ORDER BY LINE_NUMBER`,
-    line: `SELECT ${lineJson} FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ? AND LINE_REF_LOCK_CODE = ?`,
-    ordersByReference: `SELECT ${json.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
-    insert: { orders: insert('orders'), lines: insert('lines'), customers: insert('customers'), inventory: insert('inventory') },
+    ordersByReference: `SELECT ${orderJson} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
     rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
-    update: (recordType: KeyedType, names: readonly string[]): string => `UPDATE ${table(recordType)} SET ${names.map(assign).join(', ')} WHERE SORT_KEY = ?`,
-    updateLine: (names: readonly string[]): string => `UPDATE ORDER_LINEITEMS SET ${names.map(assign).join(', ')} WHERE ORDER_NUMBER = ? AND LINE_NUMBER = ?`,
     page(recordType: KeyedType, { filters, limit, after }: PageRequest): PageQuery & { indexLed: boolean } {
       const where = writeWhere(recordType, filters, dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
-      const sql = `SELECT SORT_KEY, ${json[recordType]} FROM ${table(recordType)}
+      const sql = `SELECT SORT_KEY, ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table}
         WHERE ${SPEND_TIME} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
       return { sql, values: [...where.values, after], limit, indexLed: where.indexLed };
     },
   };
 }
-
-/** What the trigram index holds of a record: its searched fields, folded. */
-export function searchText(dictionary: FieldDictionary, values: Values): string {
-  let text = '';
-  for (const { name, searched } of dictionary.values()) if (searched && values[name]) text += `${values[name]}\n`;
-  return foldCase(text);
-}
-
-const quote = (name: string): string => `"${name}"`;
-const assign = (name: string): string => `${quote(name)} = ?`;
-/** LINE_NUMBER alone is kept as a number, so that lines lie in their order; it goes out as text like all others. */
-const column = (name: string, of = ''): string => (name === 'LINE_NUMBER' ? `CAST(${of}LINE_NUMBER AS TEXT)` : `${of}${quote(name)}`);
-const recordJson = (dictionary: FieldDictionary): string => `json_object(${[...dictionary.keys()].map((name) => `'${name}', ${column(name)}`).join(', ')})`;

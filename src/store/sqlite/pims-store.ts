@@ -17,11 +17,12 @@ import {
 } from '../../pims/record.ts';
 import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore, WriteOptions, Written } from '../../pims/store.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
-import { Database, faultOf } from './database.ts';
+import { PimsImport } from '../pims-import.ts';
+import { PimsWriter } from '../pims-writer.ts';
+import type { Writing } from '../writing.ts';
+import { Database, faultOf, runWriting } from './database.ts';
 import { migrate } from './migrate.ts';
-import { PimsImport } from './pims-import.ts';
 import { writePimsSql, type PimsSql } from './pims-sql.ts';
-import { PimsWriter } from './pims-writer.ts';
 import { runPage } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -38,6 +39,7 @@ export interface PimsStoreOptions {
 /** Queries led by an index get this long on the event loop before they go to a worker; larger pages go there at once. */
 const LOOP_BUDGET_MS = 5;
 const LOOP_RECORDS_MAX = 500;
+const EXPORT_ROWS = 500;
 
 export class SqlitePimsStore implements PimsStore {
   readonly #readerDb: Database;
@@ -57,7 +59,7 @@ export class SqlitePimsStore implements PimsStore {
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
     this.#sql = this.#followSchema(this.#readerDb);
-    this.#writer = new PimsWriter(this.#writerDb, () => this.#sql);
+    this.#writer = new PimsWriter(() => this.#sql);
     const { checkpoint, onFatal } = options;
     this.#queue = new WriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
   }
@@ -138,12 +140,12 @@ export class SqlitePimsStore implements PimsStore {
     batches: AsyncIterable<ImportRow[]>,
     { now, atomic }: { now: string; atomic: boolean },
   ): AsyncIterable<ImportResult> {
-    const importer = new PimsImport(this.#writerDb, this.#writer, now);
+    const importer = new PimsImport(this.#writer, now);
     if (!atomic) {
       for await (const batch of batches) {
         const result = await this.#queue.run(() => {
           this.#followSchema(this.#writerDb);
-          return importer.writeBatch(recordType, batch);
+          return runWriting(this.#writerDb, importer.writeBatch(recordType, batch));
         });
         if (result instanceof Refusal) throw result;
         yield result;
@@ -156,7 +158,7 @@ export class SqlitePimsStore implements PimsStore {
       this.#followSchema(this.#writerDb);
       let rejected = 0;
       for await (const batch of batches) {
-        const result = importer.writeBatch(recordType, batch);
+        const result = runWriting(this.#writerDb, importer.writeBatch(recordType, batch));
         rejected += result.rejected.length;
         yield result;
       }
@@ -167,8 +169,15 @@ export class SqlitePimsStore implements PimsStore {
     }
   }
 
-  exportRows(recordType: RecordType): Iterable<string[]> {
-    return this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows[recordType]);
+  async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
+    const rows = this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows[recordType]);
+    let chunk: string[][] = [];
+    for (const row of rows) {
+      if (chunk.push(row) < EXPORT_ROWS) continue;
+      yield chunk;
+      chunk = [];
+    }
+    if (chunk.length > 0) yield chunk;
   }
 
   /** Waits for the calls under way, which look into the dictionaries first and come back a moment later. */
@@ -193,7 +202,7 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   /** A key whose first request is not yet on disk is running: nothing can be said of its outcome. */
-  async #write(options: WriteOptions, work: () => Outcome<string>): Promise<Outcome<Written>> {
+  async #write(options: WriteOptions, work: () => Writing<Outcome<string>>): Promise<Outcome<Written>> {
     const { idempotency } = options;
     const running = idempotency && `${idempotency.operation} ${idempotency.key}`;
     if (running !== undefined && this.#running.has(running)) return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
@@ -201,7 +210,7 @@ export class SqlitePimsStore implements PimsStore {
     try {
       return await this.#queue.run(() => {
         this.#followSchema(this.#writerDb);
-        return this.#writer.once(idempotency, options.now, work);
+        return runWriting(this.#writerDb, this.#writer.once(idempotency, options.now, work()));
       });
     } finally {
       if (running !== undefined) this.#running.delete(running);
