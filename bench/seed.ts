@@ -3,8 +3,8 @@
  * Every name and number is made from a counter, so that two runs measure the same thing.
  */
 import type { ImportRow, PimsStore } from '../src/pims/store.ts';
-import { SqliteStore } from '../src/store/sqlite/open-sqlite.ts';
-import { BASE_PATH, runCommand, type Keys } from '../test/service.ts';
+import { openStore } from '../src/store/open.ts';
+import { BASE_PATH, placeVariables, runCommand, type Keys } from '../test/service.ts';
 import type { LoadRequest } from './load.ts';
 
 export const ORDERS = 100_000;
@@ -63,14 +63,16 @@ const MAKERS = {
   },
 };
 
-/** Makes the tenant with its keys and fills it through the store's import. */
-export async function seed(dataFolder: string): Promise<Keys> {
-  await runCommand(dataFolder, ['tenant', 'create', TEAM, '--name', 'Bench']);
-  const keys = (await runCommand(dataFolder, ['keys', 'replace', TEAM, '--json'])).json() as Keys;
+/** Makes the tenant with its keys in a data folder or a database, and fills it through the store's import. */
+export async function seed(place: string): Promise<Keys> {
+  await runCommand(place, ['tenant', 'create', TEAM, '--name', 'Bench']);
+  const keys = (await runCommand(place, ['keys', 'replace', TEAM, '--json'])).json() as Keys;
+  const { STOREROOM_DATA: data, STOREROOM_DATABASE_URL: databaseUrl } = placeVariables(place);
   const onFatal = (fault: unknown): never => {
     throw fault;
   };
-  const store = new SqliteStore({ folder: dataFolder, busyTimeoutMs: 5000, queryBudgetMs: 5000, workers: 1, onFatal });
+  const settings = { data, databaseUrl, databaseConnections: 1, queryBudgetMs: 5000, queryThreads: 1 };
+  const store = await openStore(settings, { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal });
   const pims = store.pims((await store.tenants.findTenant(TEAM))!);
   for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) await fill(pims, recordType);
   await store.close();

@@ -10,6 +10,8 @@ interface Setting<T> {
   readonly meaning: string;
   readonly read: (text: string) => T | undefined;
   readonly form: string;
+  /** The value as it may be shown, where it can hold a secret. */
+  show?(value: T): string;
 }
 
 function whole(variable: string, fallback: number, [least, most]: [number, number], meaning: string): Setting<number> {
@@ -25,11 +27,25 @@ function words(variable: string, fallback: string, meaning: string): Setting<str
   return { variable, default: fallback, meaning, read: (value) => (value === '' ? undefined : value), form: 'a text that is not empty' };
 }
 
+/** The address of a database, whose password is never shown. */
+function address(variable: string, meaning: string): Setting<string> {
+  const read = (given: string): string | undefined => (/^postgres(ql)?:\/\/[^\s]+$/.test(given) && URL.canParse(given) ? given : undefined);
+  const show = (url: string): string => url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
+  return { variable, default: '', meaning, read, show, form: 'an address such as postgres://user:password@host:5432/database' };
+}
+
 export const SETTINGS = {
   data: words('STOREROOM_DATA', './data', 'Folder of the embedded store; made when it is not there.'),
+  databaseUrl: address('STOREROOM_DATABASE_URL', 'Address of a PostgreSQL database; it is used instead of the embedded store.'),
+  databaseConnections: whole(
+    'STOREROOM_DATABASE_CONNECTIONS',
+    4,
+    [1, 100],
+    'Connections to PostgreSQL for reads by key, as many for writes and as many for queries; a node has three more.',
+  ),
   port: whole('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on; 0 takes a free one.'),
   host: words('STOREROOM_HOST', '127.0.0.1', 'Address to listen on. Anything but a loopback address belongs behind a proxy that speaks TLS.'),
-  demo: choice('STOREROOM_DEMO', 'on', ['on', 'off'], 'Whether `serve` on an empty data folder makes the demo tenant.'),
+  demo: choice('STOREROOM_DEMO', 'on', ['on', 'off'], 'Whether `serve` on an empty data folder makes the demo tenant; never in a PostgreSQL database.'),
   logLevel: choice(
     'STOREROOM_LOG_LEVEL',
     'info',
@@ -40,7 +56,7 @@ export const SETTINGS = {
   maxReturnDefault: whole('STOREROOM_MAX_RETURN_DEFAULT', 500, [1, 100_000], 'Records a query returns when it sends no maxReturn.'),
   maxReturnMost: whole('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000], 'Records a query returns at most.'),
   queryBudgetMs: whole('STOREROOM_QUERY_BUDGET_MS', 2000, [10, 60_000], 'Milliseconds a query may take before it is refused.'),
-  queryThreads: whole('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries.'),
+  queryThreads: whole('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
   idempotencyHours: whole('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760], 'Hours an Idempotency-Key is kept.'),
   inFlightMost: whole('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000], 'Requests worked on at the same time; more are answered 503.'),
   keepAliveMs: whole(
@@ -70,14 +86,12 @@ export function readConfig(environment: Environment, overrides: Environment): { 
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
     const given = overrides[setting.variable] ?? (environment[setting.variable] || undefined);
     const value = given === undefined ? setting.default : setting.read(given);
-    if (value === undefined) mistakes.push(`${setting.variable} must be ${setting.form}, not '${given}'.`);
+    if (value === undefined) mistakes.push(`${setting.variable} must be ${setting.form}${setting.show ? '' : `, not '${given}'`}.`);
     config[name] = value;
     sources[name] = overrides[setting.variable] !== undefined ? 'command line' : given === undefined ? 'default' : 'environment';
   }
-  if (environment['STOREROOM_DATABASE_URL'])
-    mistakes.push('STOREROOM_DATABASE_URL is set, and this version has only the embedded store; unset it and use STOREROOM_DATA.');
   if (mistakes.length > 0) throw new Refusal('COMMAND_REFUSED', mistakes.join('\n'));
   const known = new Set(Object.values(SETTINGS).map(({ variable }): string => variable));
-  const unknown = Object.keys(environment).filter((variable) => /^STOREROOM_(?!TEST_|DATABASE_URL)/.test(variable) && !known.has(variable));
+  const unknown = Object.keys(environment).filter((variable) => /^STOREROOM_(?!TEST_)/.test(variable) && !known.has(variable));
   return { config: config as Config, sources, unknown };
 }

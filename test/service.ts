@@ -1,6 +1,7 @@
 /**
- * A real service for a test: its own process on its own data folder, its tenants made through the command line, its answers checked against the
- * service's own contract as they come. Every answer that a test gets through `call` is checked; a test never turns that off.
+ * A real service for a test: its own process on its own data folder or database, as STOREROOM_TEST_STORE says, its tenants made through the command
+ * line, its answers checked against the service's own contract as they come. Every answer that a test gets through `call` is checked; a test never
+ * turns that off.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,10 +10,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Contract } from './contract.ts';
+import { newDatabase } from './postgres.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const START_MS = 20_000;
+/** Nobody can make a folder there. */
+const NOWHERE = '/dev/null/data';
+
+/** The store that services are started with: `sqlite` or `postgres`. */
+export const STORE = process.env['STOREROOM_TEST_STORE'] || 'sqlite';
 
 export interface Keys {
   teamID: string;
@@ -57,13 +64,26 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs `storeroom …args` on a data folder and waits for its end. */
+const isDatabase = (place: string): boolean => /^postgres(ql)?:/.test(place);
+
+/** Where an empty store will be, with the store of this run: a data folder, or the URL of a database. */
+export function newPlace(): Promise<string> {
+  if (STORE !== 'sqlite' && STORE !== 'postgres') throw new Error(`STOREROOM_TEST_STORE must be sqlite or postgres, not '${STORE}'.`);
+  return STORE === 'postgres' ? newDatabase() : Promise.resolve(temporaryFolder());
+}
+
+/** The variables that choose the store at a place. Both are always given, so that none is taken from whoever runs the tests. */
+export function placeVariables(place: string): { STOREROOM_DATA: string; STOREROOM_DATABASE_URL: string } {
+  return isDatabase(place) ? { STOREROOM_DATA: NOWHERE, STOREROOM_DATABASE_URL: place } : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
+}
+
+/** Runs `storeroom …args` on a data folder or a database and waits for its end. */
 export async function runCommand(
-  dataFolder: string,
+  place: string,
   args: readonly string[],
   { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, STOREROOM_DATA: dataFolder, ...env } });
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...placeVariables(place), ...env } });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -73,8 +93,17 @@ export async function runCommand(
   return { code, stdout, stderr, json: () => JSON.parse(stdout) };
 }
 
+export interface ServiceOptions {
+  /** A data folder or the URL of a database, which can also be given by those names. Services with one database are nodes of one installation. */
+  place?: string;
+  dataFolder?: string;
+  databaseUrl?: string;
+  env?: Record<string, string>;
+}
+
 export class Service {
-  readonly dataFolder: string;
+  /** Its data folder, or the URL of its database. */
+  readonly place: string;
   readonly #env: Record<string, string>;
   #process: ChildProcess | undefined;
   #contract: Promise<Contract> | undefined;
@@ -82,21 +111,21 @@ export class Service {
   /** Everything the process has printed. */
   output = '';
 
-  private constructor(dataFolder: string, env: Record<string, string>) {
-    this.dataFolder = dataFolder;
+  private constructor(place: string, env: Record<string, string>) {
+    this.place = place;
     this.#env = env;
   }
 
-  /** Starts on a free port, without the demo tenant unless `env` asks for it, and waits until it is ready. */
-  static async start({ dataFolder = temporaryFolder(), env = {} }: { dataFolder?: string; env?: Record<string, string> } = {}): Promise<Service> {
-    const service = new Service(dataFolder, { STOREROOM_DEMO: 'off', ...env });
+  /** Starts on a free port, with an empty store unless told which, without the demo tenant unless `env` asks for it, and waits until it is ready. */
+  static async start({ dataFolder, databaseUrl, place = databaseUrl ?? dataFolder, env = {} }: ServiceOptions = {}): Promise<Service> {
+    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env });
     await service.restart();
     return service;
   }
 
-  /** Starts the process (again) on the same folder. */
+  /** Starts the process (again) on the same store. */
   async restart(): Promise<void> {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], { env: { ...process.env, STOREROOM_DATA: this.dataFolder, ...this.#env } });
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], { env: { ...process.env, ...placeVariables(this.place), ...this.#env } });
     this.#process = child;
     children.add(child);
     child.once('exit', () => children.delete(child));
@@ -118,6 +147,17 @@ export class Service {
     await ready;
   }
 
+  /** Of a service with PostgreSQL. */
+  get databaseUrl(): string | undefined {
+    return isDatabase(this.place) ? this.place : undefined;
+  }
+
+  /** Of a service with the embedded store. */
+  get dataFolder(): string {
+    if (isDatabase(this.place)) throw new Error('This service has a database and no data folder.');
+    return this.place;
+  }
+
   get pid(): number {
     return this.#process!.pid!;
   }
@@ -136,7 +176,7 @@ export class Service {
   }
 
   command(...args: string[]): Promise<CommandResult> {
-    return runCommand(this.dataFolder, args);
+    return runCommand(this.place, args);
   }
 
   /** Makes a tenant and its keys; `settings` go to `tenant set`. */

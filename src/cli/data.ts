@@ -1,17 +1,17 @@
 /**
- * The data a command works on: the embedded store in STOREROOM_DATA, opened beside a service that may be running, and a tenant's part of it.
+ * The data a command works on: the store of the settings, opened beside services that may be running, and a tenant's part of it.
  * Never makes a data folder unless the command is there to make one.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, type Environment } from '../config.ts';
+import { readConfig, type Config, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import type { PimsStore } from '../pims/store.ts';
-import { SqliteStore } from '../store/sqlite/open-sqlite.ts';
+import { openStore, type Store } from '../store/open.ts';
 import type { Tenant } from '../tenant/store.ts';
 
 interface TenantData {
-  readonly store: SqliteStore;
+  readonly store: Store;
   readonly tenant: Tenant;
   readonly pims: PimsStore;
 }
@@ -19,14 +19,16 @@ interface TenantData {
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 
+/** How a command opens a store: it waits for other processes, and its queries may take their time. */
+export const commandUser = (onFatal: (fault: unknown) => void) => ({ name: 'storeroom command', busyTimeoutMs: BUSY_TIMEOUT_MS, onFatal });
+export const commandSettings = (config: Config): Config => ({ ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 });
+
 /** Opens the store, works with it, and closes it again whatever happens. Without `create` there has to be data already. */
-export async function withStore<T>(environment: Environment, work: (store: SqliteStore) => Promise<T>, { create = false } = {}): Promise<T> {
-  const folder = readConfig(environment, {}).config.data;
-  if (!create && !existsSync(join(folder, 'control.db')))
-    throw new Refusal('COMMAND_REFUSED', `There is no data in ${folder}. Is STOREROOM_DATA set as it is for the service?`);
+export async function withStore<T>(environment: Environment, work: (store: Store) => Promise<T>, { create = false } = {}): Promise<T> {
+  const { config } = readConfig(environment, {});
+  if (!create && config.databaseUrl === '') checkFolder(config.data);
   let fatal: unknown;
-  const onFatal = (fault: unknown): void => void (fatal ??= fault);
-  const store = new SqliteStore({ folder, busyTimeoutMs: BUSY_TIMEOUT_MS, queryBudgetMs: QUERY_BUDGET_MS, workers: 1, onFatal });
+  const store = await openStore(commandSettings(config), commandUser((fault) => void (fatal ??= fault))); // prettier-ignore
   try {
     return await work(store);
   } catch (fault) {
@@ -34,6 +36,12 @@ export async function withStore<T>(environment: Environment, work: (store: Sqlit
   } finally {
     await store.close();
   }
+}
+
+/** Throws where there is no data of the embedded store. */
+export function checkFolder(folder: string): void {
+  if (!existsSync(join(folder, 'control.db')))
+    throw new Refusal('COMMAND_REFUSED', `There is no data in ${folder}. Is STOREROOM_DATA set as it is for the service?`);
 }
 
 /** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
@@ -44,7 +52,7 @@ export function withTenant<T>(environment: Environment, teamId: string, work: (d
   });
 }
 
-export async function findTenant(store: SqliteStore, teamId: string): Promise<Tenant> {
+export async function findTenant(store: Store, teamId: string): Promise<Tenant> {
   const tenant = await store.tenants.findTenant(teamId);
   if (!tenant) throw new Refusal('TENANT_NOT_FOUND', `There is no tenant '${teamId}'. \`storeroom tenant list\` shows those there are.`);
   return tenant;

@@ -6,7 +6,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Refusal } from '../errors.ts';
-import type { SqliteStore } from '../store/sqlite/open-sqlite.ts';
+import type { Store } from '../store/open.ts';
 import { issueKey, type IssuedKey } from '../tenant/credentials.ts';
 import { importFile } from './import-file.ts';
 
@@ -19,7 +19,7 @@ const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as c
 const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
 
 /** Makes the tenant `demo` where there is no other; undefined when there is nothing to make. `finishDemo` has to follow once the keys are told. */
-export async function makeFirstDemo(store: SqliteStore, folder: string, now: string): Promise<IssuedKey | undefined> {
+export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<IssuedKey | undefined> {
   if (existsSync(markerOf(folder))) {
     const unfinished = await store.tenants.findTenant(DEMO_TEAM);
     if (unfinished) await store.tenants.removeTenant(unfinished);
@@ -33,7 +33,7 @@ export async function makeFirstDemo(store: SqliteStore, folder: string, now: str
 export const finishDemo = (folder: string): void => rmSync(markerOf(folder), { force: true });
 
 /** Makes the tenant `demo`. Throws when there is one already, or when a row is rejected. */
-export async function createDemo(store: SqliteStore, now: string): Promise<IssuedKey> {
+export async function createDemo(store: Store, now: string): Promise<IssuedKey> {
   const tenant = await store.tenants.createTenant(DEMO_TEAM, 'Demo', now);
   if (tenant instanceof Refusal) throw tenant;
   const pims = store.pims(tenant);

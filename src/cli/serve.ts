@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { buildApp } from '../http/app.ts';
 import { BASE_PATH } from '../http/operation.ts';
 import type { ServiceState } from '../http/service.ts';
-import { SqliteStore } from '../store/sqlite/open-sqlite.ts';
+import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import type { IssuedKey } from '../tenant/credentials.ts';
 import { Meter } from '../tenant/metering.ts';
 import { DEMO_TEAM, finishDemo, makeFirstDemo } from './demo.ts';
@@ -28,16 +28,12 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
     log.fatal({ err: fault }, 'The store can no longer be trusted; stopping. A new start reads it anew.');
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);
   };
-  const store = new SqliteStore({
-    folder: config.data,
-    busyTimeoutMs: 0,
-    queryBudgetMs: config.queryBudgetMs,
-    workers: config.queryThreads,
-    onFatal,
-  });
+  const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal };
+  const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
+  const store: Store = embedded ?? (await openStore(config, user));
   try {
-    store.lock();
-    const demoKey = config.demo === 'on' ? await makeFirstDemo(store, config.data, new Date().toISOString()) : undefined;
+    embedded?.lock();
+    const demoKey = embedded && config.demo === 'on' ? await makeFirstDemo(embedded, config.data, new Date().toISOString()) : undefined;
     const meter = new Meter(store.usage);
     const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
     const app = await buildApp({

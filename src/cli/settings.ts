@@ -12,7 +12,8 @@ export function addSettingsCommand(program: Command, { environment }: CommandCon
     const names = Object.keys(SETTINGS) as (keyof Config)[];
     const settings = names.map((name) => {
       const { variable, default: fallback, meaning } = SETTINGS[name];
-      return { name, value: config[name], source: sources[name] ?? 'default', variable, default: fallback, meaning };
+      const value = name === 'databaseUrl' ? SETTINGS.databaseUrl.show!(config.databaseUrl) : config[name];
+      return { name, value, source: sources[name] ?? 'default', variable, default: fallback, meaning };
     });
     const rows = settings.map(({ variable, value, source, meaning }) => [variable, String(value), source, meaning]);
     const notes = unknown.map((variable) => `\n${printable(variable)} is set and not a setting; most likely it is mistyped.`);

@@ -1,6 +1,7 @@
 /**
  * Calls over a fixed number of kept-alive connections, for tests that put load on the service: node:http directly, since fetch costs more than the
- * service does. Every answer is checked against the contract, as in service.ts. A call that gets no whole answer throws.
+ * service does. Given several nodes, each call goes to one that runs, by chance, as through a balancer. Every answer is checked against the contract, as
+ * in service.ts. A call that gets no whole answer throws NoAnswer.
  */
 import { Agent, request as openRequest } from 'node:http';
 import { Contract } from '../contract.ts';
@@ -9,19 +10,39 @@ import { BASE_PATH, type Answer, type CallOptions, type Keys, type Service } fro
 
 const ANSWER_MS = 60_000;
 
+/** The connection was lost before the answer was whole. */
+export class NoAnswer extends Error {
+  /** Whether the call may have arrived. */
+  readonly wasSent: boolean;
+  constructor(cause: Error) {
+    super(`No answer: ${cause.message}`, { cause });
+    this.wasSent = (cause as NodeJS.ErrnoException).code !== 'ECONNREFUSED';
+  }
+}
+
+/** An answer and when it was asked for and had; times are those of performance.now(). */
+export interface TimedAnswer extends Answer {
+  readonly method: string;
+  readonly begunAt: number;
+  readonly endedAt: number;
+}
+
 export class HttpClient {
-  readonly #service: Service;
+  readonly #services: readonly Service[];
   readonly #contract: Contract;
   readonly #agent: Agent;
+  /** Is told of every answer. */
+  onAnswer: ((answer: TimedAnswer) => void) | undefined;
 
-  private constructor(service: Service, contract: Contract, connections: number) {
-    this.#service = service;
+  private constructor(services: readonly Service[], contract: Contract, connections: number) {
+    this.#services = services;
     this.#contract = contract;
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  static async open(service: Service, connections: number): Promise<HttpClient> {
-    return new HttpClient(service, await Contract.load(service.origin), connections);
+  static async open(services: Service | readonly Service[], connections: number): Promise<HttpClient> {
+    const nodes = [services].flat();
+    return new HttpClient(nodes, await Contract.load(nodes[0]!.origin), connections);
   }
 
   /** One call with Basic credentials and teamID of these keys. */
@@ -34,8 +55,10 @@ export class HttpClient {
   async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const begunAt = performance.now();
     const answer = await this.#send(method, `${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`, text, headers ?? {});
     this.#contract.check(method, BASE_PATH + path, answer);
+    this.onAnswer?.({ ...answer, method, begunAt, endedAt: performance.now() });
     return answer;
   }
 
@@ -45,9 +68,13 @@ export class HttpClient {
   }
 
   #send(method: string, path: string, body: string | undefined, headers: Record<string, string>): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+    const running = this.#services.filter(({ hasExited }) => !hasExited);
+    const nodes = running.length > 0 ? running : this.#services;
+    const { origin } = nodes[Math.floor(Math.random() * nodes.length)]!;
+    return new Promise((resolve, refuse) => {
+      const reject = (fault: Error): void => refuse(new NoAnswer(fault));
       const all = body === undefined ? headers : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
-      const request = openRequest(this.#service.origin + path, { method, agent: this.#agent, headers: all, timeout: ANSWER_MS }, (response) => {
+      const request = openRequest(origin + path, { method, agent: this.#agent, headers: all, timeout: ANSWER_MS }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => (text += part));
         response.on('error', reject).on('end', () => {

@@ -1,19 +1,22 @@
 /**
- * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found afterwards. The invariants I1 to I6
- * of every crash test are checked here and nowhere else. Each record has one writer, so that what it may hold is always known.
+ * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found afterwards. The invariants I1 to I7
+ * of every crash test are checked here and nowhere else. Each record has one writer, so that what it may hold is always known. Every other write has an
+ * Idempotency-Key, and is repeated with it when its outcome is not known.
  */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, CallOptions, Keys, Service } from '../service.ts';
-import type { HttpClient } from './http-client.ts';
+import { NoAnswer, type HttpClient } from './http-client.ts';
+import { checkStore } from './store-integrity.ts';
 
 type Values = Record<string, string>;
 
 /** A line that was sent; acknowledged once it has a lock code. Two possible quantities after an update without an answer. */
 interface SentLine {
   readonly token: string;
+  readonly idempotencyKey: string | undefined;
+  /** Of the last update. */
+  updateKey: string | undefined;
   quantities: string[];
   lockCode: string | undefined;
   lineNumber: string | undefined;
@@ -36,6 +39,8 @@ interface TeamAccount {
   answeredCalls: number;
 }
 
+/** Before the next call when the last one found nobody, or was refused by a service that cannot. */
+const PAUSE_MS = 20;
 const TOKEN_FIELDS = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME' } as const;
 const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
 
@@ -43,8 +48,11 @@ export class MixedLoad {
   readonly #client: HttpClient;
   readonly #teams: TeamAccount[];
   #tokens = 0;
+  #keys = 0;
   /** Answers by status, and codes of those that were 5xx. */
   readonly statuses = new Map<number | string, number>();
+  /** Calls that may have arrived and got no answer. */
+  unanswered = 0;
 
   constructor(client: HttpClient, keys: readonly Keys[]) {
     this.#client = client;
@@ -58,7 +66,7 @@ export class MixedLoad {
     return records.filter(({ number }) => number !== undefined).length + lines.filter(({ lockCode }) => lockCode !== undefined).length;
   }
 
-  /** Works on every connection until told to stop; one that loses its service ends. Throws when an answer is wrong. */
+  /** Works on every connection until told to stop, also without a service. Throws when an answer is wrong. */
   async run(connections: number, isOver: () => boolean): Promise<void> {
     const work = async (index: number): Promise<void> => {
       const team = this.#teams[index % this.#teams.length]!;
@@ -67,25 +75,33 @@ export class MixedLoad {
         try {
           await this.#step(team, own);
         } catch (fault) {
-          if (fault instanceof assert.AssertionError) throw fault;
-          return;
+          if (!(fault instanceof NoAnswer)) throw fault;
+          await sleep(PAUSE_MS);
         }
     };
     await Promise.all(Array.from({ length: connections }, (_, index) => work(index)));
   }
 
-  /** Repeats every create without an answer under its Idempotency-Key; all have to succeed now, and none twice. */
+  /** Repeats every write of unknown outcome that has an Idempotency-Key; all have to succeed now, and none twice. */
   async repeatUnanswered(): Promise<void> {
     for (const team of this.#teams)
       for (const record of team.records.values())
-        if (record.number === undefined && record.idempotencyKey !== undefined) {
-          await this.#create(team, record);
-          assert.ok(record.number, `${record.token} was repeated and refused`);
-        }
+        for (const repeat of this.#findUnknownWrites(team, record)) assert.ok(await repeat(), `${record.token}: a write was repeated and refused`);
+  }
+
+  /** The writes of this record whose outcome is not known and that have an Idempotency-Key: each repeats itself and tells whether it succeeded. */
+  #findUnknownWrites(team: TeamAccount, record: SentRecord): (() => Promise<boolean>)[] {
+    if (record.number === undefined) return record.idempotencyKey === undefined ? [] : [() => this.#create(team, record)];
+    return record.lines.flatMap((line) => {
+      if (line.lockCode === undefined) return line.idempotencyKey === undefined ? [] : [() => this.#sendLine(team, record, line)];
+      return line.quantities.length === 1 || line.updateKey === undefined ? [] : [() => this.#sendUpdate(team, record, line)];
+    });
   }
 
   async #step(team: TeamAccount, own: SentRecord[]): Promise<void> {
     const chance = Math.random();
+    const unknown = Math.random() < 0.5 ? own.flatMap((record) => this.#findUnknownWrites(team, record))[0] : undefined;
+    if (unknown) return void (await unknown());
     const order = pick(own.filter(({ recordType, number }) => recordType === 'orders' && number !== undefined));
     if (chance < 0.3 || !order) return this.#createNew(team, own, chance < 0.25 ? 'orders' : 'customers');
     if (chance < 0.55) return this.#addLine(team, order);
@@ -97,44 +113,59 @@ export class MixedLoad {
 
   async #createNew(team: TeamAccount, own: SentRecord[], recordType: SentRecord['recordType']): Promise<void> {
     const token = `#${team.keys.teamID}-${++this.#tokens}`;
-    const record: SentRecord = { token, recordType, idempotencyKey: this.#tokens % 2 === 0 ? token : undefined, lines: [], number: undefined };
+    const record: SentRecord = { token, recordType, idempotencyKey: this.#nextKey(), lines: [], number: undefined };
     team.records.set(token, record);
     own.push(record);
     await this.#create(team, record);
   }
 
-  async #create(team: TeamAccount, record: SentRecord): Promise<void> {
+  async #create(team: TeamAccount, record: SentRecord): Promise<boolean> {
     const { token, recordType, idempotencyKey } = record;
-    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-    const answer = await this.#call(team, 'PUT', `/${recordType}/create`, { body: { [TOKEN_FIELDS[recordType]]: token }, headers });
-    if (isSuccess(answer, token)) record.number = String(answer.body.data);
+    const answer = await this.#write(team, 'PUT', `/${recordType}/create`, { [TOKEN_FIELDS[recordType]]: token }, idempotencyKey);
+    if (!isSuccess(answer, token)) return false;
+    record.number = String(answer.body.data);
+    return true;
   }
 
   async #addLine(team: TeamAccount, order: SentRecord): Promise<void> {
     const line: SentLine = {
       token: `${order.token}/${order.lines.length}`,
+      idempotencyKey: this.#nextKey(),
+      updateKey: undefined,
       quantities: [`${order.lines.length + 1}`],
       lockCode: undefined,
       lineNumber: undefined,
     };
     order.lines.push(line);
+    await this.#sendLine(team, order, line);
+  }
+
+  async #sendLine(team: TeamAccount, order: SentRecord, line: SentLine): Promise<boolean> {
     const sent = { ORDER_NUMBER: order.number, DESCRIPTION: line.token, QUANTITY: line.quantities[0] };
-    const answer = await this.#call(team, 'PUT', '/orders/line_item', { body: sent });
-    if (!isSuccess(answer, line.token)) return;
+    const answer = await this.#write(team, 'PUT', '/orders/line_item', sent, line.idempotencyKey);
+    if (!isSuccess(answer, line.token)) return false;
     const { data } = answer.body;
     line.lockCode = data.LINE_REF_LOCK_CODE;
     line.lineNumber = data.LINE_NUMBER;
     assert.equal(data.DESCRIPTION, line.token);
+    return true;
   }
 
-  /** A line whose last update had no answer is left alone: either value may be found. */
+  /** A line whose last update has an unknown outcome gets no other: either value may be found. */
   async #updateLine(team: TeamAccount, order: SentRecord): Promise<void> {
     const line = pick(order.lines.filter(({ lockCode, quantities }) => lockCode !== undefined && quantities.length === 1));
     if (!line) return;
-    const quantity = String(Number(line.quantities[0]) + 1000);
-    line.quantities = [...line.quantities, quantity];
+    line.quantities = [...line.quantities, String(Number(line.quantities[0]) + 1000)];
+    line.updateKey = this.#nextKey();
+    await this.#sendUpdate(team, order, line);
+  }
+
+  async #sendUpdate(team: TeamAccount, order: SentRecord, line: SentLine): Promise<boolean> {
+    const quantity = line.quantities.at(-1)!;
     const sent = { ORDER_NUMBER: order.number, LINE_REF_LOCK_CODE: line.lockCode, QUANTITY: quantity };
-    if (isSuccess(await this.#call(team, 'POST', '/orders/line_item', { body: sent }), line.token)) line.quantities = [quantity];
+    if (!isSuccess(await this.#write(team, 'POST', '/orders/line_item', sent, line.updateKey), line.token)) return false;
+    line.quantities = [quantity];
+    return true;
   }
 
   async #readOrder(team: TeamAccount, order: SentRecord): Promise<void> {
@@ -164,23 +195,38 @@ export class MixedLoad {
     assert.ok(status === 401 || status >= 500, `${status}`);
   }
 
+  /** For every other write. */
+  #nextKey(): string | undefined {
+    return ++this.#keys % 2 === 0 ? `key-${this.#keys}` : undefined;
+  }
+
+  #write(team: TeamAccount, method: string, path: string, body: unknown, idempotencyKey: string | undefined): Promise<Answer> {
+    return this.#call(team, method, path, { body, headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey } });
+  }
+
   async #call(team: TeamAccount, method: string, path: string, options: CallOptions): Promise<Answer> {
     team.sentCalls++;
-    const answer = await this.#client.call(team.keys, method, path, options);
+    const answer = await this.#client.call(team.keys, method, path, options).catch((fault: unknown) => {
+      if (!(fault instanceof NoAnswer)) throw fault;
+      if (fault.wasSent) this.unanswered++;
+      else team.sentCalls--;
+      throw fault;
+    });
     const kind = answer.status >= 500 ? `${answer.status} ${answer.body.code}` : answer.status;
     this.statuses.set(kind, (this.statuses.get(kind) ?? 0) + 1);
     if (answer.status < 500) team.answeredCalls++;
+    else await sleep(PAUSE_MS);
     return answer;
   }
 
-  /** I1 to I6 over everything that is there now. */
+  /** I1 to I7 over everything that is there now. */
   async check(service: Service): Promise<void> {
     for (const team of this.#teams) {
       await Promise.all([checkRecords(service, team, 'orders'), checkRecords(service, team, 'customers')]);
       const usage = await service.usageOf(team.keys.teamID);
       assert.ok(team.answeredCalls <= usage && usage <= team.sentCalls, `usage ${usage} is not between ${team.answeredCalls} answered and ${team.sentCalls} sent calls`); // prettier-ignore
     }
-    checkFiles(service.dataFolder);
+    await checkStore(service);
   }
 }
 
@@ -237,17 +283,4 @@ function checkLines(order: SentRecord, found: readonly Values[]): void {
     assert.deepEqual([values['LINE_NUMBER'], values['LINE_REF_LOCK_CODE']], [line.lineNumber, line.lockCode], token);
   }
   for (const { token, lockCode } of order.lines) assert.ok(lockCode === undefined || lines.has(token), `${token} was acknowledged and is lost`);
-}
-
-/** Every database file is whole, and no line is without its order. */
-function checkFiles(folder: string): void {
-  const tenants = readdirSync(join(folder, 'tenants')).filter((name) => name.endsWith('.db')).map((name) => join('tenants', name)); // prettier-ignore
-  for (const file of ['control.db', 'usage.db', ...tenants]) {
-    const db = new DatabaseSync(join(folder, file), { readOnly: true, timeout: 5000 });
-    assert.deepEqual(db.prepare('PRAGMA integrity_check').all().map((row) => row['integrity_check']), ['ok'], file); // prettier-ignore
-    assert.deepEqual(db.prepare('PRAGMA foreign_key_check').all(), [], file);
-    const orphans = 'SELECT count(*) AS COUNT FROM ORDER_LINEITEMS WHERE ORDER_NUMBER NOT IN (SELECT ORDER_NUMBER FROM ORDERS)';
-    if (tenants.includes(file)) assert.equal(db.prepare(orphans).get()!['COUNT'], 0, file);
-    db.close();
-  }
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { customerCode, orderDate, readRetailRows, writeRetailFiles, type RetailFile, type RetailRow } from '../data/online-retail.ts';
-import { Service, temporaryFolder, type Keys } from '../service.ts';
+import { placeVariables, Service, temporaryFolder, type Keys } from '../service.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const LINES = 25_281;
@@ -94,7 +94,7 @@ test('on a terminal an import shows a progress bar', async () => {
   const [customers] = files;
   const command = [process.execPath, MAIN, 'import', 'watched', 'customers', customers!.file].map((word) => `'${word}'`).join(' ');
   const terminal = spawn('script', ['-qec', command, '/dev/null'], {
-    env: { ...process.env, STOREROOM_DATA: service.dataFolder },
+    env: { ...process.env, ...placeVariables(service.place) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let shown = '';

@@ -72,13 +72,26 @@ test('--port and --host of serve come before the variables', async (context) => 
   assert.equal(await isHealthy(origin), true);
 });
 
-test('STOREROOM_DATABASE_URL is refused by a version that has only the embedded store, rather than passed over', async () => {
+test('STOREROOM_DATABASE_URL is told with its password left out', async () => {
+  const settings = await readSettings({ STOREROOM_DATABASE_URL: 'postgres://storeroom:hidden@127.0.0.1:1/storeroom' });
+  assert.equal(settings.get('STOREROOM_DATABASE_URL'), 'postgres://storeroom:…@127.0.0.1:1/storeroom from environment');
+});
+
+test('a STOREROOM_DATABASE_URL that is not one of PostgreSQL, or leads nowhere, is refused, its password not told, and no folder made instead', async () => {
   const folder = join(temporaryFolder(), 'data');
-  for (const words of [['serve', '--port', '0'], ['tenant', 'list'], ['config']]) {
-    const { code, stdout, stderr } = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: 'postgres://localhost/storeroom' } });
-    assert.equal(`${code} ${stdout}`, '1 ', words.join(' '));
-    assert.match(stderr, /STOREROOM_DATABASE_URL is set, and this version has only the embedded store/);
-  }
+  for (const [url, sentence] of [
+    ['mysql://storeroom:hidden@127.0.0.1:1/storeroom', /STOREROOM_DATABASE_URL must be an address such as postgres:/],
+    ['postgres://storeroom:hidden@127.0.0.1:1/storeroom', /database/],
+  ] as const)
+    for (const words of [
+      ['serve', '--port', '0'],
+      ['tenant', 'list'],
+    ]) {
+      const { code, stdout, stderr } = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: url } });
+      assert.equal(`${code} ${stdout}`, '1 ', words.join(' '));
+      assert.match(stderr, sentence);
+      assert.doesNotMatch(stderr, /hidden/);
+    }
   assert.equal(existsSync(folder), false);
 });
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { runCommand, Service, temporaryFolder } from '../service.ts';
+import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder } from '../service.ts';
 import { HttpClient } from './http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 
@@ -50,7 +50,7 @@ suite('a signal', () => {
     });
 
   test('through npm start reaches the service', async (context) => {
-    const env = { ...process.env, STOREROOM_DATA: temporaryFolder(), STOREROOM_PORT: '0' };
+    const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0' };
     const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
     context.after(() => {
       if (npm.exitCode === null && npm.signalCode === null) process.kill(-npm.pid!, 'SIGKILL');
@@ -70,20 +70,21 @@ suite('a signal', () => {
 });
 
 suite('what is taken', () => {
-  test('a folder with a service on it is refused to a second one, and left alone', async (context) => {
-    const service = await start(context);
-    const { code, stdout, stderr } = await runCommand(service.dataFolder, ['serve', '--port', '0']);
-    assert.equal(`${code} ${stdout}`, '1 ');
-    assert.match(stderr, /^storeroom: Another service is running on .*\n$/);
-    assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
-    await service.stop('SIGKILL');
-    await service.restart();
-  });
+  if (STORE === 'sqlite')
+    test('a folder with a service on it is refused to a second one, and left alone', async (context) => {
+      const service = await start(context);
+      const { code, stdout, stderr } = await runCommand(service.dataFolder, ['serve', '--port', '0']);
+      assert.equal(`${code} ${stdout}`, '1 ');
+      assert.match(stderr, /^storeroom: Another service is running on .*\n$/);
+      assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
+      await service.stop('SIGKILL');
+      await service.restart();
+    });
 
   test('a port in use is refused with a sentence that names it', async (context) => {
     const service = await start(context);
     const { port } = new URL(service.origin);
-    const { code, stdout, stderr } = await runCommand(temporaryFolder(), ['serve', '--port', port], { env: { STOREROOM_DEMO: 'off' } });
+    const { code, stdout, stderr } = await runCommand(await newPlace(), ['serve', '--port', port], { env: { STOREROOM_DEMO: 'off' } });
     assert.equal(`${code} ${stdout}`, '1 ');
     assert.match(stderr, new RegExp(`^storeroom: .*address already in use.*${port}.*\n$`));
   });
@@ -112,58 +113,60 @@ async function expectWholeDemo(service: Service): Promise<void> {
   assert.equal(body.data.length, DEMO_ORDERS);
 }
 
-suite('the demo tenant', () => {
-  const DEMO = { STOREROOM_DEMO: 'on' };
+// No demo tenant is ever made in a database.
+if (STORE === 'sqlite')
+  suite('the demo tenant', () => {
+    const DEMO = { STOREROOM_DEMO: 'on' };
 
-  test('is made on an empty folder, told once, and both curl lines work when pasted', async (context) => {
-    const service = await start(context, { env: DEMO });
-    assert.deepEqual(await teamsOf(service), ['demo']);
-    const lines = service.output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
-    assert.equal(lines.length, 2);
-    const [order, lookup] = await Promise.all(lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', line])).stdout)));
-    assert.equal(order.data.ORDER_NUMBER, '10248');
-    assert.equal(order.subRecords.length, 3);
-    assert.equal(lookup.storefront_order_number, '#1001');
-    assert.deepEqual(lookup.orders.map((one: { order_type: string }) => one.order_type), ['invoice', 'sales_order']); // prettier-ignore
-    const told = service.output.length;
-    await service.stop();
-    await service.restart();
-    assert.doesNotMatch(service.output.slice(told), /curl|sr_/);
-    assert.deepEqual(await teamsOf(service), ['demo']);
-  });
+    test('is made on an empty folder, told once, and both curl lines work when pasted', async (context) => {
+      const service = await start(context, { env: DEMO });
+      assert.deepEqual(await teamsOf(service), ['demo']);
+      const lines = service.output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
+      assert.equal(lines.length, 2);
+      const [order, lookup] = await Promise.all(lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', line])).stdout)));
+      assert.equal(order.data.ORDER_NUMBER, '10248');
+      assert.equal(order.subRecords.length, 3);
+      assert.equal(lookup.storefront_order_number, '#1001');
+      assert.deepEqual(lookup.orders.map((one: { order_type: string }) => one.order_type), ['invoice', 'sales_order']); // prettier-ignore
+      const told = service.output.length;
+      await service.stop();
+      await service.restart();
+      assert.doesNotMatch(service.output.slice(told), /curl|sr_/);
+      assert.deepEqual(await teamsOf(service), ['demo']);
+    });
 
-  test('is not made beside other tenants', async (context) => {
-    const dataFolder = temporaryFolder();
-    await runCommand(dataFolder, ['tenant', 'create', 'acme', '--name', 'Acme']);
-    const service = await start(context, { dataFolder, env: DEMO });
-    assert.deepEqual(await teamsOf(service), ['acme']);
-    assert.doesNotMatch(service.output, /curl|sr_/);
-  });
+    test('is not made beside other tenants', async (context) => {
+      const dataFolder = temporaryFolder();
+      await runCommand(dataFolder, ['tenant', 'create', 'acme', '--name', 'Acme']);
+      const service = await start(context, { dataFolder, env: DEMO });
+      assert.deepEqual(await teamsOf(service), ['acme']);
+      assert.doesNotMatch(service.output, /curl|sr_/);
+    });
 
-  test('is not made with STOREROOM_DEMO=off', async (context) => {
-    const service = await start(context, { env: { STOREROOM_DEMO: 'off' } });
-    assert.deepEqual(await teamsOf(service), []);
-    assert.doesNotMatch(service.output, /curl|sr_/);
-  });
+    test('is not made with STOREROOM_DEMO=off', async (context) => {
+      const service = await start(context, { env: { STOREROOM_DEMO: 'off' } });
+      assert.deepEqual(await teamsOf(service), []);
+      assert.doesNotMatch(service.output, /curl|sr_/);
+    });
 
-  test('is made whole by the next start when the first was killed over it', async (context) => {
-    const dataFolder = temporaryFolder();
-    const env = { ...process.env, STOREROOM_DATA: dataFolder };
-    const first = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let told = '';
-    first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
-    while (first.exitCode === null && globSync('tenants/*.db', { cwd: dataFolder }).length === 0) await sleep(1);
-    first.kill('SIGKILL');
-    await once(first, 'close');
-    assert.equal(told, '', 'the first start was over before it was killed');
-    const service = await start(context, { dataFolder, env: DEMO });
-    await expectWholeDemo(service);
-  });
+    test('is made whole by the next start when the first was killed over it', async (context) => {
+      const dataFolder = temporaryFolder();
+      const env = { ...process.env, ...placeVariables(dataFolder) };
+      const first = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      let told = '';
+      first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+      while (first.exitCode === null && globSync('tenants/*.db', { cwd: dataFolder }).length === 0) await sleep(1);
+      first.kill('SIGKILL');
+      await once(first, 'close');
+      assert.equal(told, '', 'the first start was over before it was killed');
+      const service = await start(context, { dataFolder, env: DEMO });
+      await expectWholeDemo(service);
+    });
 
-  test('is told of by the start that gets a port, when the first found it taken', async (context) => {
-    const { port } = new URL((await start(context)).origin);
-    const dataFolder = temporaryFolder();
-    assert.equal((await runCommand(dataFolder, ['serve', '--port', port])).code, 1);
-    await expectWholeDemo(await start(context, { dataFolder, env: DEMO }));
+    test('is told of by the start that gets a port, when the first found it taken', async (context) => {
+      const { port } = new URL((await start(context)).origin);
+      const dataFolder = temporaryFolder();
+      assert.equal((await runCommand(dataFolder, ['serve', '--port', port])).code, 1);
+      await expectWholeDemo(await start(context, { dataFolder, env: DEMO }));
+    });
   });
-});

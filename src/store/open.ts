@@ -1,0 +1,61 @@
+/**
+ * Opens the store the settings name: PostgreSQL where it has an address, else the embedded store in its folder. The one place that knows both; what it
+ * gives is the ports and what any store can do.
+ */
+import type { PimsStore } from '../pims/store.ts';
+import type { Tenant, TenantStore, UsageStore } from '../tenant/store.ts';
+import { SqliteStore } from './sqlite/open-sqlite.ts';
+import { refuseUnfinishedFolder, SqliteTables } from './sqlite/tables.ts';
+import type { TableStore } from './tables.ts';
+
+export interface Store {
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore;
+  /** The inventory system of a tenant. */
+  pims(tenant: Tenant): PimsStore;
+  /** Whether it answers, as far as is known now. */
+  isUsable(): boolean;
+  close(): Promise<void>;
+}
+
+export interface StorePlace {
+  /** Folder of the embedded store. */
+  readonly data: string;
+  /** Address of PostgreSQL; '' for the embedded store. */
+  readonly databaseUrl: string;
+}
+
+export interface OpenStoreSettings extends StorePlace {
+  readonly databaseConnections: number;
+  readonly queryBudgetMs: number;
+  readonly queryThreads: number;
+}
+
+export interface StoreUser {
+  /** How it is called where the store lists who uses it. */
+  readonly name: string;
+  /** The service never blocks on another process's transaction; a command waits for it. */
+  readonly busyTimeoutMs: number;
+  readonly onFatal: (fault: unknown) => void;
+}
+
+/** Opens the store. Throws a refusal that says what is wrong with a database that cannot be used. */
+export async function openStore(settings: OpenStoreSettings, user: StoreUser): Promise<Store> {
+  const { databaseUrl, databaseConnections, queryBudgetMs } = settings;
+  if (databaseUrl === '') return openEmbedded(settings, user);
+  // The driver is loaded only where it is used: the embedded store starts without waiting for it.
+  const { PostgresStore } = await import('./postgres/open-postgres.ts');
+  return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name: user.name });
+}
+
+export function openEmbedded({ data, queryBudgetMs, queryThreads }: OpenStoreSettings, { busyTimeoutMs, onFatal }: StoreUser): SqliteStore {
+  refuseUnfinishedFolder(data);
+  return new SqliteStore({ folder: data, busyTimeoutMs, queryBudgetMs, workers: queryThreads, onFatal });
+}
+
+/** Opens a store for a move out of it or into it; people are told of it by this name. */
+export async function openTables({ data, databaseUrl }: StorePlace, name: string): Promise<TableStore> {
+  if (databaseUrl === '') return new SqliteTables(data);
+  const { PostgresTables } = await import('./postgres/tables.ts');
+  return PostgresTables.open(databaseUrl, name);
+}

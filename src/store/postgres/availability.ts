@@ -1,0 +1,71 @@
+/**
+ * Whether the database answers, as one node knows it: lost at the first sign, found again by asking again and again. While it is gone every caller is
+ * refused at once instead of waiting for it. Never runs anything but the question whether the server is there and takes writes.
+ */
+import { Refusal } from '../../errors.ts';
+import { Connection, ConnectionLost, type ConnectionOptions } from './connection.ts';
+
+const ASK_WHEN_LOST_MS = 250;
+const ASK_WHEN_WELL_MS = 1000;
+
+/** The answer while the database is gone, or was lost on the way: then nobody knows whether a write took place. */
+export const unavailable = (): Refusal => new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+
+export class Availability {
+  readonly #options: ConnectionOptions;
+  readonly #onLost: () => void;
+  #isUsable = true;
+  #connection: Connection | undefined;
+  #next: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** `onLost` lets go of every connection, so that nobody waits for an answer that does not come. */
+  constructor(options: ConnectionOptions, onLost: () => void) {
+    this.#options = options;
+    this.#onLost = onLost;
+    this.#askAfter(ASK_WHEN_WELL_MS);
+  }
+
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  /** Throws STORE_UNAVAILABLE while the database is gone. */
+  check(): void {
+    if (!this.#isUsable) throw unavailable();
+  }
+
+  /** Somebody met a silent server, or could not connect. */
+  lose(): void {
+    if (!this.#isUsable || this.#isClosed) return;
+    this.#isUsable = false;
+    this.#onLost();
+    this.#askAfter(ASK_WHEN_LOST_MS);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#next);
+    this.#connection?.destroy('it was closed');
+  }
+
+  #askAfter(ms: number): void {
+    clearTimeout(this.#next);
+    if (!this.#isClosed) this.#next = setTimeout(() => void this.#ask(), ms).unref();
+  }
+
+  /** A standby answers too, and takes no writes: what points to one is not usable until it is promoted. */
+  async #ask(): Promise<void> {
+    try {
+      if (!this.#connection?.isOpen) this.#connection = await Connection.open(this.#options);
+      const [answer] = await this.#connection.query<[boolean]>('SELECT pg_is_in_recovery()');
+      if (answer?.[0] === false) this.#isUsable = true;
+      else this.lose();
+    } catch (fault) {
+      // One connection may be ended by an administrator; only when a new one cannot be had either is the server gone.
+      if (this.#isUsable && fault instanceof ConnectionLost && !fault.isSilent) return this.#askAfter(0);
+      this.lose();
+    }
+    this.#askAfter(this.#isUsable ? ASK_WHEN_WELL_MS : ASK_WHEN_LOST_MS);
+  }
+}

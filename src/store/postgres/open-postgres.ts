@@ -1,0 +1,142 @@
+/**
+ * PostgreSQL as a store: any number of nodes over one database. Opens and shares a node's connections, and refuses a server whose settings could lose
+ * what was acknowledged. Source: decision 0020.
+ */
+import { createHash } from 'node:crypto';
+import { Refusal } from '../../errors.ts';
+import type { PimsStore } from '../../pims/store.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import { refuseUnfinished } from '../tables.ts';
+import { Availability } from './availability.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { CONTROL, migrate } from './migrate.ts';
+import { PostgresPimsStore } from './pims-store.ts';
+import { Pool, Slot } from './pool.ts';
+import { PostgresTenantStore } from './tenant-store.ts';
+import { PostgresUsageStore } from './usage-store.ts';
+
+export interface OpenPostgresOptions {
+  readonly url: string;
+  /** Connections for reads by key, as many for writes, and as many for queries; three more are for keys, counts and the question whether the server is there. */
+  readonly connections: number;
+  readonly queryBudgetMs: number;
+  /** Shown in pg_stat_activity. */
+  readonly name: string;
+  /** Set where it is opened for a move, also for one into it that is unfinished: what people know the database by. */
+  readonly movedAs?: string;
+}
+
+const OLDEST = 160_000;
+/** How long a statement may take, a lock be waited for, and an answer stay out: together less than the three seconds in which every call is answered. */
+const STATEMENT_MS = 1200;
+const LOCK_MS = 800;
+const SILENCE_MS = 1400;
+/** A transaction whose node has stopped in the middle lets go of its locks. */
+const IDLE_IN_TRANSACTION_MS = 2000;
+const LONG_WORK_SILENCE_MS = 600_000;
+const OPEN_TENANTS_MAX = 1000;
+/** The source of a move into the database that is not finished. */
+export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
+const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
+
+export class PostgresStore {
+  readonly #options: OpenPostgresOptions;
+  readonly #availability: Availability;
+  readonly #slots: readonly Slot[];
+  readonly #readers: readonly Slot[];
+  readonly #pools: readonly Pool[];
+  readonly #open = new Map<string, PimsStore>();
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore;
+
+  private constructor(options: OpenPostgresOptions) {
+    this.#options = options;
+    const short = this.#connect({ statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS });
+    const long = this.#connect({ statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' }, options.queryBudgetMs + LOCK_MS);
+    this.#availability = new Availability(short, () => this.#destroy());
+    const slots = (of: ConnectionOptions): Slot[] => Array.from({ length: options.connections }, () => new Slot(of, this.#availability));
+    const [keys, usage] = [new Slot(short, this.#availability), new Slot(short, this.#availability)];
+    this.#readers = slots(short);
+    this.#slots = [keys, usage, ...this.#readers];
+    this.#pools = [new Pool(slots(short)), new Pool(slots(long))];
+    this.tenants = new PostgresTenantStore(keys, this.#pools[0]!);
+    this.usage = new PostgresUsageStore(usage);
+  }
+
+  /** Opens the store and brings it to the newest schema. Throws a refusal that says what is wrong with the address, the server or its settings. */
+  static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
+    const store = new PostgresStore(options);
+    try {
+      const connection = await store.openOwn();
+      try {
+        await checkServer(connection);
+        await migrate(connection);
+        if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0) throw refuseUnfinished('this database');
+      } finally {
+        await connection.close();
+      }
+      return store;
+    } catch (fault) {
+      await store.close();
+      throw fault instanceof Refusal
+        ? fault
+        : new Refusal('COMMAND_REFUSED', `${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${describe(fault)}`);
+    }
+  }
+
+  /** The inventory system of a tenant. */
+  pims({ storeId }: Tenant): PimsStore {
+    const known = this.#open.get(storeId);
+    if (known) return known;
+    if (this.#open.size >= OPEN_TENANTS_MAX) this.#open.delete(this.#open.keys().next().value!);
+    const place = createHash('sha256').update(storeId).digest().readUInt32LE();
+    const store = new PostgresPimsStore(storeId, {
+      reader: this.#readers[place % this.#readers.length]!,
+      writers: this.#pools[0]!,
+      queries: this.#pools[1]!,
+      openOwn: () => this.openOwn(),
+      place,
+      queryBudgetMs: this.#options.queryBudgetMs,
+    });
+    this.#open.set(storeId, store);
+    return store;
+  }
+
+  /** True when the database answers. */
+  isUsable(): boolean {
+    return this.#availability.isUsable;
+  }
+
+  async close(): Promise<void> {
+    this.#availability.close();
+    await Promise.all([...this.#slots, ...this.#pools].map((one) => one.close()));
+  }
+
+  /** Opens a connection that nobody else uses and no time limit ends, for what takes long. */
+  openOwn(): Promise<Connection> {
+    return Connection.open(this.#connect({}, LONG_WORK_SILENCE_MS));
+  }
+
+  #destroy(): void {
+    for (const one of [...this.#slots, ...this.#pools]) one.destroy();
+  }
+
+  #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
+    return { url: this.#options.url, name: this.#options.name, session, silenceMs };
+  }
+}
+
+/** Durable commits and UTF-8 are what the promises of the service rest on. */
+async function checkServer(connection: Connection): Promise<void> {
+  const show = async (setting: string): Promise<string> => (await connection.queryOnce<[string]>(`SHOW ${setting}`))[0]![0];
+  if (Number(await show('server_version_num')) < OLDEST) throw refuse(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
+  for (const setting of NEEDED)
+    if ((await show(setting)) === 'off') throw refuse(`The database has ${setting} off and would lose what was acknowledged. Set ${setting} to on.`);
+  if ((await show('server_encoding')) !== 'UTF8') throw refuse(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
+  if ((await connection.queryOnce<[boolean]>('SELECT pg_is_in_recovery()'))[0]![0])
+    throw refuse('The database is a standby and takes no writes. Point STOREROOM_DATABASE_URL at the primary.');
+}
+
+const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
+/** In the words of the driver or the server, none of which has the password; a refused connection to several addresses has them one level down. */
+const describe = (fault: unknown): string => (fault instanceof AggregateError ? String(fault.errors[0]) : String(fault)).replace(/^\w*error: /i, '');

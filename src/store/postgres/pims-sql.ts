@@ -1,0 +1,112 @@
+/**
+ * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what reads. Column names come from the dictionaries alone,
+ * values are always bound. PostgreSQL writes the JSON that goes out. Never runs anything.
+ */
+import { foldCase } from '../../pims/filter.ts';
+import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type RecordType, type Values } from '../../pims/record.ts';
+import { listValues } from '../../pims/engine.ts';
+import type { KeyedType, PageRequest } from '../../pims/store.ts';
+import { columnsOf, searchText, writeColumn, writeInsert, writeUpdate, writeWriterSql, type WriterDialect } from '../pims-sql.ts';
+import { writeWhere, type Dialect } from '../sql.ts';
+import { write } from '../writing.ts';
+
+/** An index holds this much of a value; no filter has more. */
+const INDEXED_CHARACTERS = 256;
+const TRIGRAM = 3;
+
+const filterDialect: Dialect = {
+  everyRow: 'TRUE',
+  equals: (column, isIndexed, bind) =>
+    (isIndexed ? `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND ` : '') + `${column} = ${bind()}`,
+  // What is ASCII throughout folds alike everywhere; of all else the folded text is in the row.
+  contains: (column, placeholder) => `strpos(coalesce(folded ->> '${column.slice(1, -1)}', upper(${column})), ${placeholder}) > 0`,
+  search: (_table, placeholder) => `search LIKE ${placeholder}`,
+  searchNeedle: (needle) => (Array.from(needle).length < TRIGRAM ? undefined : `%${lowerEach(needle).replace(/[\\%_]/g, '\\$&')}%`),
+};
+
+export type PimsSql = ReturnType<typeof writePimsSql>;
+
+export function writePimsSql(schema: string, dictionaries: Dictionaries) {
+  const table = (name: string): string => `"${schema}"."${name}"`;
+  const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
+  const json = (recordType: RecordType): string => recordJson(columnsOf(dictionaries[recordType]));
+  // Comes with everything that is read by the dictionaries, to tell whether they still hold.
+  const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
+  const lines = (around: (line: string) => string): string =>
+    `(SELECT '[' || string_agg(${around(json('lines'))}, ',' ORDER BY "LINE_NUMBER") || ']' FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER")`;
+  const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
+    `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
+  const rows = (recordType: RecordType): string => {
+    const names = [...dictionaries[recordType].keys()].map((name) => writeColumn(name, 'r.'));
+    if (recordType !== 'lines') return `SELECT ${names.join(', ')} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
+    const joined = `FROM ${table('ORDERS')} o JOIN ${table('ORDER_LINEITEMS')} r ON r."ORDER_NUMBER" = o."ORDER_NUMBER"`;
+    return `SELECT ${names.join(', ')} ${joined} ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
+  };
+  return {
+    ...writeWriterSql(dictionaries, writerDialect(table)),
+    fieldsVersion,
+    customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
+    /** Locks the tenant for a transaction that writes. */
+    lock: `${fieldsVersion} FOR UPDATE`,
+    addColumn: (recordType: RecordType, name: string): string => `ALTER TABLE ${tableOf(recordType)} ADD COLUMN "${name}" TEXT COLLATE "C" NOT NULL DEFAULT ''`,
+    addCustomField: writeInsert(table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']),
+    raiseFieldsVersion: `UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`,
+    ordersWithLines: byKeys(
+      'orders',
+      lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
+    ),
+    records: { orders: byKeys('orders'), customers: byKeys('customers'), inventory: byKeys('inventory') },
+    ordersByReference: `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
+      ON left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) = left(q.key, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = q.key`,
+    rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
+    measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
+    page(recordType: KeyedType, { filters, limit, after }: PageRequest): { sql: string; values: (string | number)[] } {
+      const where = writeWhere(recordType, filters, filterDialect);
+      // JSON is written of the rows of the page alone.
+      const found = `SELECT * FROM ${tableOf(recordType)} WHERE (${where.sql}) AND "SORT_KEY" > ? ORDER BY "SORT_KEY" LIMIT ?`;
+      return {
+        sql: `SELECT "SORT_KEY", ${json(recordType)}, (${fieldsVersion}) FROM (${found}) o ORDER BY "SORT_KEY"`,
+        values: [...where.values, after, limit + 1],
+      };
+    },
+  };
+}
+
+const writerDialect = (table: (name: string) => string): WriterDialect => ({
+  equals: filterDialect.equals,
+  table,
+  recordJson,
+  insertRecord(recordType, dictionary) {
+    const names = [...dictionary.keys()];
+    const sql = writeInsert(table(RECORD_TYPES[recordType].table), ['SORT_KEY', 'search', 'folded', ...names]);
+    return (key, record) => [write(sql, key, searchIndex(dictionary, record), foldedValues(dictionary, record), ...listValues(names, record))];
+  },
+  updateRecord(recordType, dictionary) {
+    const tableName = table(RECORD_TYPES[recordType].table);
+    return (key, names, record) => {
+      const changed = [...names];
+      const values = [...listValues(names, record), key];
+      if (names.some((name) => dictionary.get(name)?.searched)) {
+        changed.unshift('search');
+        values.unshift(searchIndex(dictionary, record));
+      }
+      if (names.every((name) => dictionary.get(name)?.type !== 'text')) return [write(`${writeUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
+      return [write(`${writeUpdate(tableName, ['folded', ...changed])} WHERE "SORT_KEY" = ?`, foldedValues(dictionary, record), ...values)];
+    };
+  },
+});
+
+/** A row has its columns in the order of the list, and goes out without a space. */
+const recordJson: WriterDialect['recordJson'] = (columns) =>
+  `row_to_json((SELECT r FROM (SELECT ${columns.map(([name, expression]) => (expression === `"${name}"` ? expression : `${expression} AS "${name}"`)).join(', ')}) r))::text`;
+
+/** Lower case by each character alone: pg_trgm lowers what it is given by the rules of the database, and of a text in lower case that changes nothing. */
+const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
+export const searchIndex = (dictionary: FieldDictionary, record: Values): string => lowerEach(searchText(dictionary, record));
+
+/** Of every text with characters beyond ASCII its text without case; null where there is none. */
+export function foldedValues(dictionary: FieldDictionary, record: Values): string | null {
+  const folded: Values = {};
+  for (const { name, type } of dictionary.values()) if (type === 'text' && /[^\0-\x7f]/.test(record[name] ?? '')) folded[name] = foldCase(record[name]!);
+  return Object.keys(folded).length === 0 ? null : JSON.stringify(folded);
+}

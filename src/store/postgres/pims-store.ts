@@ -1,0 +1,240 @@
+/**
+ * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out together; writes go through the group
+ * commit. Holds no rules. Source: docs/architecture.md, decision 0020.
+ */
+import { Refusal, type Outcome } from '../../errors.ts';
+import type { InvoiceRequest } from '../../pims/lifecycle.ts';
+import { buildDictionaries, checkCustomField, sortKey, type CustomField, type Dictionaries, type RecordType, type Values } from '../../pims/record.ts';
+import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore, WriteOptions, Written } from '../../pims/store.ts';
+import type { OrderWithLines } from '../../pims/storefront.ts';
+import { PimsImport } from '../pims-import.ts';
+import { PimsWriter } from '../pims-writer.ts';
+import { row, run, type Writing } from '../writing.ts';
+import { Batch } from './batch.ts';
+import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
+import { writePimsSql, type PimsSql } from './pims-sql.ts';
+import type { Pool, Slot } from './pool.ts';
+import { runWriting, WriteGroups } from './write-groups.ts';
+
+export interface PimsConnections {
+  /** Reads by key. */
+  readonly reader: Slot;
+  readonly writers: Pool;
+  readonly queries: Pool;
+  /** Opens one that nobody else uses and no time limit ends, for what takes long. */
+  readonly openOwn: () => Promise<Connection>;
+  /** Which of a pool's connections has most likely seen this tenant before. */
+  readonly place: number;
+  readonly queryBudgetMs: number;
+}
+
+type Fields = [RecordType, string, CustomField['type']];
+/** A key, the record, its lines where they were asked for, the version of the dictionaries. */
+type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number];
+
+const EXPORT_ROWS = 500;
+
+export class PostgresPimsStore implements PimsStore {
+  readonly #connections: PimsConnections;
+  readonly #schema: string;
+  readonly #writer: PimsWriter;
+  readonly #groups: WriteGroups;
+  readonly #running = new Set<string>();
+  readonly #ordersWithLines: Batch<KeyedRow>;
+  readonly #records: Readonly<Record<KeyedType, Batch<KeyedRow>>>;
+  readonly #ordersByReference: Batch<KeyedRow[]>;
+  readonly #fieldsVersions: Batch<number>;
+  #sql: PimsSql;
+  #fieldsVersion = 0;
+
+  constructor(schema: string, connections: PimsConnections) {
+    this.#connections = connections;
+    this.#schema = schema;
+    this.#sql = writePimsSql(schema, buildDictionaries([]));
+    this.#writer = new PimsWriter(() => this.#sql);
+    this.#groups = new WriteGroups(connections.writers, connections.place, (connection) => this.#lock(connection));
+    const byKey = (sql: () => string): Batch<KeyedRow> => new Batch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
+    this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines);
+    const records = (recordType: KeyedType): Batch<KeyedRow> => byKey(() => this.#sql.records[recordType]);
+    this.#records = { orders: records('orders'), customers: records('customers'), inventory: records('inventory') };
+    this.#ordersByReference = new Batch(async (keys) => Map.groupBy(await this.#read(() => this.#sql.ordersByReference, keys), ([key]) => key));
+    this.#fieldsVersions = new Batch(async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]));
+  }
+
+  async dictionaries(): Promise<Dictionaries> {
+    await this.#follow((await this.#fieldsVersions.ask(''))!);
+    return this.#sql.dictionaries;
+  }
+
+  async getOrder(orderNumber: string): Promise<{ order: Json; lines: Json | null } | undefined> {
+    const found = await this.#ordersWithLines.ask(sortKey(orderNumber));
+    return found && { order: found[1], lines: found[2] };
+  }
+
+  async getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
+    return (await this.#records[recordType].ask(sortKey(key)))?.[1];
+  }
+
+  async queryRecords(recordType: KeyedType, request: PageRequest): Promise<Outcome<Page>> {
+    try {
+      return await this.#connections.queries.use(this.#connections.place, (slot) => this.#readPage(slot, recordType, request));
+    } catch (fault) {
+      if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
+      if (sqlStateOf(fault) !== CANCELED) throw fault;
+      return new Refusal('QUERY_TOO_COSTLY', `The query did not finish within ${this.#connections.queryBudgetMs} ms. Add an exact filter on an indexed field.`);
+    }
+  }
+
+  async findOrders(field: 'REFERENCE_NUMBER' | 'ORDER_NUMBER', value: string): Promise<OrderWithLines[]> {
+    const parse = (order: Json, lines: Json | null): OrderWithLines => ({ order: JSON.parse(order) as Values, lines: JSON.parse(lines ?? '[]') as Values[] });
+    if (field === 'REFERENCE_NUMBER') return ((await this.#ordersByReference.ask(value)) ?? []).map(([, order, lines]) => parse(order, lines));
+    const found = await this.getOrder(value);
+    if (!found) return [];
+    const lines = JSON.parse(found.lines ?? '[]') as { ORDER_LINEITEMS: Values }[];
+    return [{ order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) }];
+  }
+
+  createRecord(recordType: 'orders' | 'customers', values: Values, options: WriteOptions): Promise<Outcome<Written>> {
+    return this.#write(options, () => this.#writer.createRecord(recordType, values, options));
+  }
+
+  updateCustomer(customerCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>> {
+    return this.#write(options, () => this.#writer.updateCustomer(customerCode, change, options));
+  }
+
+  addLine(orderNumber: string, values: Values, options: WriteOptions): Promise<Outcome<Written>> {
+    return this.#write(options, () => this.#writer.addLine(orderNumber, values, options));
+  }
+
+  updateLine(orderNumber: string, lockCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>> {
+    return this.#write(options, () => this.#writer.updateLine(orderNumber, lockCode, change, options));
+  }
+
+  advanceOrder(orderNumber: string, step: { approve: true } | { invoice: InvoiceRequest }, options: WriteOptions): Promise<Outcome<Written>> {
+    return this.#write(options, () => this.#writer.advanceOrder(orderNumber, step, options));
+  }
+
+  addField(field: CustomField): Promise<Outcome<void>> {
+    return this.#groups.run(() => this.#addField(field));
+  }
+
+  async *importRows(
+    recordType: RecordType,
+    batches: AsyncIterable<ImportRow[]>,
+    { now, atomic }: { now: string; atomic: boolean },
+  ): AsyncIterable<ImportResult> {
+    const importer = new PimsImport(this.#writer, now);
+    if (atomic) yield* this.#importAtOnce(recordType, batches, importer);
+    else
+      for await (const batch of batches) {
+        const result = await this.#groups.run(() => importer.writeBatch(recordType, batch));
+        if (result instanceof Refusal) throw result;
+        yield result;
+      }
+    // The next query is planned by what is there now.
+    await this.#withOwn((connection) => connection.execute(this.#sql.measure(recordType)));
+  }
+
+  async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
+    const connection = await this.#connections.openOwn();
+    try {
+      await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      await this.#followOn(connection, this.#sql.fieldsVersion);
+      await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows[recordType]}`);
+      for (;;) {
+        const rows = await connection.queryOnce<string[]>(`FETCH ${EXPORT_ROWS} FROM everything`);
+        if (rows.length === 0) return;
+        yield rows;
+      }
+    } finally {
+      await connection.close();
+    }
+  }
+
+  async #readPage(slot: Slot, recordType: KeyedType, request: PageRequest): Promise<Page> {
+    const { sql, values } = this.#sql.page(recordType, request);
+    const rows = await slot.askOnce<[string, Json, number]>(sql, values);
+    if (rows[0] && (await this.#follow(rows[0][2]))) return this.#readPage(slot, recordType, request);
+    const hasMore = rows.length > request.limit;
+    if (hasMore) rows.pop();
+    return { records: `[${rows.map(([, record]) => record).join(',')}]`, next: hasMore ? rows.at(-1)![0] : null };
+  }
+
+  /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */
+  async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
+    const rows = await this.#connections.reader.ask<KeyedRow>(sql(), [keys]);
+    return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
+  }
+
+  /** A key whose first request is not yet on disk is running: nothing can be said of its outcome. */
+  async #write(options: WriteOptions, work: () => Writing<Outcome<string>>): Promise<Outcome<Written>> {
+    const { idempotency } = options;
+    const running = idempotency && `${idempotency.operation} ${idempotency.key}`;
+    if (running !== undefined && this.#running.has(running)) return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
+    if (running !== undefined) this.#running.add(running);
+    try {
+      return await this.#groups.run(() => this.#writer.once(idempotency, options.now, work()));
+    } finally {
+      if (running !== undefined) this.#running.delete(running);
+    }
+  }
+
+  *#addField({ recordType, name, type }: CustomField): Writing<Outcome<void>> {
+    try {
+      checkCustomField(this.#sql.dictionaries[recordType], name);
+    } catch (refusal) {
+      if (refusal instanceof Refusal) return refusal;
+      throw refusal;
+    }
+    yield* run(this.#sql.addColumn(recordType, name));
+    yield* run(this.#sql.addCustomField, recordType, name, type);
+    yield* row(`${this.#sql.raiseFieldsVersion} RETURNING 1`);
+    return undefined;
+  }
+
+  async *#importAtOnce(recordType: RecordType, batches: AsyncIterable<ImportRow[]>, importer: PimsImport): AsyncIterable<ImportResult> {
+    const connection = await this.#connections.openOwn();
+    try {
+      await connection.execute('BEGIN');
+      await this.#lock(connection);
+      let rejected = 0;
+      for await (const batch of batches) {
+        const { result } = await runWriting(connection, importer.writeBatch(recordType, batch));
+        rejected += result.rejected.length;
+        yield result;
+      }
+      if (rejected === 0) await connection.commit();
+    } finally {
+      // Also reached when whoever reads the results stops reading: a transaction that has not committed goes with its connection.
+      await connection.close();
+    }
+  }
+
+  async #withOwn<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#connections.openOwn();
+    try {
+      return await work(connection);
+    } finally {
+      await connection.close();
+    }
+  }
+
+  #lock(connection: Connection): Promise<void> {
+    return this.#followOn(connection, this.#sql.lock);
+  }
+
+  async #followOn(connection: Connection, versionSql: string): Promise<void> {
+    const [version] = await connection.query<[number]>(versionSql);
+    await this.#follow(version![0], connection);
+  }
+
+  /** Writes the SQL anew when the dictionaries have changed: this or another node may have added a field. True when they had. */
+  async #follow(version: number, connection?: Connection): Promise<boolean> {
+    if (version <= this.#fieldsVersion) return false;
+    const sql = this.#sql.customFields;
+    const fields = await (connection ? connection.query<Fields>(sql) : this.#connections.reader.ask<Fields>(sql, []));
+    this.#sql = writePimsSql(this.#schema, buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))));
+    this.#fieldsVersion = version;
+    return true;
+  }
+}

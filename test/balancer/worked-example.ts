@@ -1,0 +1,224 @@
+/**
+ * The worked example of docs/nginx.conf: a real nginx in front of three real nodes over one PostgreSQL. What several-nodes.md promises of it is held
+ * here: who notices a node that dies, hangs or is restarted, what is sent twice and what never is, and that no credential gets into a log.
+ * Run by `npm run test:balancer`, and no part of `npm test`, which has to run without nginx.
+ */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { basicOf } from '../operations.ts';
+import { newDatabase } from '../postgres.ts';
+import { BASE_PATH, runCommand, temporaryFolder, type Answer, type CommandResult, type Keys } from '../service.ts';
+import { Nginx } from './nginx.ts';
+import { BalancerClient, ServiceNode } from './node.ts';
+
+const CONNECTIONS = 16;
+/** `fail_timeout` of the example: for so long a node that failed is not asked again. */
+const FAIL_TIMEOUT_MS = 5000;
+
+Nginx.assertInstalled();
+
+let nodes: ServiceNode[];
+let nginx: Nginx;
+let client: BalancerClient;
+let keys: Keys;
+let environment: Record<string, string>;
+let references = 0;
+
+const command = async (...args: string[]): Promise<CommandResult> => {
+  const result = await runCommand(environment['STOREROOM_DATA']!, args, { env: environment });
+  assert.equal(result.code, 0, result.stderr);
+  return result;
+};
+
+before(async () => {
+  environment = { STOREROOM_DATABASE_URL: await newDatabase(), STOREROOM_DATA: temporaryFolder() };
+  nodes = [];
+  for (let index = 0; index < 3; index++) nodes.push(await ServiceNode.start(environment));
+  await command('tenant', 'create', 'shop', '--name', 'The Shop');
+  keys = (await command('keys', 'replace', 'shop', '--json')).json() as Keys;
+  nginx = await Nginx.start(nodes.map(({ host }) => host));
+  client = await BalancerClient.open(nginx, nodes[0]!, CONNECTIONS);
+});
+after(async () => {
+  client.close();
+  await nginx.stop();
+  for (const node of nodes) await node.stop('SIGKILL');
+});
+
+const newReference = (): string => `#${++references}`;
+const getOrder = (): Promise<Answer> => client.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' } });
+const findOrders = (reference: string): Promise<Answer> =>
+  client.call(keys, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: reference }] });
+const createOrder = (reference: string, headers: Record<string, string> = {}, through = client): Promise<Answer> =>
+  through.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: reference }, headers });
+const createWithKey = (reference: string): Promise<Answer> => createOrder(reference, { 'idempotency-key': reference });
+
+async function countOrders(reference: string): Promise<number> {
+  const { status, body, text } = await findOrders(reference);
+  assert.equal(status, 200, text);
+  return (body.data as unknown[]).length;
+}
+
+/** A read of an order that is not there is answered 404 by a node; everything else here has to succeed. */
+const assertAnswered = ({ status, text }: Answer): void => assert.ok(status === 200 || status === 404, `${status} ${text}`);
+
+/** Reads, queries and writes with a key on every connection, until `isOver`; each has to be answered. Resolves to what was written. */
+async function loadNodes(isOver: () => boolean): Promise<string[]> {
+  const written: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let turn = 0; !isOver(); turn++) {
+      const reference = newReference();
+      if (turn % 3 === 0) written.push(reference);
+      assertAnswered(turn % 3 === 0 ? await createWithKey(reference) : turn % 3 === 1 ? await getOrder() : await findOrders(reference));
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  return written;
+}
+
+/** Runs `change` while the nodes are under load, and for a while after it; then every write has to be there once. */
+async function assertNobodyNotices(change: () => Promise<void>): Promise<void> {
+  let isOver = false;
+  const loading = loadNodes(() => isOver);
+  await sleep(300);
+  try {
+    await change();
+    await sleep(300);
+  } finally {
+    isOver = true;
+  }
+  const written = await loading;
+  assert.ok(written.length > CONNECTIONS, `${written.length} writes`);
+  for (const reference of written) assert.equal(await countOrders(reference), 1, reference);
+}
+
+/** Until nginx sends calls to all three again. While it takes all of them for dead it answers 503 itself. */
+async function untilAllServe(): Promise<void> {
+  const giveUpAt = performance.now() + 3 * FAIL_TIMEOUT_MS;
+  for (;;) {
+    const known = nginx.readCalls().length;
+    for (let index = 0; index < 12; index++) await getOrder();
+    const serving = new Set(nginx.readCalls().slice(known).map(({ addresses }) => addresses.at(-1))); // prettier-ignore
+    if (serving.size === nodes.length) return;
+    assert.ok(performance.now() < giveUpAt, `only ${[...serving].join(', ')} serve`);
+    await sleep(200);
+  }
+}
+
+suite('three nodes behind the nginx of the example', () => {
+  test('share the calls', async () => {
+    const known = nginx.readCalls().length;
+    for (let index = 0; index < 90; index++) assertAnswered(await getOrder());
+    const counts = Map.groupBy(nginx.readCalls().slice(known), ({ addresses }) => addresses.join());
+    assert.deepEqual(new Set(counts.keys()), new Set(nodes.map(({ host }) => host)));
+    for (const [address, calls] of counts) assert.ok(calls.length >= 20, `${address}: ${calls.length} of 90`);
+  });
+
+  test('a node that is killed is noticed by no read and by no write with an Idempotency-Key', async () => {
+    const known = nginx.readCalls().length;
+    await assertNobodyNotices(async () => void (await nodes[1]!.stop('SIGKILL')));
+    assert.ok(nginx.readCalls().slice(known).some(({ addresses }) => addresses.length > 1), 'no call met the dead node'); // prettier-ignore
+    await nodes[1]!.restart();
+    await untilAllServe();
+  });
+
+  test('a node that hangs: a write without an Idempotency-Key is never sent twice, one with it is answered and written once', async () => {
+    nodes[2]!.signal('SIGSTOP');
+    const [bare, keyed] = [Array.from({ length: 12 }, newReference), Array.from({ length: 12 }, newReference)];
+    const wide = await BalancerClient.open(nginx, nodes[0]!, 24);
+    const answering = bare.map(async (reference) => ({ reference, ...(await createOrder(reference, {}, wide)) }));
+    const repeating = keyed.map(async (reference) => ({ reference, ...(await createOrder(reference, { 'idempotency-key': reference }, wide)) }));
+    const [answers, repeated] = await Promise.all([Promise.all(answering), Promise.all(repeating)]);
+    wide.close();
+    nodes[2]!.signal('SIGCONT');
+    await untilAllServe();
+
+    for (const { reference, status, text } of repeated) assert.equal(status, 200, `${reference}: ${text}`);
+    for (const reference of keyed) assert.equal(await countOrders(reference), 1, reference);
+    let late = 0;
+    for (const { reference, status, body } of answers) {
+      const count = await countOrders(reference);
+      if (status === 200) assert.equal(count, 1, reference);
+      else assert.equal(body.code, 'SERVICE_BUSY', reference);
+      assert.ok(count <= 1, `${reference} was written ${count} times`);
+      if (status !== 200 && count === 1) late++;
+    }
+    assert.ok(late > 0, 'no unanswered write was carried out after all: a second one would not have been seen');
+  });
+
+  test('restarted one after the other under load: no read and no write with an Idempotency-Key fails', async () => {
+    await assertNobodyNotices(async () => {
+      for (const node of nodes) {
+        assert.equal(await node.stop(), 0);
+        await node.restart();
+        await untilAllServe();
+      }
+    });
+  });
+
+  test('restarted after nginx was told to leave it alone: no write without an Idempotency-Key fails either', async () => {
+    const [node] = nodes as [ServiceNode];
+    // A reload ends kept connections, which callers have to stand anyway; here each call has its own.
+    const single = await BalancerClient.open(nginx, nodes[1]!);
+    const written: string[] = [];
+    const over = new AbortController();
+    const work = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        const reference = newReference();
+        const { status, text } = await createOrder(reference, {}, single);
+        assert.equal(status, 200, text);
+        written.push(reference);
+      }
+    };
+    const working = Promise.all([work(), work(), work(), work()]);
+    await nginx.takeOut(node.host);
+    assert.equal(await node.stop(), 0);
+    await node.restart();
+    await nginx.takeOut();
+    await sleep(300);
+    over.abort();
+    await working;
+    single.close();
+    assert.ok(written.length > 20, `${written.length} writes`);
+    for (const reference of written) assert.equal(await countOrders(reference), 1, reference);
+    await untilAllServe();
+  });
+
+  test('what is too large is refused by the service, not by nginx', async () => {
+    const long = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: 'x'.repeat(9000) } });
+    assert.equal(long.body.code, 'URL_TOO_LONG');
+    const large = await client.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'x'.repeat(300 * 1024) } });
+    assert.equal(large.body.code, 'BODY_TOO_LARGE');
+    const headers = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' }, headers: { 'x-long': 'x'.repeat(9000) } });
+    assert.equal(headers.body.code, 'HEADERS_TOO_LARGE');
+  });
+
+  test('no credential is in a log, whatever fails', async () => {
+    const { teamID, apiID, apiSecret } = keys;
+    const inQuery = { query: { teamID, apiID, apiSecret, orderNum: '1' } };
+    const callAll = async (): Promise<number[]> => {
+      const answers = [
+        await client.request('GET', '/orders/single', inQuery),
+        await client.request('PUT', '/orders/create', { body: { ...keys, REFERENCE_NUMBER: newReference() } }),
+        await client.request('PUT', '/orders/create', { ...inQuery, body: {} }),
+        await client.request('GET', '/no/such/path', inQuery),
+        await client.call(keys, 'GET', '/orders/single', { query: { orderNum: 'x'.repeat(9000) } }),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    await callAll();
+    nodes[0]!.signal('SIGSTOP');
+    await Promise.all([callAll(), callAll()]);
+    nodes[0]!.signal('SIGCONT');
+    for (const node of nodes) await node.stop('SIGKILL');
+    for (const status of [...(await callAll()), ...(await callAll())]) assert.equal(status, 503);
+
+    const logs = nginx.readLogs();
+    for (const secret of [apiID, apiSecret, apiSecret.slice(0, apiSecret.length / 2), basicOf(keys).slice('Basic '.length)])
+      assert.ok(!logs.includes(secret), `a log has ${secret === apiID ? 'the ID' : 'the secret, or a part of it'}`);
+    assert.ok(logs.includes(`"GET ${BASE_PATH}/orders/single" 503`), 'the calls are in the log');
+    for (const node of nodes) await node.restart();
+    await untilAllServe();
+  });
+});

@@ -1,0 +1,133 @@
+/** The PostgreSQL of the tests: what tests build upon when they share it or break one of their own, and that nothing of it stays behind. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { suite, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { findProcesses } from './postgres-guard.ts';
+import { newDatabase, postgresUrl, PostgresServer, runStatement } from './postgres.ts';
+
+const PATH = process.env['PATH'];
+const RUN = join(import.meta.dirname, 'run.ts');
+const POSTGRES = new URL('postgres.ts', import.meta.url).href;
+const CLEARED_MS = 10_000;
+/** Longer than a server that answers needs. */
+const SILENCE_MS = 300;
+
+async function startServer(context: TestContext): Promise<PostgresServer> {
+  const server = await PostgresServer.start();
+  context.after(() => server.remove());
+  return server;
+}
+
+const countRows = async (url: string): Promise<unknown> => (await runStatement(url, 'SELECT count(*)::int AS n FROM numbers'))[0]!['n'];
+
+test('a run whose STOREROOM_TEST_DATABASE_URL leads nowhere fails at once, with one sentence', async () => {
+  const env = { PATH, STOREROOM_TEST_DATABASE_URL: 'postgres://tester:hidden@127.0.0.1:1/none' };
+  const child = spawn(process.execPath, [RUN, import.meta.filename], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  const [code] = (await once(child, 'close')) as [number];
+  assert.equal(code, 1);
+  assert.match(printed, /^STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: .*127\.0\.0\.1:1\n$/);
+  assert.doesNotMatch(printed, /hidden/);
+});
+
+suite('databases', () => {
+  test('made at the same time are empty and separate', async () => {
+    const urls = await Promise.all(Array.from({ length: 4 }, newDatabase));
+    await Promise.all(urls.map((url) => runStatement(url, 'CREATE TABLE numbers (n int)')));
+    await runStatement(urls[0]!, 'INSERT INTO numbers VALUES (1)');
+    assert.deepEqual(await Promise.all(urls.map(countRows)), [1, 0, 0, 0]);
+  });
+
+  test('are gone when the test process has ended, also with somebody connected', async () => {
+    const script = `
+      const { newDatabase } = await import(${JSON.stringify(POSTGRES)});
+      console.log(await newDatabase());
+      await new Promise((resolve) => process.stdin.once('end', resolve).resume());`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      env: { PATH, STOREROOM_TEST_DATABASE_URL: postgresUrl() },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const url = String((await once(child.stdout, 'data'))[0]).trim();
+    const sleeping = assert.rejects(runStatement(url, 'SELECT pg_sleep(60)'), /terminating connection/);
+    while ((await runStatement(url, `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'`)).length === 0) await sleep(5);
+    child.stdin.end();
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    await sleeping;
+    await assert.rejects(runStatement(url, 'SELECT 1'), /does not exist/);
+  });
+});
+
+suite('a server of its own', () => {
+  test('has every safety on and the locale of all systems, and asks for its password', async (context) => {
+    const server = await startServer(context);
+    const names = ['fsync', 'synchronous_commit', 'full_page_writes', 'max_connections', 'server_encoding'];
+    const shown = await Promise.all(names.map(async (name) => Object.values((await runStatement(server.url, `SHOW ${name}`))[0]!)[0]));
+    assert.deepEqual(shown, ['on', 'on', 'on', '300', 'UTF8']);
+    assert.deepEqual(await runStatement(server.url, `SELECT datcollate FROM pg_database WHERE datname = 'postgres'`), [{ datcollate: 'C.UTF-8' }]);
+    const url = new URL(server.url);
+    url.password = 'wrong';
+    await assert.rejects(runStatement(url.href, 'SELECT 1'), /password authentication failed/);
+  });
+
+  const ENDS = {
+    'stopped fast': (server: PostgresServer) => server.stop(),
+    'stopped without writing out': (server: PostgresServer) => server.stop('immediate'),
+    killed: (server: PostgresServer) => server.kill(),
+  };
+  test(`${Object.keys(ENDS).join(', ')}, it is down; started again, it has its data on the same port`, async (context) => {
+    const server = await startServer(context);
+    await runStatement(server.url, 'CREATE TABLE numbers (n int)');
+    for (const [index, end] of Object.values(ENDS).entries()) {
+      await runStatement(server.url, 'INSERT INTO numbers VALUES (1)');
+      await end(server);
+      assert.deepEqual(server.pids(), []);
+      await assert.rejects(runStatement(server.url, 'SELECT 1'), /ECONNREFUSED/);
+      await server.restart();
+      assert.equal(await countRows(server.url), index + 1);
+    }
+  });
+
+  test('paused, it answers nothing, on connections there are and on new ones; resumed, it answers what was asked', async (context) => {
+    const server = await startServer(context);
+    const client = new Client(server.url);
+    await client.connect();
+    server.pause();
+    const asked = [client.query('SELECT 1 AS one').then(({ rows }) => rows as unknown), runStatement(server.url, 'SELECT 1 AS one')];
+    assert.equal(await Promise.race([...asked, sleep(SILENCE_MS, 'silence')]), 'silence');
+    server.resume();
+    assert.deepEqual(await Promise.all(asked), [[{ one: 1 }], [{ one: 1 }]]);
+    await client.end();
+  });
+});
+
+suite('nothing stays behind', () => {
+  const LIVES = [
+    { life: 'working', script: '', ending: 'SIGTERM' },
+    { life: 'working', script: '', ending: 'SIGKILL' },
+    { life: 'paused', script: 'server.pause();', ending: 'SIGKILL' },
+  ] as const;
+  for (const { life, script, ending } of LIVES)
+    test(`of a server that is ${life} when the process that started it ends by ${ending}`, async () => {
+      const source = `
+        const { PostgresServer } = await import(${JSON.stringify(POSTGRES)});
+        const server = await PostgresServer.start();
+        ${script}
+        console.log(server.dataFolder);
+        setInterval(() => undefined, 1000);`;
+      const child = spawn(process.execPath, ['--input-type=module', '-e', source], { env: { PATH }, stdio: ['ignore', 'pipe', 'inherit'] });
+      const folder = dirname(String((await once(child.stdout, 'data'))[0]).trim());
+      assert.ok(findProcesses(folder).length > 0);
+      child.kill(ending);
+      const giveUpAt = performance.now() + CLEARED_MS;
+      while (existsSync(folder) || findProcesses(folder).length > 0) {
+        assert.ok(performance.now() < giveUpAt, `left behind: ${folder} ${findProcesses(folder).join(' ')}`);
+        await sleep(20);
+      }
+    });
+});

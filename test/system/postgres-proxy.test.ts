@@ -1,0 +1,92 @@
+/** The line that fails on purpose does what the fault tests believe of it: a cut comes after the commit, and silence loses nothing. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { newDatabase, runStatement } from '../postgres.ts';
+import { PostgresProxy, type CutKind } from './postgres-proxy.ts';
+
+interface Line {
+  readonly proxy: PostgresProxy;
+  /** Past the proxy. */
+  readonly count: () => Promise<number>;
+  readonly connect: () => Promise<Client>;
+}
+
+async function openLine(context: TestContext): Promise<Line> {
+  const url = await newDatabase();
+  await runStatement(url, 'CREATE TABLE facts (fact text)');
+  const proxy = await PostgresProxy.open(url);
+  context.after(() => proxy.close());
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: proxy.url, pipeline: true });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  return { proxy, connect, count: async () => Number((await runStatement(url, 'SELECT count(*) AS n FROM facts'))[0]!['n']) };
+}
+
+const INSERT = "INSERT INTO facts VALUES ('it took place')";
+const prepared = (text: string) => ({ name: text.slice(0, 20), text });
+
+const CASES: Record<string, { kind: CutKind; sent: (string | { name: string; text: string })[] }> = {
+  'a prepared COMMIT': { kind: 'commit', sent: ['BEGIN', INSERT, 'COMMIT'].map(prepared) },
+  'a simple COMMIT': { kind: 'commit', sent: ['BEGIN', INSERT, 'COMMIT'] },
+  'a script that commits': { kind: 'commit', sent: [`BEGIN; ${INSERT}; COMMIT`] },
+  'a simple statement': { kind: 'statement', sent: [INSERT] },
+  'a prepared statement': { kind: 'statement', sent: [prepared(INSERT)] },
+  'a statement that writes on the way to reading': { kind: 'statement', sent: [prepared(`WITH written AS (${INSERT} RETURNING 1) SELECT * FROM written`)] },
+};
+
+for (const [what, { kind, sent }] of Object.entries(CASES))
+  test(`after ${what} is cut, its client has no answer and the row is there`, async (context) => {
+    const { proxy, connect, count } = await openLine(context);
+    const client = await connect();
+    // Neither what only reads nor what is undone is cut.
+    for (const text of ['SELECT 1', 'BEGIN', INSERT, 'ROLLBACK']) await client.query(text);
+    const cutting = proxy.cutNext(kind);
+    await client.query('SELECT 2');
+    const results = await Promise.allSettled(sent.map((one) => client.query(one)));
+    assert.deepEqual(results.map(({ status }) => status), [...sent.slice(1).map(() => 'fulfilled'), 'rejected']); // prettier-ignore
+    await cutting;
+    assert.equal(proxy.cuts[kind], 1);
+    assert.equal(await count(), 1);
+    const next = await connect();
+    await next.query(INSERT);
+    assert.equal(await count(), 2);
+    await next.end();
+  });
+
+test('a kind of commit that was not asked for is not cut', async (context) => {
+  const { proxy, connect, count } = await openLine(context);
+  const client = await connect();
+  void proxy.cutNext('commit');
+  await client.query(INSERT);
+  void proxy.cutNext('statement');
+  for (const text of ['BEGIN', INSERT, 'COMMIT']) await client.query(text);
+  assert.deepEqual(proxy.cuts, { commit: 0, statement: 0 });
+  assert.equal(await count(), 2);
+  await client.end();
+});
+
+test('while it is silent nothing arrives and nobody connects; afterwards what was sent arrives, also of a client that has gone', async (context) => {
+  const { proxy, connect, count } = await openLine(context);
+  const [patient, impatient] = [await connect(), await connect()];
+  proxy.goSilent();
+  const answered: string[] = [];
+  const answer = patient.query(INSERT).then(() => answered.push('statement'));
+  const connecting = connect().then((client) => (answered.push('connection'), client));
+  impatient.query(INSERT).catch(() => undefined);
+  await sleep(50);
+  // In the middle of a statement, as a node does that no longer waits.
+  (impatient as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+  await sleep(250);
+  assert.deepEqual(answered, []);
+  assert.equal(await count(), 0);
+  proxy.speak();
+  await Promise.all([answer, connecting]);
+  while ((await count()) < 2) await sleep(5);
+  await Promise.all([patient.end(), (await connecting).end()]);
+});

@@ -1,0 +1,61 @@
+/**
+ * The state of a store as its own tools see it, beside the service: every file or index whole, no line without its order. For the embedded store the
+ * files of the data folder, for PostgreSQL a connection of its own. Never looks at what the records say.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
+import type { Service } from '../service.ts';
+
+export async function checkStore(service: Service): Promise<void> {
+  if (/^postgres(ql)?:/.test(service.place)) await checkDatabase(service.place);
+  else checkFiles(service.place);
+}
+
+function checkFiles(folder: string): void {
+  const tenants = readdirSync(join(folder, 'tenants')).filter((name) => name.endsWith('.db')).map((name) => join('tenants', name)); // prettier-ignore
+  for (const file of ['control.db', 'usage.db', ...tenants]) {
+    const db = new DatabaseSync(join(folder, file), { readOnly: true, timeout: 5000 });
+    assert.deepEqual(db.prepare('PRAGMA integrity_check').all().map((row) => row['integrity_check']), ['ok'], file); // prettier-ignore
+    assert.deepEqual(db.prepare('PRAGMA foreign_key_check').all(), [], file);
+    const orphans = 'SELECT count(*) AS COUNT FROM ORDER_LINEITEMS WHERE ORDER_NUMBER NOT IN (SELECT ORDER_NUMBER FROM ORDERS)';
+    if (tenants.includes(file)) assert.equal(db.prepare(orphans).get()!['COUNT'], 0, file);
+    db.close();
+  }
+}
+
+/** Indexes of the control schema and of the tenants' schemas; each of the two kinds has its own check. */
+const CHECK_INDEXES = `
+  SELECT n.nspname || '.' || i.relname AS name, a.amname AS kind,
+    CASE a.amname WHEN 'btree' THEN bt_index_check(i.oid, true)::text WHEN 'gin' THEN gin_index_check(i.oid)::text END
+  FROM pg_class i JOIN pg_namespace n ON n.oid = i.relnamespace JOIN pg_am a ON a.oid = i.relam JOIN pg_index x ON x.indexrelid = i.oid
+  WHERE i.relkind = 'i' AND x.indisvalid AND (n.nspname = 'storeroom' OR n.nspname LIKE 'pims\\_%')`;
+const CHECK_TABLES = `
+  SELECT t.oid::regclass AS name, f.msg FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace, verify_heapam(t.oid) f
+  WHERE t.relkind = 'r' AND (n.nspname = 'storeroom' OR n.nspname LIKE 'pims\\_%')`;
+const SCHEMAS = `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims\\_%'`;
+
+/** A tenant's tables and their indexes by name. */
+async function checkDatabase(databaseUrl: string): Promise<void> {
+  const client = new Client(databaseUrl);
+  await client.connect();
+  try {
+    await client.query('CREATE EXTENSION IF NOT EXISTS amcheck');
+    const { rows: indexes } = await client.query<{ kind: string }>(CHECK_INDEXES);
+    assert.deepEqual(new Set(indexes.map(({ kind }) => kind)), new Set(['btree', 'gin']), 'indexes of both kinds were looked at');
+    assert.deepEqual((await client.query(CHECK_TABLES)).rows, []);
+    const { rows: schemas } = await client.query<{ nspname: string }>(SCHEMAS);
+    assert.ok(schemas.length > 0, 'there is no tenant');
+    for (const { nspname } of schemas) {
+      const orphans = `SELECT count(*)::int AS n FROM "${nspname}"."ORDER_LINEITEMS" l
+        WHERE NOT EXISTS (SELECT FROM "${nspname}"."ORDERS" o WHERE o."ORDER_NUMBER" = l."ORDER_NUMBER")`;
+      assert.equal((await client.query<{ n: number }>(orphans)).rows[0]!.n, 0, `${nspname} has lines without an order`);
+    }
+    const { rows: damage } = await client.query<{ n: number }>('SELECT coalesce(sum(checksum_failures), 0)::int AS n FROM pg_stat_database');
+    assert.equal(damage[0]!.n, 0, 'a checksum of the database did not match');
+  } finally {
+    await client.end();
+  }
+}
