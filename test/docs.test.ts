@@ -134,7 +134,8 @@ suite('what the documents name', () => {
 
   test('every setting that is named exists', () => {
     const known: string[] = [...Object.values(SETTINGS).map(({ variable }) => variable), 'STOREROOM_'];
-    for (const file of DOCUMENTS) for (const [name] of read(file).matchAll(/\bSTOREROOM_(?!TEST_)[A-Z_]*/g)) assert.ok(known.includes(name), `${file}: ${name}`);
+    for (const file of DOCUMENTS)
+      for (const [name] of read(file).matchAll(/\bSTOREROOM_(?!TEST_)[A-Z_]*/g)) assert.ok(known.includes(name), `${file}: ${name}`);
   });
 
   test('every storeroom command that is named exists, with its options', () => {

@@ -28,7 +28,7 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
     log.fatal({ err: fault }, 'The store can no longer be trusted; stopping. A new start reads it anew.');
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);
   };
-  const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal };
+  const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report: (event: string) => log.warn(event) };
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
   const store: Store = embedded ?? (await openStore(config, user));
   try {

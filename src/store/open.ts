@@ -37,6 +37,8 @@ export interface StoreUser {
   /** The service never blocks on another process's transaction; a command waits for it. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
+  /** Told when a database is gone and when it is back. */
+  readonly report?: (event: string) => void;
 }
 
 /** Opens the store. Throws a refusal that says what is wrong with a database that cannot be used. */
@@ -45,7 +47,7 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   if (databaseUrl === '') return openEmbedded(settings, user);
   // The driver is loaded only where it is used: the embedded store starts without waiting for it.
   const { PostgresStore } = await import('./postgres/open-postgres.ts');
-  return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name: user.name });
+  return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name: user.name, report: user.report });
 }
 
 export function openEmbedded({ data, queryBudgetMs, queryThreads }: OpenStoreSettings, { busyTimeoutMs, onFatal }: StoreUser): SqliteStore {

@@ -41,6 +41,9 @@ interface TeamAccount {
 
 /** Before the next call when the last one found nobody, or was refused by a service that cannot. */
 const PAUSE_MS = 20;
+/** How often a write of unknown outcome is repeated before anything else is done. */
+const REPEATED = 0.9;
+const REPEATERS = 16;
 const TOKEN_FIELDS = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME' } as const;
 const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
 
@@ -84,9 +87,16 @@ export class MixedLoad {
 
   /** Repeats every write of unknown outcome that has an Idempotency-Key; all have to succeed now, and none twice. */
   async repeatUnanswered(): Promise<void> {
-    for (const team of this.#teams)
-      for (const record of team.records.values())
-        for (const repeat of this.#findUnknownWrites(team, record)) assert.ok(await repeat(), `${record.token}: a write was repeated and refused`);
+    const unknown = this.#teams.flatMap((team) =>
+      team.records
+        .values()
+        .flatMap((record) => this.#findUnknownWrites(team, record))
+        .toArray(),
+    );
+    const work = async (): Promise<void> => {
+      for (let repeat = unknown.pop(); repeat; repeat = unknown.pop()) assert.ok(await repeat(), 'a write was repeated and refused');
+    };
+    await Promise.all(Array.from({ length: REPEATERS }, work));
   }
 
   /** The writes of this record whose outcome is not known and that have an Idempotency-Key: each repeats itself and tells whether it succeeded. */
@@ -100,7 +110,7 @@ export class MixedLoad {
 
   async #step(team: TeamAccount, own: SentRecord[]): Promise<void> {
     const chance = Math.random();
-    const unknown = Math.random() < 0.5 ? own.flatMap((record) => this.#findUnknownWrites(team, record))[0] : undefined;
+    const unknown = Math.random() < REPEATED ? own.flatMap((record) => this.#findUnknownWrites(team, record))[0] : undefined;
     if (unknown) return void (await unknown());
     const order = pick(own.filter(({ recordType, number }) => recordType === 'orders' && number !== undefined));
     if (chance < 0.3 || !order) return this.#createNew(team, own, chance < 0.25 ? 'orders' : 'customers');

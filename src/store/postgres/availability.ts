@@ -2,27 +2,26 @@
  * Whether the database answers, as one node knows it: lost at the first sign, found again by asking again and again. While it is gone every caller is
  * refused at once instead of waiting for it. Never runs anything but the question whether the server is there and takes writes.
  */
-import { Refusal } from '../../errors.ts';
-import { Connection, ConnectionLost, type ConnectionOptions } from './connection.ts';
+import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
 
 const ASK_WHEN_LOST_MS = 250;
 const ASK_WHEN_WELL_MS = 1000;
 
-/** The answer while the database is gone, or was lost on the way: then nobody knows whether a write took place. */
-export const unavailable = (): Refusal => new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
-
 export class Availability {
   readonly #options: ConnectionOptions;
   readonly #onLost: () => void;
+  readonly #report: (event: string) => void;
+  #lostAt = 0;
   #isUsable = true;
   #connection: Connection | undefined;
   #next: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** `onLost` lets go of every connection, so that nobody waits for an answer that does not come. */
-  constructor(options: ConnectionOptions, onLost: () => void) {
+  /** `onLost` lets go of every connection, so that nobody waits for an answer that does not come. `report` tells the operator. */
+  constructor(options: ConnectionOptions, onLost: () => void, report: (event: string) => void) {
     this.#options = options;
     this.#onLost = onLost;
+    this.#report = report;
     this.#askAfter(ASK_WHEN_WELL_MS);
   }
 
@@ -32,13 +31,15 @@ export class Availability {
 
   /** Throws STORE_UNAVAILABLE while the database is gone. */
   check(): void {
-    if (!this.#isUsable) throw unavailable();
+    if (!this.#isUsable) throw new ConnectionLost('the database is gone');
   }
 
   /** Somebody met a silent server, or could not connect. */
-  lose(): void {
+  lose(reason: string): void {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
+    this.#lostAt = performance.now();
+    this.#report(`The database is gone: ${reason}. Calls are answered 503 until it is back.`);
     this.#onLost();
     this.#askAfter(ASK_WHEN_LOST_MS);
   }
@@ -59,13 +60,18 @@ export class Availability {
     try {
       if (!this.#connection?.isOpen) this.#connection = await Connection.open(this.#options);
       const [answer] = await this.#connection.query<[boolean]>('SELECT pg_is_in_recovery()');
-      if (answer?.[0] === false) this.#isUsable = true;
-      else this.lose();
+      if (answer?.[0] === false) this.#find();
+      else this.lose('it is a standby');
     } catch (fault) {
       // One connection may be ended by an administrator; only when a new one cannot be had either is the server gone.
       if (this.#isUsable && fault instanceof ConnectionLost && !fault.isSilent) return this.#askAfter(0);
-      this.lose();
+      this.lose(reasonOf(fault));
     }
     this.#askAfter(this.#isUsable ? ASK_WHEN_WELL_MS : ASK_WHEN_LOST_MS);
+  }
+
+  #find(): void {
+    if (!this.#isUsable) this.#report(`The database is back after ${((performance.now() - this.#lostAt) / 1000).toFixed(1)} s.`);
+    this.#isUsable = true;
   }
 }

@@ -2,7 +2,8 @@
  * One connection to PostgreSQL: statements go out at once, one behind the other, and are answered in their order. Keeps a bounded number of them
  * prepared, and notices when the server no longer answers. The only place that knows the driver. Never retries anything.
  */
-import pg from 'pg';
+import { Client, DatabaseError, types as parsers, type QueryArrayResult } from 'pg';
+import { Refusal } from '../../errors.ts';
 import type { Bound, Row } from '../writing.ts';
 
 export interface ConnectionOptions {
@@ -26,21 +27,27 @@ const STATEMENTS_PER_LIFE = 5000;
 const SILENCE_CHECK_MS = 100;
 const BIGINT = 20;
 
-/** The connection was lost or fell silent: what was under way may have happened or not. */
-export class ConnectionLost extends Error {
+/** The connection was lost or fell silent, or none could be had: what was under way may have happened or not. */
+export class ConnectionLost extends Refusal {
+  /** For the operator; the caller is told only that the store cannot be used. */
+  readonly reason: string;
   /** Whether the server stopped answering, instead of going away. */
   readonly isSilent: boolean;
-  constructor(cause: string, isSilent = false) {
-    super(`The connection to the database was lost: ${cause}`);
+  /** Whether what was under way was a transaction that had not been asked to commit, and so is undone. */
+  isUndone = false;
+
+  constructor(reason: string, isSilent = false) {
+    super('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    this.reason = reason;
     this.isSilent = isSilent;
   }
 }
 
 // Counters and counts stay far below 2^53.
-const types = { getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === BIGINT ? Number : pg.types.getTypeParser(oid, format as 'text')) };
+const types = { getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === BIGINT ? Number : parsers.getTypeParser(oid, format)) };
 
 export class Connection {
-  readonly #client: pg.Client;
+  readonly #client: Client;
   readonly #silenceMs: number;
   readonly #prepared = new Map<string, string>();
   #statements = 0;
@@ -49,7 +56,7 @@ export class Connection {
   #watch: NodeJS.Timeout | undefined;
   #lost: ConnectionLost | undefined;
 
-  private constructor(client: pg.Client, silenceMs: number) {
+  private constructor(client: Client, silenceMs: number) {
     this.#client = client;
     this.#silenceMs = silenceMs;
     // Without a listener the end of an idle connection would end the process.
@@ -59,7 +66,7 @@ export class Connection {
 
   static async open({ url, name, session, silenceMs }: ConnectionOptions): Promise<Connection> {
     const options = Object.entries({ TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session }).map(([key, value]) => `-c ${key}=${value}`);
-    const client = new pg.Client({
+    const client = new Client({
       connectionString: url,
       application_name: name,
       options: options.join(' '),
@@ -72,11 +79,11 @@ export class Connection {
     const connection = new Connection(client, silenceMs);
     try {
       await client.connect();
+      return connection;
     } catch (fault) {
       connection.destroy('it could not be opened');
       throw fault;
     }
-    return connection;
   }
 
   /** Whether it can take another statement. One that has seen too much is not lost: what is under way is still answered. */
@@ -123,7 +130,7 @@ export class Connection {
     (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }
 
-  #send({ name, text, values }: { name?: string; text: string; values: Values }): Promise<pg.QueryArrayResult> {
+  #send({ name, text, values }: { name?: string; text: string; values: Values }): Promise<QueryArrayResult> {
     if (this.#lost) return Promise.reject(this.#lost);
     return this.#track(
       this.#client.query({ ...(name !== undefined && { name }), text: numberPlaceholders(text), values: values as unknown[], rowMode: 'array' }),
@@ -150,7 +157,7 @@ export class Connection {
     try {
       return await answer;
     } catch (fault) {
-      throw this.#lost ?? (isLoss(fault) ? new ConnectionLost(String(fault)) : fault);
+      throw this.#lost ?? (isLoss(fault) ? new ConnectionLost(reasonOf(fault)) : fault);
     } finally {
       this.#unanswered--;
       this.#heardAt = performance.now();
@@ -166,12 +173,18 @@ export class Connection {
 export const CANCELED = '57014';
 
 /** SQLSTATE of a fault the server reported. */
-export const sqlStateOf = (fault: unknown): string | undefined => (fault instanceof pg.DatabaseError ? fault.code : undefined);
+export const sqlStateOf = (fault: unknown): string | undefined => (fault instanceof DatabaseError ? fault.code : undefined);
+
+/** In the words of the driver or the server, none of which has the password. A name with several addresses has them one level down. */
+export const reasonOf = (fault: unknown): string => {
+  if (fault instanceof ConnectionLost) return fault.reason;
+  return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
+};
 
 /** Connection exceptions, shutdown and crash of the server; and everything that did not come from the server. */
 function isLoss(fault: unknown): boolean {
   const state = sqlStateOf(fault);
-  return state === undefined ? !(fault instanceof TypeError) : /^(08|57P0[1-5]|25P0[34])/.test(state);
+  return state === undefined ? !(fault instanceof TypeError || fault instanceof Refusal) : /^(08|57P0[1-5]|25P0[34])/.test(state);
 }
 
 const numbered = new Map<string, string>();

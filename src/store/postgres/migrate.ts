@@ -40,7 +40,7 @@ async function migrateControl(connection: Connection): Promise<void> {
   for (const [index, script] of scriptsOf('control').entries())
     if (index >= found) {
       const keep = `DELETE FROM ${CONTROL}."SCHEMA"; INSERT INTO ${CONTROL}."SCHEMA" VALUES (${index + 1})`;
-      await connection.execute(`BEGIN; SET LOCAL search_path TO ${CONTROL}, public; ${script}; ${keep}; COMMIT`);
+      await connection.execute(`BEGIN; SET LOCAL search_path TO ${CONTROL}; ${script}; ${keep}; COMMIT`);
     }
 }
 
@@ -63,7 +63,9 @@ async function migrateTenants(connection: Connection): Promise<void> {
 export const PIMS_VERSION = (): number => scriptsOf('pims').length;
 export function writeTenantScript(storeId: string, from = 0): string {
   const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
-  return `${create}SET LOCAL search_path TO "${storeId}", public; ${scriptsOf('pims')
+  // The operators of pg_trgm are wherever the extension was put.
+  const path = `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true) FROM pg_extension WHERE extname = 'pg_trgm'`;
+  return `${create}${path}; ${scriptsOf('pims')
     .slice(from, from === 0 ? undefined : from + 1)
     .join(';\n')}; SET LOCAL search_path TO DEFAULT`;
 }

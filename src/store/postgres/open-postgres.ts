@@ -8,7 +8,7 @@ import type { PimsStore } from '../../pims/store.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
 import { refuseUnfinished } from '../tables.ts';
 import { Availability } from './availability.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
 import { CONTROL, migrate } from './migrate.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool, Slot } from './pool.ts';
@@ -22,6 +22,8 @@ export interface OpenPostgresOptions {
   readonly queryBudgetMs: number;
   /** Shown in pg_stat_activity. */
   readonly name: string;
+  /** Told when the database is gone and when it is back. */
+  readonly report?: ((event: string) => void) | undefined;
   /** Set where it is opened for a move, also for one into it that is unfinished: what people know the database by. */
   readonly movedAs?: string;
 }
@@ -53,7 +55,7 @@ export class PostgresStore {
     this.#options = options;
     const short = this.#connect({ statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS });
     const long = this.#connect({ statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' }, options.queryBudgetMs + LOCK_MS);
-    this.#availability = new Availability(short, () => this.#destroy());
+    this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
     const slots = (of: ConnectionOptions): Slot[] => Array.from({ length: options.connections }, () => new Slot(of, this.#availability));
     const [keys, usage] = [new Slot(short, this.#availability), new Slot(short, this.#availability)];
     this.#readers = slots(short);
@@ -78,9 +80,8 @@ export class PostgresStore {
       return store;
     } catch (fault) {
       await store.close();
-      throw fault instanceof Refusal
-        ? fault
-        : new Refusal('COMMAND_REFUSED', `${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${describe(fault)}`);
+      if (fault instanceof Refusal && !(fault instanceof ConnectionLost)) throw fault;
+      throw refuse(`${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${reasonOf(fault)}`);
     }
   }
 
@@ -138,5 +139,3 @@ async function checkServer(connection: Connection): Promise<void> {
 }
 
 const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
-/** In the words of the driver or the server, none of which has the password; a refused connection to several addresses has them one level down. */
-const describe = (fault: unknown): string => (fault instanceof AggregateError ? String(fault.errors[0]) : String(fault)).replace(/^\w*error: /i, '');

@@ -73,7 +73,7 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
 }
 
 const writerDialect = (table: (name: string) => string): WriterDialect => ({
-  equals: filterDialect.equals,
+  equals: (...of) => filterDialect.equals(...of),
   table,
   recordJson,
   insertRecord(recordType, dictionary) {

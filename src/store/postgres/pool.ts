@@ -3,8 +3,8 @@
  * time, with a bounded line before it. Knows nothing of records.
  */
 import { Refusal } from '../../errors.ts';
-import { unavailable, type Availability } from './availability.ts';
-import { CANCELED, Connection, ConnectionLost, sqlStateOf, type ConnectionOptions, type Values } from './connection.ts';
+import type { Availability } from './availability.ts';
+import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf, type ConnectionOptions, type Values } from './connection.ts';
 import type { Row } from '../writing.ts';
 
 const WAITING_MAX = 200;
@@ -15,7 +15,8 @@ const TAKES_NO_WRITES = '25006';
 const DISK_FULL = '53100';
 const TOO_MANY_CONNECTIONS = '53300';
 const LOCK_NOT_AVAILABLE = '55P03';
-const BUSY = [CANCELED, LOCK_NOT_AVAILABLE, TOO_MANY_CONNECTIONS];
+const DEADLOCK = '40P01';
+const BUSY = [CANCELED, LOCK_NOT_AVAILABLE, DEADLOCK];
 /** The schema of a tenant that has been removed in this moment. */
 const REMOVED = ['3F000', '42P01'];
 
@@ -40,14 +41,16 @@ export class Slot {
     }
   }
 
-  /** Runs work in one transaction. Never repeated: once COMMIT was sent, nobody knows whether it took place. */
+  /** Runs work in one transaction. Never repeated here: once COMMIT was sent, nobody knows whether it took place. */
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    let isCommitSent = false;
     try {
       const connection = await this.#connect();
       try {
         // What follows goes out behind it without waiting, and fails with it.
         connection.execute('BEGIN').catch(() => undefined);
         const result = await work(connection);
+        isCommitSent = true;
         await connection.commit();
         return result;
       } catch (fault) {
@@ -55,6 +58,7 @@ export class Slot {
         throw fault;
       }
     } catch (fault) {
+      if (fault instanceof ConnectionLost) fault.isUndone = !isCommitSent;
       throw this.#refuse(fault);
     }
   }
@@ -96,8 +100,9 @@ export class Slot {
   /** What a caller is told of a fault. A server that is silent, or takes no writes, is lost to everybody. */
   #refuse(fault: unknown): unknown {
     const state = sqlStateOf(fault) ?? '';
-    if ((fault instanceof ConnectionLost && fault.isSilent) || state === TAKES_NO_WRITES) this.#availability.lose();
-    if (fault instanceof ConnectionLost || state === TAKES_NO_WRITES || REMOVED.includes(state)) return unavailable();
+    if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.reason);
+    if (state === TAKES_NO_WRITES) this.#availability.lose('it takes no writes');
+    if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
     if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
     if (BUSY.includes(state)) return new Refusal('SERVICE_BUSY', 'The database is busy, or a row is locked; nothing was written.', { retryAfterSeconds: 1 });
     return fault;
@@ -111,8 +116,8 @@ export class Slot {
       return this.#connection;
     } catch (fault) {
       if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS) throw new Refusal('SERVICE_BUSY', 'The database takes no more connections.', { retryAfterSeconds: 1 });
-      this.#availability.lose();
-      throw unavailable();
+      this.#availability.lose(reasonOf(fault));
+      throw new ConnectionLost(reasonOf(fault));
     } finally {
       this.#opening = undefined;
     }

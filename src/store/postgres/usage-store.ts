@@ -3,6 +3,7 @@
  * and a sequence number, so that one sent again after its answer was lost is added once. Source: decision 0020.
  */
 import { randomUUID } from 'node:crypto';
+import { Refusal } from '../../errors.ts';
 import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/store.ts';
 import { CONTROL } from './migrate.ts';
 import type { Slot } from './pool.ts';
@@ -33,6 +34,10 @@ const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS" FROM unnest(?::tex
 const READ_MONTH = `SELECT "DAY", "OPERATION", "CALLS" FROM ${USAGE} WHERE "TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"`;
 const FORGET_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '${FORGOTTEN_AFTER}'`;
 
+/** The call's own records may have been written before it could not be counted. */
+const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
+  new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', 'The call could not be counted. The outcome of a write is unknown.', { retryAfterSeconds });
+
 export class PostgresUsageStore implements UsageStore {
   readonly #slot: Slot;
   readonly #node = randomUUID();
@@ -56,8 +61,13 @@ export class PostgresUsageStore implements UsageStore {
     const of = [sums.map(({ team }) => team), sums.map(({ month }) => month)];
     const days = [counts.map(({ teamId }) => teamId), counts.map(({ day }) => day), counts.map(({ operation }) => operation), counts.map(({ calls }) => calls)];
     type Total = [string, string, number];
-    let totals = await this.#slot.ask<Total>(ADD, [this.#node, ++this.#sequence, ...days, ...of, sums.map(({ calls }) => calls)]);
-    if (totals.length === 0) totals = await this.#slot.ask<Total>(READ_TOTALS, of);
+    let totals: Total[];
+    try {
+      totals = await this.#slot.ask<Total>(ADD, [this.#node, ++this.#sequence, ...days, ...of, sums.map(({ calls }) => calls)]);
+      if (totals.length === 0) totals = await this.#slot.ask<Total>(READ_TOTALS, of);
+    } catch (fault) {
+      throw fault instanceof Refusal ? uncounted(fault) : fault;
+    }
     return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
   }
 

@@ -57,12 +57,16 @@ export class WriteGroups {
     this.#isWorking = false;
   }
 
-  /** A fault of one undoes the whole transaction; then each gets one of its own, and the fault hits nobody else. */
-  async #write(slot: Slot, group: readonly Waiting[]): Promise<void> {
+  /**
+   * A fault of one undoes the whole transaction; then each gets one of its own, and the fault hits nobody else. What a lost connection has undone is
+   * done again, once.
+   */
+  async #write(slot: Slot, group: readonly Waiting[], isAgain = false): Promise<void> {
     try {
       const outcomes = await slot.transaction((connection) => this.#runAll(connection, group));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
+      if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain) return this.#write(slot, group, true);
       if (group.length === 1 || fault instanceof Refusal) answerAll(group, fault);
       else for (const item of group) await this.#write(slot, [item]);
     }

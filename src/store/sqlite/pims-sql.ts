@@ -27,7 +27,7 @@ const dialect: Dialect = {
 };
 
 export const writerDialect: WriterDialect = {
-  equals: dialect.equals,
+  equals: (...of) => dialect.equals(...of),
   table: (name) => `"${name}"`,
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
   insertRecord(recordType, dictionary) {
