@@ -59,6 +59,8 @@ export class Availability {
   async #ask(): Promise<void> {
     try {
       if (!this.#connection?.isOpen) this.#connection = await Connection.open(this.#options);
+      // What was being opened when it was closed would keep the process for ever.
+      if (this.#isClosed) return this.#connection.destroy('it was closed');
       const [answer] = await this.#connection.query<[boolean]>('SELECT pg_is_in_recovery()');
       if (answer?.[0] === false) this.#find();
       else this.lose('it is a standby');

@@ -61,7 +61,7 @@ export class PostgresStore {
     this.#readers = slots(short);
     this.#slots = [keys, usage, ...this.#readers];
     this.#pools = [new Pool(slots(short)), new Pool(slots(long))];
-    this.tenants = new PostgresTenantStore(keys, this.#pools[0]!);
+    this.tenants = new PostgresTenantStore(keys, this.#pools[0]!, () => this.openOwn());
     this.usage = new PostgresUsageStore(usage);
   }
 

@@ -32,11 +32,14 @@ interface FoundKey {
 export class PostgresTenantStore implements TenantStore {
   readonly #slot: Slot;
   readonly #writers: Pool;
+  readonly #openOwn: () => Promise<Connection>;
   readonly #callers: Batch<FoundKey>;
 
-  constructor(slot: Slot, writers: Pool) {
+  /** `openOwn` opens a connection without time limits, for what makes or removes many tables. */
+  constructor(slot: Slot, writers: Pool, openOwn: () => Promise<Connection>) {
     this.#slot = slot;
     this.#writers = writers;
+    this.#openOwn = openOwn;
     this.#callers = new Batch((questions) => this.#findCallers(questions));
   }
 
@@ -58,7 +61,7 @@ export class PostgresTenantStore implements TenantStore {
   async createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
     const storeId = `pims_${randomBytes(8).toString('hex')}`;
     const settings: TenantSettings = { defaultStage: 'worksheet', strict: false, monthQuota: null, callsPerSecond: null };
-    return this.#write(async (connection) => {
+    return this.#makeOrRemove(async (connection) => {
       const added = await connection.query(
         `INSERT INTO ${TENANTS} ("TEAM_ID", "NAME", "CREATED_AT", "STORE_ID", "DEFAULT_STAGE", "STRICT", "SCHEMA_VERSION") VALUES (?, ?, ?, ?, ?, FALSE, ?)
           ON CONFLICT DO NOTHING RETURNING 1`,
@@ -77,7 +80,7 @@ export class PostgresTenantStore implements TenantStore {
 
   /** One transaction: keys, usage, records and the tenant itself go together. */
   async removeTenant({ teamId, storeId }: Tenant): Promise<void> {
-    await this.#write(async (connection) => {
+    await this.#makeOrRemove(async (connection) => {
       for (const table of ['USAGE', 'USAGE_MONTHS', 'TENANTS']) await connection.query(`DELETE FROM ${CONTROL}."${table}" WHERE "TEAM_ID" = ?`, [teamId]);
       await connection.execute(`DROP SCHEMA IF EXISTS "${storeId}" CASCADE`);
     });
@@ -95,6 +98,18 @@ export class PostgresTenantStore implements TenantStore {
 
   #write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#writers.use(0, (slot) => slot.transaction(work));
+  }
+
+  async #makeOrRemove<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#openOwn();
+    try {
+      await connection.execute('BEGIN');
+      const result = await work(connection);
+      await connection.commit();
+      return result;
+    } finally {
+      await connection.close();
+    }
   }
 
   async #findCallers(questions: string[]): Promise<ReadonlyMap<string, FoundKey>> {

@@ -1,0 +1,241 @@
+/**
+ * The calls of a run: what the steps of a plan come to, given what the model has at that moment; how a call is made on the model and on a store through
+ * the engine; and its outcome as one text. Compares nothing.
+ */
+import { createHash } from 'node:crypto';
+import { Refusal } from '../../src/errors.ts';
+import * as engine from '../../src/pims/engine.ts';
+import type { Body, QueryRequest, WriteContext } from '../../src/pims/engine.ts';
+import { foldCase, type Filter } from '../../src/pims/filter.ts';
+import type { InvoiceRequest } from '../../src/pims/lifecycle.ts';
+import { sortKey, type CustomField, type RawValue, type Values } from '../../src/pims/record.ts';
+import type { KeyedType, Page, PimsStore, WriteOptions, Written } from '../../src/pims/store.ts';
+import type { Model } from './model.ts';
+import type { BodyPlan, FilterPlan, KeyPlan, RunPlan, Step, WritePlan } from './operations.ts';
+
+type MaybeLater<T> = T | Promise<T>;
+type Advance = { approve: true } | { invoice: InvoiceRequest };
+
+/** One tenant's inventory system as its callers and its operator see it. */
+export interface System {
+  getOrder(key: string): MaybeLater<{ order: string; lines: string | null }>;
+  getCustomer(key: string): MaybeLater<string>;
+  getInventoryItem(key: string): MaybeLater<string>;
+  findOrdersByStorefrontReference(key: string): MaybeLater<object>;
+  queryOrders(request: QueryRequest): MaybeLater<Page>;
+  queryCustomers(request: QueryRequest): MaybeLater<Page>;
+  queryInventoryItems(request: QueryRequest): MaybeLater<Page>;
+  createOrder(body: Body, context: WriteContext): MaybeLater<Written>;
+  addLineItem(body: Body, context: WriteContext): MaybeLater<Written>;
+  updateLineItem(body: Body, context: WriteContext): MaybeLater<Written>;
+  createCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
+  updateCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
+  advanceOrder(orderNumber: string, step: Advance, options: WriteOptions): MaybeLater<Written>;
+  addField(field: CustomField): MaybeLater<void>;
+}
+
+type Get = 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
+type Query = 'queryOrders' | 'queryCustomers' | 'queryInventoryItems';
+type Write = 'createOrder' | 'addLineItem' | 'updateLineItem' | 'createCustomer' | 'updateCustomer';
+export type Call =
+  | { readonly name: Get; readonly key: string }
+  | { readonly name: Query; readonly request: QueryRequest }
+  | { readonly name: Write; readonly body: Body; readonly context: WriteContext }
+  | { readonly name: 'advanceOrder'; readonly key: string; readonly step: Advance; readonly context: WriteContext }
+  | { readonly name: 'addField'; readonly field: CustomField };
+
+/** The operations of the service over a store. */
+export function systemOver(store: PimsStore): System {
+  return {
+    getOrder: (key) => engine.getOrder(store, key),
+    getCustomer: (key) => engine.getCustomer(store, key),
+    getInventoryItem: (key) => engine.getInventoryItem(store, key),
+    findOrdersByStorefrontReference: (key) => engine.findOrdersByStorefrontReference(store, key),
+    queryOrders: (request) => engine.queryOrders(store, request),
+    queryCustomers: (request) => engine.queryCustomers(store, request),
+    queryInventoryItems: (request) => engine.queryInventoryItems(store, request),
+    createOrder: (body, context) => engine.createOrder(store, body, context),
+    addLineItem: (body, context) => engine.addLineItem(store, body, context),
+    updateLineItem: (body, context) => engine.updateLineItem(store, body, context),
+    createCustomer: (body, context) => engine.createCustomer(store, body, context),
+    updateCustomer: (body, context) => engine.updateCustomer(store, body, context),
+    advanceOrder: async (orderNumber, step, options) => accepted(await store.advanceOrder(orderNumber, step, options)),
+    addField: async (field) => accepted(await store.addField(field)),
+  };
+}
+
+/** What the call comes to, as text: the bytes of the answer and what goes out beside them, or the refusal. */
+export async function outcomeOf(system: System, call: Call): Promise<string> {
+  try {
+    return await answerOf(system, call);
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
+    return JSON.stringify({ code: refusal.code, message: refusal.message, field: refusal.field, retryAfterSeconds: refusal.retryAfterSeconds });
+  }
+}
+
+async function answerOf(system: System, call: Call): Promise<string> {
+  switch (call.name) {
+    case 'getOrder': {
+      const { order, lines } = await system.getOrder(call.key);
+      return `${order} ${lines}`;
+    }
+    case 'getCustomer':
+    case 'getInventoryItem':
+      return system[call.name](call.key);
+    case 'findOrdersByStorefrontReference':
+      return JSON.stringify(await system.findOrdersByStorefrontReference(call.key));
+    case 'queryOrders':
+    case 'queryCustomers':
+    case 'queryInventoryItems': {
+      const { records, next } = await system[call.name](call.request);
+      return `${records} next: ${next}`;
+    }
+    case 'advanceOrder':
+      return writtenText(await system.advanceOrder(call.key, call.step, call.context));
+    case 'addField':
+      return String(await system.addField(call.field));
+    default:
+      return writtenText(await system[call.name](call.body, call.context));
+  }
+}
+
+const writtenText = ({ data, replayed }: Written): string => `${data}${replayed ? ' replayed' : ''}`;
+
+function accepted<T>(outcome: T): Exclude<T, Refusal> {
+  if (outcome instanceof Refusal) throw outcome;
+  return outcome as Exclude<T, Refusal>;
+}
+
+const QUERIES: Record<KeyedType, Query> = { orders: 'queryOrders', customers: 'queryCustomers', inventory: 'queryInventoryItems' };
+/** What is asked where there is nothing to go on with or to repeat. */
+const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = { name: 'queryOrders', request: { filters: [], limit: 2, after: '' } };
+const START = Date.parse('2026-11-20T09:30:00.000Z');
+
+/** Turns the steps of one plan into calls, one after the other; each has to be made on the model before the next is asked for. */
+export class Caller {
+  readonly #model: Model;
+  readonly #defaultStage: RunPlan['defaultStage'];
+  readonly #keyed: Extract<Call, { context: WriteContext }>[] = [];
+  #lastQuery = ALL_ORDERS;
+  #time = START;
+
+  constructor(model: Model, defaultStage: RunPlan['defaultStage']) {
+    this.#model = model;
+    this.#defaultStage = defaultStage;
+  }
+
+  get now(): string {
+    return new Date(this.#time).toISOString();
+  }
+
+  /** The call a step stands for. */
+  callOf(step: Step): Call {
+    switch (step.do) {
+      case 'getOrder':
+      case 'getCustomer':
+      case 'getInventoryItem':
+      case 'findOrdersByStorefrontReference':
+        return { name: step.do, key: this.#key(step.key) };
+      case 'query': {
+        const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
+        const after = step.after === null ? '' : sortKey(this.#key(step.after));
+        return (this.#lastQuery = { name: QUERIES[step.recordType], request: { filters, limit: step.limit, after } });
+      }
+      case 'nextPage':
+        return this.#nextPage(step.limit);
+      case 'repeat':
+        return this.#repeat(step);
+      case 'addField':
+        return { name: 'addField', field: step.field };
+      case 'approve':
+        return this.#write({ name: 'advanceOrder', key: this.#key(step.order), step: { approve: true }, context: this.#context(step.write, step.do) });
+      case 'invoice': {
+        const wanted = { quantities: numbered(step.quantities), serials: numbered(step.serials), tracking: step.tracking };
+        return this.#write({
+          name: 'advanceOrder',
+          key: this.#key(step.order),
+          step: { invoice: wanted },
+          context: this.#context(step.write, step.do, wanted),
+        });
+      }
+      default: {
+        const body = this.#body(step);
+        return this.#write({ name: step.do, body, context: this.#context(step.write, step.do, body) });
+      }
+    }
+  }
+
+  #write(call: Extract<Call, { context: WriteContext }>): Call {
+    if (call.context.idempotency) this.#keyed.push(call);
+    return call;
+  }
+
+  #repeat(step: Extract<Step, { do: 'repeat' }>): Call {
+    const first = this.#keyed[step.nth % this.#keyed.length];
+    if (!first) return ALL_ORDERS;
+    this.#time += step.waitMs;
+    const idempotency = { ...first.context.idempotency!, ...(step.otherBody && { bodyHash: hashOf('another') }) };
+    return { ...first, context: { ...first.context, now: this.now, idempotency } };
+  }
+
+  #nextPage(limit: number): Call {
+    const { name, request } = this.#lastQuery;
+    let next: string | null = null;
+    try {
+      next = this.#model[name](request).next;
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+    }
+    return (this.#lastQuery = next === null ? ALL_ORDERS : { name, request: { ...request, limit, after: next } });
+  }
+
+  #key(plan: KeyPlan): string {
+    if (typeof plan === 'string') return plan;
+    const keys = this.#model.keys(plan.of);
+    return keys[plan.nth % keys.length] ?? '10001';
+  }
+
+  #body(step: Extract<Step, { body: BodyPlan }>): Body {
+    const values = step.body.map(([name, value]) => [name, value !== null && typeof value === 'object' ? this.#key(value) : value] as const);
+    return Object.fromEntries([...this.#subject(step), ...values]);
+  }
+
+  /** What the body says of the record it is about. */
+  #subject(step: Extract<Step, { body: BodyPlan }>): (readonly [string, RawValue])[] {
+    if (!('line' in step))
+      return 'key' in step && step.key !== null ? [[step.do === 'addLineItem' ? 'ORDER_NUMBER' : 'CUSTOMER_CODE', this.#key(step.key)]] : [];
+    const lines = this.#model.lines();
+    const line: Values | undefined = typeof step.line === 'string' ? undefined : lines[step.line % lines.length];
+    const orderNumber = step.otherOrder === null ? (line?.['ORDER_NUMBER'] ?? '10001') : this.#key(step.otherOrder);
+    return [
+      ['ORDER_NUMBER', orderNumber],
+      ['LINE_REF_LOCK_CODE', line?.['LINE_REF_LOCK_CODE'] ?? String(step.line)],
+    ];
+  }
+
+  #filter(recordType: KeyedType, plan: FilterPlan): Filter {
+    const { value, ...filter } = plan;
+    const records = this.#model.values(recordType);
+    const record = typeof value === 'object' ? (records[value.nth % records.length] ?? {}) : {};
+    const filled = Object.keys(record).filter((name) => record[name] !== '');
+    const field = typeof filter.field === 'string' ? filter.field : (filled[filter.field % filled.length] ?? 'NOTES');
+    if (typeof value !== 'object') return { ...filter, field, value };
+    const whole = Object.hasOwn(record, field) ? record[field]! : '';
+    if (filter.contains !== true) return { ...filter, field, value: [whole.slice(0, 256), whole.replace(/^0/, ''), whole.slice(0, 256), whole][value.form]! };
+    const piece = Array.from(whole).slice(value.from, value.from + value.length).join(''); // prettier-ignore
+    return { ...filter, field, value: [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)][value.form]! };
+  }
+
+  #context({ waitMs, strict, idempotencyKey }: WritePlan, operation: string, body: object = {}): WriteContext {
+    this.#time += waitMs;
+    const idempotency = idempotencyKey === undefined ? undefined : { key: idempotencyKey, operation, bodyHash: hashOf(describe(body)), keptMs: 86_400_000 };
+    return { now: this.now, strict, defaultStage: this.#defaultStage, idempotency };
+  }
+}
+
+const numbered = <T>(pairs: readonly (readonly [number, T])[]): Map<string, T> => new Map(pairs.map(([number, value]) => [String(number), value]));
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** JSON that shows what is in Maps too. */
+export const describe = (value: unknown): string => JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? Object.fromEntries(part) : part));

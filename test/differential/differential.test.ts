@@ -1,0 +1,211 @@
+/**
+ * Every store answers what a model in plain Maps answers, byte for byte: random runs of the twelve operations, and of the steps an operator takes
+ * between them, on a tenant that has nothing but what the run begins with. STOREROOM_TEST_RUNS sets how many, STOREROOM_TEST_SEED repeats those of a
+ * run that is told below a failure.
+ */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal } from '../../src/errors.ts';
+import type { RecordType } from '../../src/pims/record.ts';
+import type { KeyedType, PimsStore } from '../../src/pims/store.ts';
+import { PostgresStore } from '../../src/store/postgres/open-postgres.ts';
+import { newDatabase } from '../postgres.ts';
+import { newFolder, openForAll } from '../store/sqlite-folder.ts';
+import { accepted, batches, NOW, type OpenedStore } from '../store/store-under-test.ts';
+import { Caller, describe, outcomeOf, systemOver, type Call } from './calls.ts';
+import { Model } from './model.ts';
+import { runPlan, type RunPlan } from './operations.ts';
+
+const RUNS = Number(process.env['STOREROOM_TEST_RUNS'] ?? 100);
+const SEED = Number(process.env['STOREROOM_TEST_SEED'] ?? randomInt(2 ** 31));
+/** Runs side by side: most of a run is waiting for disks. */
+const LANES = 4;
+const ATTEMPTS_MAX = 5;
+/** No query is refused for what else the machine is doing. */
+const QUERY_BUDGET_MS = 60_000;
+const SHOWN_CHARACTERS = 400;
+const RECORD_TYPES = ['orders', 'lines', 'customers', 'inventory'] as const;
+
+let postgres: PostgresStore | undefined;
+const STORES: Record<string, () => OpenedStore | Promise<OpenedStore>> = {
+  SQLite: () => openForAll(newFolder(), { queryBudgetMs: QUERY_BUDGET_MS }),
+  PostgreSQL: async () => (postgres = await PostgresStore.open({ url: await newDatabase(), connections: LANES, queryBudgetMs: QUERY_BUDGET_MS, name: 'test' })),
+};
+const opened: { name: string; store: OpenedStore }[] = [];
+before(async () => {
+  for (const [name, open] of Object.entries(STORES)) opened.push({ name, store: await open() });
+});
+after(() => postgres?.close());
+
+let tenants = 0;
+/** Set when a lane has found a difference, so that the others end. */
+let isOver = false;
+
+/** Lock codes are random: each store's are told by the line they stand at, and compared under the model's names. */
+class LockCodes {
+  readonly #names = new Map<string, string>();
+  readonly #codes = new Map<string, string>();
+
+  /** The store's text with the model's names for its lock codes; codes not seen before belong to the lines at the same places in the model's text. */
+  rename(text: string, expected: string): string {
+    const names = [...expected.matchAll(LOCK_CODES)].map(([, name]) => name!);
+    for (const [index, [, code]] of [...text.matchAll(LOCK_CODES)].entries()) {
+      const name = names[index];
+      if (name === undefined || this.#names.has(code!) || this.#codes.has(name)) continue;
+      this.#names.set(code!, name);
+      this.#codes.set(name, code!);
+    }
+    return text.replace(/(?<=["'])[\w-]{24}(?=["'])/g, (code) => this.#names.get(code) ?? code);
+  }
+
+  /** The call as this store has to be asked. */
+  translate(call: Call): Call {
+    const code = 'body' in call ? this.#codes.get(String(call.body['LINE_REF_LOCK_CODE'])) : undefined;
+    return code !== undefined && 'body' in call ? { ...call, body: { ...call.body, LINE_REF_LOCK_CODE: code } } : call;
+  }
+}
+const LOCK_CODES = /"LINE_REF_LOCK_CODE":"([^"]*)"/g;
+
+/** The model and the stores, on one tenant each, and what they have been asked so far. */
+class Run {
+  readonly #model = new Model();
+  readonly #stores: { name: string; pims: PimsStore; lockCodes: LockCodes }[];
+  readonly #asked: string[] = [];
+
+  constructor(stores: readonly { name: string; pims: PimsStore }[]) {
+    this.#stores = stores.map((store) => ({ ...store, lockCodes: new LockCodes() }));
+  }
+
+  async carryOut({ defaultStage, fields, rows, steps }: RunPlan): Promise<void> {
+    const caller = new Caller(this.#model, defaultStage);
+    for (const field of fields) await this.#call({ name: 'addField', field });
+    for (const recordType of ['inventory', 'orders', 'customers'] as const)
+      await this.#import(recordType, rows.filter((row) => row.recordType === recordType).map(({ values }) => values)); // prettier-ignore
+    for (const step of steps) {
+      const call = caller.callOf(step);
+      await this.#call(call);
+      // It makes lock codes and does not answer them.
+      if (call.name === 'advanceOrder') await this.#export('lines');
+    }
+    for (const recordType of RECORD_TYPES) await this.#export(recordType);
+  }
+
+  async #call(call: Call): Promise<void> {
+    const expected = await outcomeOf(this.#model, call);
+    await this.#compare(describe(call), expected, ({ pims, lockCodes }) => outcomeOf(systemOver(pims), lockCodes.translate(call)));
+  }
+
+  async #import(recordType: KeyedType, rows: readonly Readonly<Record<string, string>>[]): Promise<void> {
+    if (rows.length === 0) return;
+    const rejected = rows.flatMap((row, index) => {
+      try {
+        this.#model.importRow(recordType, row, NOW);
+        return [];
+      } catch (refusal) {
+        assert.ok(refusal instanceof Refusal);
+        return [`${index + 2} ${refusal.code} ${refusal.message}`];
+      }
+    });
+    await this.#compare(`import ${recordType} ${describe(rows)}`, rejected.join('\n'), async ({ pims }) => {
+      const results = await Array.fromAsync(pims.importRows(recordType, batches(rows), { now: NOW, atomic: false }));
+      return results.flatMap((result) => result.rejected).map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code} ${reason.message}`).join('\n'); // prettier-ignore
+    });
+  }
+
+  async #export(recordType: RecordType): Promise<void> {
+    const expected = writeRows(this.#model.names(recordType), this.#model.exportRows(recordType));
+    await this.#compare(`export ${recordType}`, expected, async ({ pims }) => {
+      const rows = await Array.fromAsync(pims.exportRows(recordType));
+      return writeRows([...(await pims.dictionaries())[recordType].keys()], rows.flat());
+    });
+  }
+
+  async #compare(asked: string, expected: string, ask: (store: { pims: PimsStore; lockCodes: LockCodes }) => Promise<string>): Promise<void> {
+    this.#asked.push(shorten(asked));
+    const answers = await Promise.all(this.#stores.map(async (store) => ({ ...store, answer: store.lockCodes.rename(await ask(store).catch(faultText), expected) }))); // prettier-ignore
+    for (const { name, answer } of answers)
+      if (answer !== expected) {
+        let from = 0;
+        while (answer[from] === expected[from]) from++;
+        const piece = (text: string) => shorten(JSON.stringify(text.slice(Math.max(0, from - 100))));
+        throw new Error(
+          `${this.#asked.join('\n')}\n${name} and the model differ from character ${from} on:\n  ${name}: ${piece(answer)}\n  model: ${piece(expected)}`,
+        );
+      }
+  }
+}
+
+/** A line a record: its cells under their names. */
+const writeRows = (names: readonly string[], rows: readonly string[][]): string =>
+  rows.map((cells) => cells.map((cell, index) => `${JSON.stringify(names[index])}:${JSON.stringify(cell)}`).join()).join('\n');
+function faultText(fault: unknown): string {
+  if (isUnavailable(fault)) throw fault;
+  return `It failed: ${fault instanceof Error ? fault.stack : String(fault)}`;
+}
+
+const shorten = (text: string): string => (text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}… (${text.length} characters)` : text);
+
+const isUnavailable = (fault: unknown): boolean => fault instanceof Refusal && fault.code === 'STORE_UNAVAILABLE';
+
+/** Where other tests keep the machine busy, a database can be too slow to be waited for: then nothing can be said of the run, and it is begun anew. */
+async function runOnNewTenants(plan: RunPlan): Promise<void> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await runOnce(plan);
+    } catch (fault) {
+      if (!isUnavailable(fault) || attempt === ATTEMPTS_MAX) throw fault;
+    }
+}
+
+async function runOnce(plan: RunPlan): Promise<void> {
+  const teamId = `team-${++tenants}`;
+  const made = await Promise.all(
+    opened.map(async ({ name, store }) => ({ name, store, tenant: accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW)) })),
+  );
+  try {
+    await new Run(made.map(({ name, store, tenant }) => ({ name, pims: store.pims(tenant) }))).carryOut(plan);
+  } finally {
+    await Promise.all(made.map(({ store, tenant }) => store.tenants.removeTenant(tenant)));
+  }
+}
+
+/** The difference a plan shows, if it does. */
+async function differenceOf(plan: RunPlan): Promise<string | undefined> {
+  try {
+    await runOnNewTenants(plan);
+    return undefined;
+  } catch (difference) {
+    return (difference as Error).message;
+  }
+}
+
+/** Takes away all that is not needed to show the difference: fast-check does not come back to what it could not take away at first. */
+async function reduce(plan: RunPlan): Promise<RunPlan> {
+  for (const part of ['steps', 'rows', 'fields'] as const)
+    for (let index = plan[part].length - 1; index >= 0; index--) {
+      const smaller = { ...plan, [part]: plan[part].toSpliced(index, 1) };
+      if ((await differenceOf(smaller)) !== undefined) return reduce(smaller);
+    }
+  return plan;
+}
+
+/** The first difference that the runs of a seed show, in as few steps as can be found. */
+async function findDifference(seed: number): Promise<string | undefined> {
+  const details = await fc.check(
+    fc.asyncProperty(runPlan, async (plan) => isOver || runOnNewTenants(plan)),
+    { seed, numRuns: Math.ceil(RUNS / LANES) },
+  );
+  if (!details.failed) return undefined;
+  isOver = true;
+  const difference = details.counterexample && (await differenceOf(await reduce(details.counterexample[0])));
+  return `Seed ${seed}, run ${details.numRuns}:\n${difference ?? String(details.errorInstance)}`;
+}
+
+test(`${Object.keys(STORES).join(' and ')} answer what the model answers`, async (context) => {
+  context.diagnostic(`${RUNS} runs in ${LANES} lanes, STOREROOM_TEST_SEED=${SEED}`);
+  const differences = await Promise.all(Array.from({ length: LANES }, (_, lane) => findDifference(SEED + lane)));
+  const found = differences.filter((difference) => difference !== undefined);
+  if (found.length > 0) throw new Error(found.join('\n\n'));
+});
