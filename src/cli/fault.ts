@@ -14,6 +14,7 @@ interface Fault {
 }
 
 export function describeFault(fault: unknown): Fault {
+  if (fault instanceof Refusal && typeof fault.cause === 'string') return { code: fault.code, message: `${fault.message} (${fault.cause})` };
   if (fault instanceof Refusal) return { code: fault.code, message: fault.message, ...(fault.field === undefined ? {} : { field: fault.field }) };
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);

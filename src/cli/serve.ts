@@ -22,8 +22,8 @@ const FATAL_EXIT_MS = 200;
 
 /** Serves until SIGTERM or SIGINT. Throws when the folder is taken or the port is not free. */
 export async function serve(config: Config, asJson: boolean): Promise<void> {
-  // Standard output belongs to what the command says; the log goes to standard error.
-  const log = pino({ level: config.logLevel }, pino.destination(2));
+  // Standard output belongs to what the command says; the log goes to standard error, and a slow reader of it never stops the service.
+  const log = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store can no longer be trusted; stopping. A new start reads it anew.');
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);

@@ -55,7 +55,8 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     path: '/customers/create',
     tag: 'Customers',
     summary: 'Create a customer',
-    description: 'Creates a customer from any CUSTOMER fields, all optional; data is its CUSTOMER_CODE: your own, of at most 256 characters, when it is free, else one PIMS assigns.',
+    description:
+      'Creates a customer from any CUSTOMER fields, all optional; data is its CUSTOMER_CODE: your own, of at most 256 characters, when it is free, else one PIMS assigns.',
     query: queryOf(),
     body: fieldsBody('customers', 'Fields of the new customer; teamID, apiID and apiSecret may be among them.'),
     writes: true,

@@ -11,7 +11,13 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const TRIALS = { STOREROOM_TEST_KILLS: '20', STOREROOM_TEST_POWER_LOSSES: '20', STOREROOM_TEST_FULL_DISKS: '3' };
+const TRIALS = {
+  STOREROOM_TEST_KILLS: '20',
+  STOREROOM_TEST_RESTARTS: '3',
+  STOREROOM_TEST_CUTS: '20',
+  STOREROOM_TEST_POWER_LOSSES: '20',
+  STOREROOM_TEST_FULL_DISKS: '3',
+};
 
 /** A lost record may be missed first where it is read, written to, or numbered anew. */
 const LOSS = /was acknowledged.* and is lost|given twice|has QUANTITY|There is no order|has no line/;
@@ -58,6 +64,116 @@ const BREAKS: Break[] = [
     good: "faultOf(fault) === 'full' && !isLastTry",
     broken: 'false as boolean',
     says: /STORAGE_FULL[^]*503 !== 200/,
+  },
+  {
+    promise: 'a batch of counts that is sent twice is added once',
+    test: 'system/nodes.test.ts',
+    file: 'store/postgres/usage-store.ts',
+    good: 'WHERE n."SEQUENCE" < excluded."SEQUENCE" RETURNING 1',
+    broken: 'RETURNING 1',
+    says: /✖ calls whose count is cut off after its commit[^]*\d+ !== \d+/,
+  },
+  {
+    promise: 'counts and reads are repeated when their connection is lost',
+    test: 'system/nodes.test.ts',
+    file: 'store/postgres/pool.ts',
+    good: '!(fault instanceof ConnectionLost) || fault.isSilent',
+    broken: 'true as boolean',
+    says: /✖ calls whose count is cut off after its commit[^]*503 !== 200/,
+  },
+  {
+    promise: 'the answer comes after the commit, on PostgreSQL',
+    test: 'system/nodes.test.ts',
+    file: 'store/postgres/write-groups.ts',
+    good: '    return outcomes;\n',
+    broken: `    for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return outcomes;\n`,
+    says: LOSS,
+  },
+  {
+    promise: 'a write whose COMMIT has no answer is not written again',
+    test: 'system/nodes.test.ts',
+    file: 'store/postgres/write-groups.ts',
+    good: 'fault instanceof ConnectionLost && fault.isUndone && ',
+    broken: 'fault instanceof ConnectionLost && ',
+    says: /✖ a write whose COMMIT has no answer/,
+  },
+  {
+    promise: 'nodes that start together change the schema one after the other',
+    test: 'system/nodes.test.ts',
+    file: 'store/postgres/migrate.ts',
+    good: 'SELECT pg_advisory_lock(${MIGRATION_LOCK})',
+    // All of them at the same instant.
+    broken: 'SELECT pg_sleep(3 - extract(epoch FROM clock_timestamp()) % 3)',
+    says: /before it was ready/,
+  },
+  {
+    promise: 'keys are read from the database for every call',
+    test: 'system/replaced-keys.test.ts',
+    file: 'store/postgres/tenant-store.ts',
+    good: 'const found = await this.#callers.ask(`${apiId} ${teamId}`);',
+    broken: `const kept = (globalThis.kept ??= new Map());
+    const found = kept.get(apiId) ?? (await this.#callers.ask(\`\${apiId} \${teamId}\`));
+    kept.set(apiId, found);
+    setTimeout(() => kept.delete(apiId), 5000).unref();`,
+    says: /calls with the old keys that succeeded after they were replaced/,
+  },
+  {
+    promise: 'a server that does not answer is given up',
+    test: 'system/database-loss.test.ts',
+    file: 'store/postgres/open-postgres.ts',
+    good: 'const SILENCE_MS = 1400;',
+    broken: 'const SILENCE_MS = 60_000;',
+    says: /✖ frozen/,
+  },
+  {
+    promise: 'the end of an idle connection is expected',
+    test: 'system/database-loss.test.ts',
+    file: 'store/postgres/connection.ts',
+    good: "client.on('error', (fault) => this.destroy(fault.message));",
+    broken: '',
+    says: /the service has ended|fetch failed/,
+  },
+  {
+    promise: 'the node finds out that the database is back',
+    test: 'system/database-loss.test.ts',
+    file: 'store/postgres/availability.ts',
+    good: 'if (answer?.[0] === false) this.#find();',
+    broken: 'if (answer?.[0] === false) return;',
+    says: /no success within 2000 ms of the return/,
+  },
+  {
+    promise: 'a lock is waited for within bounds',
+    test: 'system/database-locks.test.ts',
+    file: 'store/postgres/open-postgres.ts',
+    good: 'statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, ',
+    broken: '',
+    says: /✖ a tenant whose row is held/,
+  },
+  {
+    promise: 'writes that have waited too long are refused',
+    test: 'system/database-locks.test.ts',
+    file: 'store/postgres/write-groups.ts',
+    good: 'const WAIT_MS = 1200;',
+    broken: 'const WAIT_MS = 60_000;',
+    says: /an answer took \d/,
+  },
+  {
+    promise: 'a query has a budget',
+    test: 'system/database-locks.test.ts',
+    file: 'store/postgres/open-postgres.ts',
+    good: '{ statement_timeout: options.queryBudgetMs, ',
+    broken: '{ ',
+    says: /✖ a query over its budget/,
+  },
+  {
+    promise: 'synchronous_commit is on',
+    test: 'system/database-settings.test.ts',
+    file: 'store/postgres/open-postgres.ts',
+    good: "'full_page_writes', 'synchronous_commit'] as const",
+    broken: "'full_page_writes'] as const",
+    says: /✖ synchronous_commit=off of the role in the database[^]*it has started/,
   },
 ];
 

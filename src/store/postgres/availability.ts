@@ -16,6 +16,7 @@ export class Availability {
   #connection: Connection | undefined;
   #next: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #isAsking = false;
 
   /** `onLost` lets go of every connection, so that nobody waits for an answer that does not come. `report` tells the operator. */
   constructor(options: ConnectionOptions, onLost: () => void, report: (event: string) => void) {
@@ -34,7 +35,12 @@ export class Availability {
     if (!this.#isUsable) throw new ConnectionLost('the database is gone');
   }
 
-  /** Somebody met a silent server, or could not connect. */
+  /** Somebody could not connect: asks at once, since a busy machine can make one connection fail and keep the others. */
+  suspect(): void {
+    if (this.#isUsable) this.#askAfter(0);
+  }
+
+  /** Somebody met a silent server, or one that takes no writes. */
   lose(reason: string): void {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
@@ -57,6 +63,8 @@ export class Availability {
 
   /** A standby answers too, and takes no writes: what points to one is not usable until it is promoted. */
   async #ask(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
     try {
       if (!this.#connection?.isOpen) this.#connection = await Connection.open(this.#options);
       // What was being opened when it was closed would keep the process for ever.
@@ -68,6 +76,8 @@ export class Availability {
       // One connection may be ended by an administrator; only when a new one cannot be had either is the server gone.
       if (this.#isUsable && fault instanceof ConnectionLost && !fault.isSilent) return this.#askAfter(0);
       this.lose(reasonOf(fault));
+    } finally {
+      this.#isAsking = false;
     }
     this.#askAfter(this.#isUsable ? ASK_WHEN_WELL_MS : ASK_WHEN_LOST_MS);
   }

@@ -14,12 +14,12 @@ export interface ConnectionOptions {
   readonly session: Readonly<Record<string, string | number>>;
   /** A statement that has waited this long for any answer means that the server is gone. */
   readonly silenceMs: number;
+  readonly connectTimeoutMs: number;
 }
 
 /** Values of a statement; lists become arrays. */
 export type Values = readonly (Bound | readonly (string | number | null)[])[];
 
-const CONNECT_TIMEOUT_MS = 700;
 /** Every prepared statement holds memory in the server's process, and with thousands of tenants there is no end of them. */
 const PREPARED_MAX = 400;
 /** What a server process remembers of tables it has touched is never given back; a connection that has seen this many statements makes place for a new one. */
@@ -30,15 +30,15 @@ const BIGINT = 20;
 /** The connection was lost or fell silent, or none could be had: what was under way may have happened or not. */
 export class ConnectionLost extends Refusal {
   /** For the operator; the caller is told only that the store cannot be used. */
-  readonly reason: string;
+  override readonly cause: string;
   /** Whether the server stopped answering, instead of going away. */
   readonly isSilent: boolean;
   /** Whether what was under way was a transaction that had not been asked to commit, and so is undone. */
   isUndone = false;
 
-  constructor(reason: string, isSilent = false) {
+  constructor(cause: string, isSilent = false) {
     super('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
-    this.reason = reason;
+    this.cause = cause;
     this.isSilent = isSilent;
   }
 }
@@ -64,13 +64,14 @@ export class Connection {
     client.on('end', () => this.destroy('it ended'));
   }
 
-  static async open({ url, name, session, silenceMs }: ConnectionOptions): Promise<Connection> {
+  /** Throws what the driver or the server said. */
+  static async open({ url, name, session, silenceMs, connectTimeoutMs }: ConnectionOptions): Promise<Connection> {
     const options = Object.entries({ TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session }).map(([key, value]) => `-c ${key}=${value}`);
     const client = new Client({
       connectionString: url,
       application_name: name,
       options: options.join(' '),
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true,
@@ -157,7 +158,9 @@ export class Connection {
     try {
       return await answer;
     } catch (fault) {
-      throw this.#lost ?? (isLoss(fault) ? new ConnectionLost(reasonOf(fault)) : fault);
+      // The driver tells of the end of a session before its socket ends; nobody may be sent there in between.
+      if (isLoss(fault)) this.destroy(reasonOf(fault));
+      throw this.#lost ?? fault;
     } finally {
       this.#unanswered--;
       this.#heardAt = performance.now();
@@ -177,7 +180,7 @@ export const sqlStateOf = (fault: unknown): string | undefined => (fault instanc
 
 /** In the words of the driver or the server, none of which has the password. A name with several addresses has them one level down. */
 export const reasonOf = (fault: unknown): string => {
-  if (fault instanceof ConnectionLost) return fault.reason;
+  if (fault instanceof ConnectionLost) return fault.cause;
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
 };
 

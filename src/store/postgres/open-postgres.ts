@@ -33,9 +33,11 @@ const OLDEST = 160_000;
 const STATEMENT_MS = 1200;
 const LOCK_MS = 800;
 const SILENCE_MS = 1400;
+const CONNECT_MS = 700;
 /** A transaction whose node has stopped in the middle lets go of its locks. */
 const IDLE_IN_TRANSACTION_MS = 2000;
 const LONG_WORK_SILENCE_MS = 600_000;
+const LONG_WORK_CONNECT_MS = 10_000;
 const OPEN_TENANTS_MAX = 1000;
 /** The source of a move into the database that is not finished. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
@@ -73,6 +75,8 @@ export class PostgresStore {
       try {
         await checkServer(connection);
         await migrate(connection);
+        // From here on the node is seen in pg_stat_activity, where a move looks for it.
+        await store.#slots[0]!.ask('SELECT 1', []);
         if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0) throw refuseUnfinished('this database');
       } finally {
         await connection.close();
@@ -114,8 +118,12 @@ export class PostgresStore {
   }
 
   /** Opens a connection that nobody else uses and no time limit ends, for what takes long. */
-  openOwn(): Promise<Connection> {
-    return Connection.open(this.#connect({}, LONG_WORK_SILENCE_MS));
+  async openOwn(): Promise<Connection> {
+    try {
+      return await Connection.open({ ...this.#connect({}, LONG_WORK_SILENCE_MS), connectTimeoutMs: LONG_WORK_CONNECT_MS });
+    } catch (fault) {
+      throw new ConnectionLost(reasonOf(fault));
+    }
   }
 
   #destroy(): void {
@@ -123,7 +131,7 @@ export class PostgresStore {
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
-    return { url: this.#options.url, name: this.#options.name, session, silenceMs };
+    return { url: this.#options.url, name: this.#options.name, session, silenceMs, connectTimeoutMs: CONNECT_MS };
   }
 }
 

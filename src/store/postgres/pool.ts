@@ -8,7 +8,7 @@ import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf, type Connec
 import type { Row } from '../writing.ts';
 
 const WAITING_MAX = 200;
-const WAIT_MS = 1000;
+const WAIT_MS = 800;
 
 /** SQLSTATEs. */
 const TAKES_NO_WRITES = '25006';
@@ -100,7 +100,7 @@ export class Slot {
   /** What a caller is told of a fault. A server that is silent, or takes no writes, is lost to everybody. */
   #refuse(fault: unknown): unknown {
     const state = sqlStateOf(fault) ?? '';
-    if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.reason);
+    if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);
     if (state === TAKES_NO_WRITES) this.#availability.lose('it takes no writes');
     if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
     if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
@@ -116,7 +116,7 @@ export class Slot {
       return this.#connection;
     } catch (fault) {
       if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS) throw new Refusal('SERVICE_BUSY', 'The database takes no more connections.', { retryAfterSeconds: 1 });
-      this.#availability.lose(reasonOf(fault));
+      this.#availability.suspect();
       throw new ConnectionLost(reasonOf(fault));
     } finally {
       this.#opening = undefined;

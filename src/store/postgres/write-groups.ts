@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** A write that has waited this long is refused rather than begun: whoever asked is about to give up. */
-const WAIT_MS = 1000;
+const WAIT_MS = 1200;
 const GROUP_MAX = 100;
 
 export class WriteGroups {

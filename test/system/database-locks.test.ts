@@ -1,0 +1,99 @@
+/**
+ * A database in which one tenant waits: for a row that somebody else holds, or for a query that takes too long. Those who wait are refused in time and
+ * are never too many, and other tenants are served as if nothing were. STOREROOM_TEST_LOCK_S sets for how many seconds the row is held.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { newDatabase, runStatement } from '../postgres.ts';
+import { Service, type Keys } from '../service.ts';
+import { HttpClient, type TimedAnswer } from './http-client.ts';
+
+const LOCK_MS = Number(process.env['STOREROOM_TEST_LOCK_S'] ?? 3) * 1000;
+/** More than may wait. */
+const WRITERS = 400;
+const NEIGHBOURS = 8;
+const ANSWER_MS = 3000;
+const CUSTOMERS = 30_000;
+
+let databaseUrl: string;
+let service: Service;
+let client: HttpClient;
+let stuck: Keys;
+let free: Keys;
+before(async () => {
+  databaseUrl = await newDatabase();
+  service = await Service.start({ databaseUrl, env: { STOREROOM_QUERY_BUDGET_MS: '20' } });
+  client = await HttpClient.open(service, WRITERS + NEIGHBOURS);
+  stuck = await service.makeTenant('stuck');
+  free = await service.makeTenant('free');
+});
+after(async () => {
+  client?.close();
+  await service?.stop();
+});
+
+const storeIdOf = async (teamID: string): Promise<string> =>
+  (await runStatement(databaseUrl, `SELECT "STORE_ID" FROM storeroom."TENANTS" WHERE "TEAM_ID" = '${teamID}'`))[0]!['STORE_ID'] as string;
+
+/** Calls over and over until told to stop, and gives the answers. */
+async function repeat(stop: AbortSignal, call: () => ReturnType<HttpClient['call']>): Promise<number[]> {
+  const statuses: number[] = [];
+  while (!stop.aborted) statuses.push((await call()).status);
+  return statuses;
+}
+
+test(`a tenant whose row is held for ${LOCK_MS} ms: its writes are refused in time, its reads and other tenants go on`, async (context) => {
+  const { body: order } = await client.call(stuck, 'PUT', '/orders/create', { body: {} });
+  const holder = new Client(databaseUrl);
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query(`SELECT * FROM "${await storeIdOf('stuck')}"."COUNTERS" FOR UPDATE`);
+
+  const answers: TimedAnswer[] = [];
+  client.onAnswer = (answer) => answers.push(answer);
+  const stop = new AbortController();
+  const create = (keys: Keys) => repeat(stop.signal, () => client.call(keys, 'PUT', '/orders/create', { body: {} }));
+  const read = () => repeat(stop.signal, () => client.call(stuck, 'GET', '/orders/single', { query: { orderNum: order.data as string } }));
+  const working = [Array.from({ length: WRITERS }, () => create(stuck)), Array.from({ length: NEIGHBOURS / 2 }, () => create(free)), Array.from({ length: NEIGHBOURS / 2 }, read)]; // prettier-ignore
+  const all = Promise.all(working.map((group) => Promise.all(group)));
+  await sleep(LOCK_MS);
+  stop.abort();
+  const [refused, written, found] = (await all).map((group) => group.flat());
+  client.onAnswer = undefined;
+  await holder.query('ROLLBACK');
+  await holder.end();
+
+  assert.ok(refused!.length > WRITERS && written!.length > 0 && found!.length > 0);
+  assert.deepEqual([new Set(refused), new Set(written), new Set(found)], [new Set([503]), new Set([200]), new Set([200])]);
+  for (const { status, body, headers } of answers) if (status === 503) assert.match(`${body.code} ${headers.get('retry-after')}`, /^(SERVICE_BUSY|STORE_UNAVAILABLE) 1$/); // prettier-ignore
+  const slowest = answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
+  context.diagnostic(
+    `${refused!.length} writes refused, ${written!.length} of another tenant and ${found!.length} reads done; the slowest answer after ${slowest.toFixed(0)} ms`,
+  );
+  assert.ok(slowest <= ANSWER_MS, `an answer took ${slowest} ms`);
+  assert.equal((await client.call(stuck, 'PUT', '/orders/create', { body: {} })).status, 200, 'writes go on once the row is free');
+});
+
+test('a query over its budget is refused with 400 QUERY_TOO_COSTLY, and costs other tenants nothing', async () => {
+  const filler = `INSERT INTO "${await storeIdOf('stuck')}"."CUSTOMER" ("SORT_KEY", search, "CUSTOMER_CODE", "NOTES")
+    SELECT 'S' || n, '', 'S' || n, repeat('a note ', 20) FROM generate_series(1, ${CUSTOMERS}) n`;
+  await runStatement(databaseUrl, filler);
+  const costly = Array.from({ length: 50 }, (_, index) => ({
+    field: 'NOTES',
+    value: `${index % 10}!`,
+    contains: true,
+    ...(index > 0 && { conjunction: 'OR' }),
+  }));
+  const { status, body, text } = await service.call(stuck, 'POST', '/customers/query', { body: costly });
+  assert.equal(`${status} ${body.code}`, '400 QUERY_TOO_COSTLY', text);
+  const stop = new AbortController();
+  const costlyCalls = Promise.all(
+    Array.from({ length: 16 }, () => repeat(stop.signal, () => client.call(stuck, 'POST', '/customers/query', { body: costly }))),
+  );
+  const neighbour = await Promise.all(Array.from({ length: 50 }, () => client.call(free, 'PUT', '/customers/create', { body: {} })));
+  stop.abort();
+  assert.deepEqual(new Set(neighbour.map((answer) => answer.status)), new Set([200]));
+  assert.deepEqual(new Set((await costlyCalls).flat()).difference(new Set([400, 503])), new Set());
+});

@@ -1,0 +1,165 @@
+/**
+ * PostgreSQL lost to a node under load from 32 connections, in every way there is: stopped, frozen, behind a line that has gone silent, its sessions
+ * ended again and again. Every request is answered in time, the node lives, comes back by itself, and everything is whole afterwards.
+ * STOREROOM_TEST_OUTAGE_S sets for how many seconds. With STOREROOM_TEST_FIREWALL=on, root and iptables on the PATH, the line is silent because the
+ * packets are dropped; else a proxy holds them back.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresServer, runStatement } from '../postgres.ts';
+import { Service } from '../service.ts';
+import { HttpClient, type TimedAnswer } from './http-client.ts';
+import { MixedLoad } from './mixed-load.ts';
+import { PostgresProxy } from './postgres-proxy.ts';
+
+const OUTAGE_MS = Number(process.env['STOREROOM_TEST_OUTAGE_S'] ?? 4) * 1000;
+const HAS_FIREWALL = process.env['STOREROOM_TEST_FIREWALL'] === 'on';
+const CONNECTIONS = 32;
+const ANSWER_MS = 3000;
+const RETURN_MS = 2000;
+const HEALTH_MS = 1000;
+/** Until a node has to have noticed. */
+const NOTICED_MS = 2000;
+const TERMINATIONS_MS = Math.min(OUTAGE_MS, 10_000);
+const TERMINATE_EVERY_MS = 500;
+const READERS = 8;
+const READS_FAILED_MOST = 0.01;
+
+let server: PostgresServer;
+let proxy: PostgresProxy;
+let databaseUrl: string;
+let service: Service;
+let client: HttpClient;
+let load: MixedLoad;
+before(async () => {
+  server = await PostgresServer.start();
+  databaseUrl = await server.newDatabase();
+  proxy = await PostgresProxy.open(databaseUrl);
+  service = await Service.start({ databaseUrl: HAS_FIREWALL ? databaseUrl : proxy.url });
+  client = await HttpClient.open(service, CONNECTIONS + READERS);
+  load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+});
+after(async () => {
+  client?.close();
+  await service?.stop('SIGKILL');
+  proxy?.close();
+  await server?.remove();
+});
+
+interface Outage {
+  readonly begin: () => unknown;
+  readonly end: () => unknown;
+}
+
+function dropPackets(action: '-I' | '-D'): void {
+  for (const side of ['--dport', '--sport']) execFileSync('iptables', [action, 'INPUT', '-i', 'lo', '-p', 'tcp', side, String(server.port), '-j', 'DROP']);
+}
+
+const silent: Record<string, Outage> = HAS_FIREWALL
+  ? { 'behind a firewall': { begin: () => dropPackets('-I'), end: () => dropPackets('-D') } }
+  : { 'behind a silent line': { begin: () => proxy.goSilent(), end: () => proxy.speak() } };
+const OUTAGES: Record<string, Outage> = {
+  stopped: { begin: () => server.stop('immediate'), end: () => server.restart() },
+  frozen: { begin: () => server.pause(), end: () => server.resume() },
+  ...silent,
+};
+
+/** Status and time of a page of the service's own. */
+async function probe(path: string): Promise<{ status: number; ms: number }> {
+  const begunAt = performance.now();
+  const { status } = await fetch(service.origin + path);
+  return { status, ms: performance.now() - begunAt };
+}
+
+async function expectUnhealthy(): Promise<void> {
+  for (const path of ['/healthz', '/readyz']) {
+    const { status, ms } = await probe(path);
+    assert.equal(status, 503, path);
+    assert.ok(ms < HEALTH_MS, `${path} took ${ms} ms`);
+  }
+  await sleep(200);
+}
+
+const describe = ({ method, status, body, begunAt, endedAt }: TimedAnswer): string => `${method} ${status} ${body.code ?? ''} ${(endedAt - begunAt).toFixed(0)} ms`; // prettier-ignore
+const slowest = (answers: readonly TimedAnswer[]): number => answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
+
+/** Works while something is done, and gives the answers there were. Every call has to be answered, in time. */
+async function workDuring(doing: (answers: readonly TimedAnswer[]) => Promise<void>): Promise<TimedAnswer[]> {
+  assert.equal(service.hasExited, false, 'the service has ended');
+  const answers: TimedAnswer[] = [];
+  client.onAnswer = (answer) => answers.push(answer);
+  let isOver = false;
+  const working = load.run(CONNECTIONS, () => isOver);
+  const { acknowledged } = load;
+  while (load.acknowledged < acknowledged + CONNECTIONS && !service.hasExited) await sleep(10);
+  await Promise.all([working, doing(answers).finally(() => (isOver = true))]);
+  client.onAnswer = undefined;
+  assert.equal(service.hasExited, false, 'the service has ended');
+  assert.equal(load.unanswered, 0, 'calls without an answer');
+  assert.deepEqual(answers.filter(({ begunAt, endedAt }) => endedAt - begunAt > ANSWER_MS).map(describe), [], `answers after more than ${ANSWER_MS} ms`); // prettier-ignore
+  return answers;
+}
+
+suite('a database that is lost', () => {
+  for (const [what, { begin, end }] of Object.entries(OUTAGES))
+    test(`${what} for ${OUTAGE_MS} ms: answered in time, back by itself, nothing lost`, async (context) => {
+      const times = { gone: 0, back: 0 };
+      const isBack = ({ status, begunAt }: TimedAnswer): boolean => status === 200 && begunAt > times.gone;
+      const answers = await workDuring(async (soFar) => {
+        await begin();
+        times.gone = performance.now();
+        const isGone = (): boolean => performance.now() - times.gone < OUTAGE_MS;
+        try {
+          await sleep(NOTICED_MS);
+          while (isGone()) await expectUnhealthy();
+        } finally {
+          await end();
+          times.back = performance.now();
+        }
+        while (!soFar.some(isBack) && performance.now() < times.back + RETURN_MS) await sleep(10);
+      });
+      const meanwhile = answers.filter(({ begunAt, endedAt }) => begunAt > times.gone && endedAt < times.gone + OUTAGE_MS);
+      assert.ok(meanwhile.length > CONNECTIONS, 'there were calls meanwhile');
+      const refusals = new Set(meanwhile.map(({ status, body, headers }) => `${status} ${body.code} ${headers.get('retry-after')}`));
+      assert.deepEqual(refusals, new Set(['503 STORE_UNAVAILABLE 1']));
+      const success = answers.find(isBack);
+      assert.ok(success && success.endedAt - times.back < RETURN_MS, `no success within ${RETURN_MS} ms of the return`);
+      for (const path of ['/healthz', '/readyz']) assert.equal((await probe(path)).status, 200, path);
+      await load.repeatUnanswered();
+      await load.check(service);
+      const returned = Math.max(0, success.endedAt - times.back).toFixed(0);
+      context.diagnostic(
+        `${what}: ${answers.length} answers, the slowest after ${slowest(answers).toFixed(0)} ms; first success ${returned} ms after its return`,
+      );
+    });
+
+  test('that ends every session again and again: reads are repeated by the service, writes settle with their key', async (context) => {
+    const terminate = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+    const reader = await service.makeTenant('reader');
+    const { body: order } = await client.call(reader, 'PUT', '/orders/create', { body: {} });
+    let ended = 0;
+    const stop = new AbortController();
+    const read = async (): Promise<void> => {
+      while (!stop.signal.aborted) await client.call(reader, 'GET', '/orders/single', { query: { orderNum: order.data as string } });
+    };
+    const answers = await workDuring(async () => {
+      const until = performance.now() + TERMINATIONS_MS;
+      const reading = Promise.all(Array.from({ length: READERS }, read));
+      while (performance.now() < until) {
+        ended += (await runStatement(databaseUrl, terminate)).length;
+        await sleep(TERMINATE_EVERY_MS);
+      }
+      stop.abort();
+      await reading;
+    });
+    const reads = answers.filter(({ method }) => method === 'GET');
+    const failed = reads.filter(({ status }) => status >= 500);
+    context.diagnostic(`${ended} sessions ended; ${failed.length} of ${reads.length} reads failed, the slowest answer after ${slowest(answers).toFixed(0)} ms`);
+    assert.ok(ended > 0 && reads.length > 0);
+    assert.ok(failed.length <= reads.length * READS_FAILED_MOST, failed.map(describe).join('\n'));
+    await load.repeatUnanswered();
+    await load.check(service);
+  });
+});

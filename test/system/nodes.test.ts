@@ -1,0 +1,179 @@
+/**
+ * Three nodes over one PostgreSQL under mixed load from 64 connections, while nodes are killed, PostgreSQL is stopped without a farewell, and connections
+ * are lost between a commit and its answer: nothing acknowledged is lost, no number is given twice, every call answered is counted, and every write of
+ * unknown outcome is settled by repeating it with its key. How often: STOREROOM_TEST_KILLS, _RESTARTS and _CUTS.
+ */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresServer, runStatement } from '../postgres.ts';
+import { Service, type Keys } from '../service.ts';
+import { HttpClient } from './http-client.ts';
+import { MixedLoad } from './mixed-load.ts';
+import { PostgresProxy } from './postgres-proxy.ts';
+
+const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 3);
+const RESTARTS = Number(process.env['STOREROOM_TEST_RESTARTS'] ?? 1);
+const CUTS = Number(process.env['STOREROOM_TEST_CUTS'] ?? 10);
+const NODES = 3;
+const CONNECTIONS = 64;
+/** Within which something has to happen that happens many times a second. */
+const SOON_MS = 20_000;
+/** The store is checked after as many faults. */
+const CHECK_EVERY = 35;
+
+let server: PostgresServer;
+let proxy: PostgresProxy;
+let nodes: Service[];
+let client: HttpClient;
+before(async () => {
+  server = await PostgresServer.start();
+  proxy = await PostgresProxy.open(await server.newDatabase());
+  nodes = await Promise.all(Array.from({ length: NODES }, () => Service.start({ databaseUrl: proxy.url })));
+  client = await HttpClient.open(nodes, CONNECTIONS);
+});
+after(async () => {
+  client?.close();
+  await Promise.all((nodes ?? []).map((node) => node.stop('SIGKILL')));
+  proxy?.close();
+  await server?.remove();
+});
+
+const shuffle = <T>(list: readonly T[]): T[] => list.map((one) => ({ one, place: Math.random() })).toSorted((a, b) => a.place - b.place).map(({ one }) => one); // prettier-ignore
+
+/** Fails when it does not happen soon. */
+async function soon<T>(what: string, happening: Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const late = sleep(SOON_MS, undefined, { signal: stop.signal }).then(() => assert.fail(`${what} did not happen within ${SOON_MS} ms`));
+  try {
+    return await Promise.race([happening, late]);
+  } finally {
+    late.catch(() => undefined);
+    stop.abort();
+  }
+}
+
+async function untilAcknowledged(load: MixedLoad, isOver: () => boolean): Promise<void> {
+  const { acknowledged } = load;
+  while (load.acknowledged === acknowledged && !isOver()) await sleep(10);
+}
+
+const FAULTS = {
+  kill: async (): Promise<void> => {
+    const node = nodes[Math.floor(Math.random() * NODES)]!;
+    assert.equal(await node.stop('SIGKILL'), null, 'a node ended before it was killed');
+    await node.restart();
+  },
+  restart: async (): Promise<void> => {
+    await server.stop('immediate');
+    await server.restart();
+  },
+  commit: () => soon('a COMMIT', proxy.cutNext('commit')),
+  statement: () => soon('a statement that commits by itself', proxy.cutNext('statement')),
+} as const satisfies Record<string, () => Promise<void>>;
+
+suite('three nodes over one PostgreSQL', () => {
+  test(`${KILLS} kills of a node, ${RESTARTS} restarts of PostgreSQL and ${CUTS} cuts after a commit lose nothing and double nothing`, async (context) => {
+    const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
+    const half = Math.floor(CUTS / 2);
+    const counts = { kill: KILLS, restart: RESTARTS, commit: CUTS - half, statement: half };
+    const faults = shuffle(Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name as keyof typeof FAULTS)));
+    while (faults.length > 0) {
+      let isOver = false;
+      const working = load.run(CONNECTIONS, () => isOver).finally(() => (isOver = true));
+      const failing = (async (): Promise<void> => {
+        for (const fault of faults.splice(0, CHECK_EVERY)) {
+          if (isOver) return; // an answer was wrong
+          await soon(
+            'an acknowledged write',
+            untilAcknowledged(load, () => isOver),
+          );
+          await sleep(Math.random() * 200);
+          await FAULTS[fault]();
+        }
+        await soon(
+          'an acknowledged write',
+          untilAcknowledged(load, () => isOver),
+        );
+      })().finally(() => (isOver = true));
+      await Promise.all([working, failing]);
+      await load.repeatUnanswered();
+      await load.check(nodes[0]!);
+    }
+    const { commit, statement } = proxy.cuts;
+    context.diagnostic(`${load.acknowledged} acknowledged writes, ${load.unanswered} calls without an answer; answers ${JSON.stringify([...load.statuses])}`);
+    context.diagnostic(`cut after ${commit} COMMIT and ${statement} statements`);
+    assert.deepEqual({ commit, statement }, { commit: counts.commit, statement: counts.statement });
+    const expected = new Set([200, 400, 401, 409, '503 STORE_UNAVAILABLE', '503 SERVICE_BUSY']);
+    assert.deepEqual(new Set(load.statuses.keys()).difference(expected), new Set(), 'no other answers than these');
+  });
+
+  test(`calls whose count is cut off after its commit are answered, and counted exactly once (${CUTS} cuts)`, async () => {
+    const keys = await nodes[0]!.makeTenant('counted');
+    const { body: order } = await client.call(keys, 'PUT', '/orders/create', { body: {} });
+    const stop = new AbortController();
+    const begun = new Map<number, number>();
+    let calls = 1;
+    const read = async (reader: number): Promise<void> => {
+      while (!stop.signal.aborted) {
+        calls++;
+        begun.set(reader, performance.now());
+        const { status, text } = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: order.data as string } });
+        assert.equal(status, 200, text);
+      }
+    };
+    const cutBefore = proxy.cuts.statement;
+    const cutting = (async (): Promise<void> => {
+      for (let cut = 0; cut < CUTS; cut++) {
+        await FAULTS.statement();
+        // A count is repeated once: the next cut must not hit the repetition.
+        const cutAt = performance.now();
+        while (begun.values().some((at) => at <= cutAt) && !stop.signal.aborted) await sleep(5);
+      }
+    })();
+    const reading = Array.from({ length: CONNECTIONS }, (_, reader) => read(reader));
+    try {
+      await Promise.race([cutting, Promise.all(reading)]);
+    } finally {
+      stop.abort();
+    }
+    await Promise.all([cutting, ...reading]);
+    assert.equal(proxy.cuts.statement - cutBefore, CUTS);
+    assert.equal(await nodes[0]!.usageOf('counted'), calls);
+  });
+
+  test('a write whose COMMIT has no answer is answered 503, is there, and repeating it with its key on any node writes nothing more', async () => {
+    const keys: Keys = await nodes[0]!.makeTenant('repeating');
+    const create = (node: Service, key: string) =>
+      node.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: key }, headers: { 'idempotency-key': key } });
+    for (const [index, node] of nodes.entries()) {
+      const cutting = FAULTS.commit();
+      const { status, body, headers } = await create(node, `key-${index}`);
+      await cutting;
+      assert.equal(`${status} ${body.code} ${headers.get('retry-after')}`, '503 STORE_UNAVAILABLE 1');
+      const found = await node.call(keys, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: `key-${index}` }] });
+      const [order] = found.body.data;
+      for (const other of nodes) {
+        const again = await create(other, `key-${index}`);
+        assert.deepEqual([again.status, again.body.data], [200, order.ORDER_NUMBER], again.text);
+      }
+    }
+    const all = await nodes[0]!.call(keys, 'POST', '/orders/query', { body: [] });
+    assert.equal(all.body.data.length, nodes.length);
+  });
+});
+
+test('five nodes that start at the same moment on an empty database all come up, over one schema', async (context) => {
+  const databaseUrl = await server.newDatabase();
+  const starting = Array.from({ length: 5 }, () => Service.start({ databaseUrl }));
+  context.after(async () => {
+    for (const result of await Promise.allSettled(starting)) if (result.status === 'fulfilled') await result.value.stop('SIGKILL');
+  });
+  const five = await Promise.all(starting);
+  assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
+  const keys = await five[0]!.makeTenant('shop');
+  const numbers = await Promise.all(five.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string));
+  assert.equal(new Set(numbers).size, five.length);
+  for (const node of five) for (const orderNum of numbers) assert.equal((await node.call(keys, 'GET', '/orders/single', { query: { orderNum } })).status, 200);
+  assert.equal(await five[1]!.usageOf('shop'), five.length + five.length ** 2);
+});
