@@ -11,6 +11,7 @@ import { describeFault, writeFault } from './fault.ts';
 import { addFieldCommands } from './fields.ts';
 import { addImportCommand } from './import.ts';
 import { addKeyCommands } from './keys.ts';
+import { addMoveCommand } from './move.ts';
 import { addOrderCommands } from './order.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addSettingsCommand } from './settings.ts';
@@ -22,6 +23,7 @@ const INTRODUCTION = `Examples:
   $ storeroom tenant create acme --name 'Acme Ltd.'         a new tenant
   $ storeroom keys replace acme                             its API ID and secret
   $ storeroom import acme orders orders.csv                 its records
+  $ storeroom move --to postgres://…                        everything into PostgreSQL, or back with sqlite:FOLDER
 
 Settings are environment variables; \`storeroom config\` shows them. STOREROOM_DATA is the folder everything is in.`;
 
@@ -60,6 +62,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addExportCommand(program, context);
   addUsageCommand(program, context);
   addBackupCommands(program, context);
+  addMoveCommand(program, context);
   addSettingsCommand(program, context);
   return program;
 }

@@ -1,0 +1,303 @@
+/**
+ * `storeroom move` as an operator sees it: a service moved to PostgreSQL and back answers as before, a move killed again and again ends as one that was
+ * left alone, and what must not be moved is refused with nothing changed. STOREROOM_TEST_MOVE_ORDERS sets how many orders the killed moves have.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before as prepare, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newDatabase, runStatement } from '../postgres.ts';
+import { Shop, succeed, type Values } from '../records.ts';
+import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../service.ts';
+import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
+
+const ORDERS = Number(process.env['STOREROOM_TEST_MOVE_ORDERS'] ?? 3000);
+const KILLS = 5;
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const TYPES = ['orders', 'lines', 'customers', 'inventory'];
+
+interface Report {
+  readonly tenants: number;
+  readonly tables: readonly { team: string | null; table: string; rows: number; sha256: string }[];
+  readonly seconds: number;
+}
+
+const addressOf = (place: string): string => (place.startsWith('postgres') ? place : `sqlite:${place}`);
+const move = (from: string, to: string): Promise<CommandResult> => runCommand(from, ['move', '--to', addressOf(to), '--json']);
+
+async function moveAll(from: string, to: string): Promise<Report> {
+  const result = await move(from, to);
+  assert.equal(result.code, 0, result.stderr);
+  return result.json() as Report;
+}
+
+async function messageOf(running: Promise<CommandResult>): Promise<string> {
+  const { code, stdout, stderr } = await running;
+  assert.equal(code, 1, stdout + stderr);
+  assert.equal(stdout, '');
+  return (JSON.parse(stderr) as { error: { message: string } }).error.message;
+}
+
+const started: Service[] = [];
+async function start(place: string): Promise<Service> {
+  const service = await Service.start({ place });
+  started.push(service);
+  return service;
+}
+after(async () => {
+  for (const service of started) await service.stop(); // those of tests that failed
+});
+
+/** Begins a move and kills it once `wait` is over. False when the move was over before. */
+async function killMove(from: string, to: string, wait: Promise<unknown>): Promise<boolean> {
+  const child = spawn(process.execPath, [MAIN, 'move', '--to', addressOf(to)], { env: { ...process.env, ...placeVariables(from) }, stdio: 'ignore' });
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  await Promise.race([wait, ended]);
+  child.kill('SIGKILL');
+  const [code] = await ended;
+  assert.ok(code === null || code === 0, `the move ended with ${code}`);
+  return code === null;
+}
+
+/** Waits for the first orders of a move into a database. */
+async function firstOrders(url: string): Promise<void> {
+  for (;;) {
+    const [schema] = await runStatement(url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims%'");
+    if (schema && (await runStatement(url, `SELECT FROM "${String(schema['nspname'])}"."ORDERS" LIMIT 1`)).length > 0) return;
+    await sleep(5);
+  }
+}
+
+/** Waits for the first key of a move into a folder. */
+async function firstKey(folder: string): Promise<void> {
+  for (;;) {
+    try {
+      using control = new DatabaseSync(join(folder, 'control.db'), { readOnly: true });
+      if (control.prepare('SELECT 1 FROM API_KEYS').get()) return;
+    } catch {
+      // It is not there yet, or is just being made.
+    }
+    await sleep(5);
+  }
+}
+
+const IDEMPOTENT = { 'idempotency-key': 'once-and-only-once' };
+
+/** What a caller reads, in the words it is answered with. */
+async function readAll(service: Service, keys: Keys): Promise<string[]> {
+  const answers: string[] = [];
+  const ask = async (method: string, path: string, options: { query?: Record<string, string>; body?: unknown }): Promise<Values[]> => {
+    const { status, headers, text, body } = await service.call(keys, method, path, options);
+    assert.equal(status, 200, text);
+    answers.push(`${method} ${path} ${JSON.stringify(options)} ${headers.get('x-has-more')} ${headers.get('x-next-cursor')} ${text}`);
+    return (Array.isArray(body.data) ? body.data : []) as Values[];
+  };
+  const lists = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME', inventory: 'PART_DESCRIPTION' };
+  for (const [list, searched] of Object.entries(lists)) {
+    await ask('POST', `/${list}/query`, { body: [], query: { maxReturn: '3' } });
+    for (const text of ODD)
+      for (const part of [text, cut(text, 0, 4).toUpperCase(), cut(text, 2, 6).toLowerCase()])
+        await ask('POST', `/${list}/query`, { body: [{ field: searched, value: part, contains: true }] });
+  }
+  for (const { ORDER_NUMBER = '', REFERENCE_NUMBER = '' } of await ask('POST', '/orders/query', { body: [] })) {
+    await ask('GET', '/orders/single', { query: { orderNum: ORDER_NUMBER } });
+    if (REFERENCE_NUMBER) await ask('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: REFERENCE_NUMBER } });
+  }
+  for (const { CUSTOMER_CODE = '' } of await ask('POST', '/customers/query', { body: [] }))
+    await ask('GET', '/customers/single', { query: { customerCode: CUSTOMER_CODE } });
+  for (const { PART_CODE = '' } of await ask('POST', '/inventory/query', { body: [] }))
+    await ask('GET', '/inventory/single', { query: { partCode: PART_CODE } });
+  return answers;
+}
+
+/** What a service finds in its search index. */
+async function search(service: Service, keys: Keys): Promise<string> {
+  const { status, text } = await service.call(keys, 'POST', '/orders/query', { body: [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }] });
+  assert.equal(status, 200, text);
+  assert.match(text, /Müller & Söhne 10"/);
+  return text;
+}
+
+/** What the operator reads. */
+async function readCommands(place: string, team: string): Promise<string[]> {
+  const commands = [
+    ['tenant', 'list', '--json'],
+    ['usage', team, '--json'],
+    ['fields', 'list', team, '--json'],
+    ...TYPES.map((type) => ['export', team, type]),
+  ];
+  const outputs: string[] = [];
+  for (const words of commands) {
+    const { code, stdout, stderr } = await runCommand(place, words);
+    assert.equal(code, 0, stderr);
+    outputs.push(stdout);
+  }
+  return outputs;
+}
+
+test('a service moved to PostgreSQL and back answers the same keys as before, byte for byte, and goes on where it was', async () => {
+  const folder = temporaryFolder();
+  let service = await start(folder);
+  const shop = await Shop.open(service, 'Acme', '--default-stage', 'quote', '--strict', 'on', '--quota', '123456789012', '--rate', '999.125');
+  await fill(shop);
+  const other = await service.makeTenant('beta');
+  const keys = (await service.command('keys', 'replace', 'Acme', '--overlap', '24h', '--json')).json() as Keys;
+  const create = () => service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'ärger' }, headers: IDEMPOTENT });
+  const created = await create();
+  assert.equal(created.status, 200, created.text);
+  const before = await readAll(service, shop.keys);
+  assert.ok(before.length > 100);
+  await service.stop();
+  const commands = await readCommands(folder, 'Acme');
+
+  const database = await newDatabase();
+  const { tenants, tables } = await moveAll(folder, database);
+  assert.equal(tenants, 2);
+  const rows = Object.fromEntries(tables.filter(({ team }) => team !== 'beta').map(({ table, rows: count }) => [table, count]));
+  assert.deepEqual(rows, { ...rows, TENANTS: 2, API_KEYS: 3, CUSTOM_FIELDS: OWN_FIELDS.length, COUNTERS: 2, IDEMPOTENCY: 1, ORDERS: 11, ORDER_LINEITEMS: 20 });
+  assert.ok(tables.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256)));
+  assert.deepEqual(await readCommands(database, 'Acme'), commands);
+
+  service = await start(database);
+  assert.deepEqual(await readAll(service, shop.keys), before);
+  assert.equal((await service.call(other, 'POST', '/orders/query', { body: [] })).text, '{"status":"success","data":[],"subRecords":null}');
+  assert.equal((await create()).text, created.text);
+  assert.equal(await succeed<unknown>(service.call(keys, 'PUT', '/orders/create', { body: {} })), String(Number(created.body.data) + 1));
+  const there = await readAll(service, keys);
+  await service.stop();
+  const commandsThere = await readCommands(database, 'Acme');
+
+  const back = join(temporaryFolder(), 'new');
+  await moveAll(database, back);
+  assert.deepEqual(await readCommands(back, 'Acme'), commandsThere);
+  service = await start(back);
+  assert.deepEqual(await readAll(service, shop.keys), there);
+  assert.equal((await create()).text, created.text);
+  await service.stop();
+});
+
+suite('a move', () => {
+  let folder: string;
+  let database: string;
+  let keys: Keys;
+  let whole: Report;
+  let found: string;
+  prepare(async () => {
+    folder = temporaryFolder();
+    const service = await start(folder);
+    const shop = await Shop.open(service, 'big');
+    keys = shop.keys;
+    const text = (index: number): string => ODD[index % ODD.length]!;
+    await shop.load('orders', Array.from({ length: ORDERS }, (_, index) => ({ ORDER_NUMBER: `${index}`, BNAME: `${text(index)} ${index}`, REFERENCE_NUMBER: `#${index}` }))); // prettier-ignore
+    await shop.load('lines', Array.from({ length: ORDERS * 3 }, (_, index) => ({ ORDER_NUMBER: `${index % ORDERS}`, DESCRIPTION: text(index), QUANTITY: '1' }))); // prettier-ignore
+    found = await search(service, keys);
+    await service.stop();
+    database = await newDatabase();
+    whole = await moveAll(folder, database);
+  });
+
+  const directions: [string, () => [from: string, makeTarget: () => Promise<string>]][] = [
+    ['into PostgreSQL', () => [folder, newDatabase]],
+    ['into a folder', () => [database, async () => join(temporaryFolder(), 'new')]],
+  ];
+  for (const [direction, choose] of directions)
+    test(`${direction}, killed ${KILLS} times at random moments, ends as one that was left alone, and nothing opens the target before`, async (context) => {
+      const [from, makeTarget] = choose();
+      let target = await makeTarget();
+      for (let kills = 0; kills < KILLS;) {
+        if (!(await killMove(from, target, sleep(300 + Math.random() * whole.seconds * 1000)))) {
+          target = await makeTarget();
+          continue;
+        }
+        const opened = await runCommand(target, ['tenant', 'list', '--json']);
+        if (opened.code === 0) {
+          // Killed before it had begun, or after all was done: one more time.
+          if ((opened.json() as { tenants: unknown[] }).tenants.length > 0) target = await makeTarget();
+          continue;
+        }
+        assert.match(opened.stderr, /A move into .* is unfinished/);
+        kills++;
+      }
+      const { tables, seconds } = await moveAll(from, target);
+      context.diagnostic(`${ORDERS} orders: ${whole.seconds} s at once into PostgreSQL, the last of this one ${seconds} s`);
+      assert.deepEqual(tables, whole.tables);
+      const service = await start(target);
+      assert.equal(await search(service, keys), found);
+      await service.stop();
+    });
+
+  test('fails and names the table when a row of the target is not as it was copied, and keeps the target closed', async () => {
+    const target = await newDatabase();
+    assert.ok(await killMove(folder, target, firstOrders(target)), 'the move was over before it was killed');
+    const [schema] = await runStatement(target, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims%'");
+    await runStatement(target, `UPDATE "${String(schema!['nspname'])}"."ORDERS" SET "BNAME" = "BNAME" || ' ' WHERE "ORDER_NUMBER" = '1'`);
+    assert.match(await messageOf(move(folder, target)), /^ORDERS of big differs: \d+ rows .* in the source, \d+ rows .* in the target/);
+    assert.match(await messageOf(runCommand(target, ['tenant', 'list', '--json'])), /A move into this database is unfinished/);
+    assert.match(await messageOf(runCommand(target, ['serve', '--json'])), /A move into this database is unfinished/);
+  });
+
+  test('notices a row that is missing in a folder, and services and commands do not open the folder before', async () => {
+    const target = join(temporaryFolder(), 'new');
+    assert.ok(await killMove(database, target, firstKey(target)), 'the move was over before it was killed');
+    for (const words of [['tenant', 'list'], ['serve'], ['backup', join(temporaryFolder(), 'backup')]])
+      assert.match(await messageOf(runCommand(target, [...words, '--json'])), /A move into .* is unfinished. Run the same `storeroom move` again/);
+    const control = new DatabaseSync(join(target, 'control.db'));
+    control.exec("UPDATE API_KEYS SET ENDS_AT = '2026-01-01T00:00:00.000Z'");
+    control.close();
+    assert.match(await messageOf(move(database, target)), /^API_KEYS differs: 1 rows .* in the source, 1 rows/);
+  });
+
+  test('goes into an empty store alone, and goes on from its own source alone', async () => {
+    const other = await start(temporaryFolder());
+    await other.makeTenant('other');
+    await other.stop();
+    for (const [from, to] of [
+      [other.place, folder],
+      [other.place, database],
+      [folder, database],
+    ] as const) {
+      // prettier-ignore
+      const there = (await runCommand(to, ['tenant', 'list'])).stdout;
+      assert.match(await messageOf(move(from, to)), /^There are tenants in .* already; a move goes into an empty store/);
+      assert.equal((await runCommand(to, ['tenant', 'list'])).stdout, there);
+    }
+    const begun = await newDatabase();
+    assert.ok(await killMove(folder, begun, firstOrders(begun)));
+    assert.match(await messageOf(move(other.place, begun)), /^A move into .* from another store is unfinished/);
+    assert.match(await messageOf(move(begun, temporaryFolder())), /^A move into .* is unfinished/);
+    assert.deepEqual((await moveAll(folder, begun)).tables, whole.tables);
+  });
+
+  test('waits for nobody: while a service uses one of the two, it is refused', async () => {
+    const embedded = await start(folder);
+    assert.match(await messageOf(move(folder, await newDatabase())), /^Another service is running on/);
+    await embedded.stop();
+    const service = await start(database);
+    assert.match(await messageOf(move(database, join(temporaryFolder(), 'new'))), /^A service or a command is running on .*storeroom serve/);
+    await service.stop();
+    const target = await start(await newDatabase());
+    assert.match(await messageOf(move(folder, target.place)), /^A service or a command is running on .*storeroom serve/);
+    await target.stop();
+  });
+
+  test('without anything to move, or somewhere to, is refused, and no password is shown', async () => {
+    const nowhere = join(temporaryFolder(), 'none');
+    assert.match(await messageOf(move(nowhere, temporaryFolder())), /^There is no data in/);
+    assert.match(await messageOf(move(await newDatabase(), temporaryFolder())), /^There are no tenants in/);
+    assert.match(await messageOf(move(folder, folder)), /^Everything is in .* already/);
+    const wrong = ['mysql://u:hidden@h/d', 'postgres://u:hidden@h:99999999/d', 'sqlite:', folder];
+    for (const to of wrong) {
+      const { code, stdout, stderr } = await runCommand(folder, ['move', '--to', to]);
+      assert.equal(code, 2, stderr);
+      assert.doesNotMatch(stdout + stderr, /hidden/);
+    }
+    assert.equal((await runCommand(folder, ['move'])).code, 2);
+    const unreachable = await runCommand(folder, ['move', '--to', 'postgres://u:hidden@127.0.0.1:1/d']);
+    assert.equal(unreachable.code, 1);
+    assert.match(unreachable.stderr, /postgres:\/\/u:…@127\.0\.0\.1:1\/d cannot be used/);
+    assert.doesNotMatch(unreachable.stderr, /hidden/);
+  });
+});
