@@ -34,6 +34,7 @@ function writeCursor(recordType: KeyedType, key: string): string {
 
 function readCursor(recordType: KeyedType, cursor: string): string {
   const key = Buffer.from(cursor.slice(1), 'base64url').subarray(4).toString('utf8');
-  if (key === '' || cursor !== writeCursor(recordType, key)) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  // No key has a NUL; one whose checksum was reckoned by somebody else would reach the store.
+  if (key === '' || key.includes('\0') || cursor !== writeCursor(recordType, key)) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
   return key;
 }

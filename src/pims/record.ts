@@ -101,17 +101,19 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
 /** FUNCTION is the service's word; the others are columns that a store keeps beside the fields. */
 const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
 
-/** Refuses a custom field whose name is not `[A-Z][A-Z0-9_]*` of at most 63 characters (PostgreSQL's for a column), reserved, or already there. */
-export function checkCustomField(dictionary: FieldDictionary, name: string): void {
+/** Why a custom field cannot have this name: it is not `[A-Z][A-Z0-9_]*` of at most 63 characters (PostgreSQL's for a column), reserved, or there. */
+export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
+  const about = { field: name };
   if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name))
-    throw new Refusal(
+    return new Refusal(
       'COMMAND_REFUSED',
       `A field name is upper case letters, digits and _, beginning with a letter, at most 63 characters: '${name}' is not.`,
-      { field: name },
+      about,
     );
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
-    throw new Refusal('COMMAND_REFUSED', `The field ${name} exists already, or its name is reserved.`, { field: name });
-  if (dictionary.size >= DICTIONARY_MAX) throw new Refusal('COMMAND_REFUSED', `A record type has at most ${DICTIONARY_MAX} fields.`, { field: name });
+    return new Refusal('COMMAND_REFUSED', `The field ${name} exists already, or its name is reserved.`, about);
+  if (dictionary.size >= DICTIONARY_MAX) return new Refusal('COMMAND_REFUSED', `A record type has at most ${DICTIONARY_MAX} fields.`, about);
+  return undefined;
 }
 
 /** The field of this name, or a refusal that gives the nearest known one. */

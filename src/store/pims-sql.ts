@@ -3,7 +3,7 @@
  * between the stores comes in as a dialect. Column names come from the dictionaries alone, values are always bound. Never runs anything.
  */
 import { foldCase } from '../pims/filter.ts';
-import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type Values } from '../pims/record.ts';
+import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type RecordType, type Values } from '../pims/record.ts';
 import type { KeyedType } from '../pims/store.ts';
 import type { Dialect } from './sql.ts';
 import type { Statement } from './writing.ts';
@@ -11,6 +11,10 @@ import type { Statement } from './writing.ts';
 export interface WriterDialect extends Pick<Dialect, 'equals'> {
   /** A table as a statement names it: `"ORDERS"`, or with its schema before it. */
   table(name: string): string;
+  /** The type of a column that holds a field. */
+  readonly fieldType: string;
+  /** What else is written when a field has been added. */
+  readonly fieldsChanged: readonly Statement[];
   /** An expression that gives a row as JSON text with these names, each the value of its expression. */
   recordJson(columns: readonly Column[]): string;
   /** Makes what writes a new record of this type, whole, together with its search index. */
@@ -62,6 +66,11 @@ export function writeWriterSql(dictionaries: Dictionaries, dialect: WriterDialec
     setStock: `${writeUpdate(partTable, ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'])} WHERE "SORT_KEY" = ?`,
     commitments: `SELECT l."PART_CODE", l."QUANTITY" FROM ${orderTable} o JOIN ${lineTable} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
       WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND l."CARE_PLAN" <> 'Y'`,
+
+    addColumn: (recordType: RecordType, name: string): string =>
+      `ALTER TABLE ${dialect.table(RECORD_TYPES[recordType].table)} ADD COLUMN "${name}" ${dialect.fieldType}`,
+    addCustomField: writeInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']),
+    fieldsChanged: dialect.fieldsChanged,
 
     giveNumber: `UPDATE ${counters} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`,
     raiseCounter: `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,

@@ -8,7 +8,7 @@ import { addDecimals, subtractDecimals } from '../pims/decimal.ts';
 import { approveOrder, invoiceOrder, type InvoiceRequest, type StockMovement } from '../pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../pims/line-item.ts';
 import { listValues } from '../pims/engine.ts';
-import { RECORD_TYPES, refuseLongKey, sortKey, type Values } from '../pims/record.ts';
+import { RECORD_TYPES, refuseCustomField, refuseLongKey, sortKey, type CustomField, type Values } from '../pims/record.ts';
 import type { Idempotency, KeyedType, WriteOptions, Written } from '../pims/store.ts';
 import { newLockCode } from './lock-code.ts';
 import type { WriterSql } from './pims-sql.ts';
@@ -113,6 +113,15 @@ export class PimsWriter {
     }
     yield* this.moveStock(step.stock, now);
     return JSON.stringify({ ORDER_NUMBER: orderNumber, rest });
+  }
+
+  *addField({ recordType, name, type }: CustomField): Writing<Outcome<void>> {
+    const refusal = refuseCustomField(this.sql.dictionaries[recordType], name);
+    if (refusal) return refusal;
+    yield* run(this.sql.addColumn(recordType, name));
+    yield* run(this.sql.addCustomField, recordType, name, type);
+    for (const statement of this.sql.fieldsChanged) yield statement;
+    return undefined;
   }
 
   /** Why a new record cannot have this key: it is too long, or another record has it. */

@@ -1,5 +1,6 @@
 /** Pages of a query: how many records an answer has, how it says that there are more, and that reading on loses and repeats nothing. */
 import assert from 'node:assert/strict';
+import { crc32 } from 'node:zlib';
 import { after, before, test } from 'node:test';
 import { expectRefusal, Shop, succeed, type Filters, type Values } from '../records.ts';
 import { Service, type Answer } from '../service.ts';
@@ -147,6 +148,14 @@ test('INVALID_CURSOR for a cursor of another record type', async () => {
   const cursor = (await query('1')).headers.get('x-next-cursor')!;
   await expectPage(query('1', { cursor }), 1, true);
   for (const other of [shop.queryOrders, shop.queryCustomers]) expectRefusal(await other([], { cursor }), 400, 'INVALID_CURSOR', 'cursor');
+});
+
+test('INVALID_CURSOR for a key that no record can have, however well it is made up', async () => {
+  const key = '~\0';
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(`i${key}`));
+  const cursor = `i${Buffer.concat([checksum, Buffer.from(key)]).toString('base64url')}`;
+  expectRefusal(await query('1', { cursor }), 400, 'INVALID_CURSOR', 'cursor');
 });
 
 test('INVALID_CURSOR for a cursor that is made up, cut short or changed, rather than another page', async () => {

@@ -139,7 +139,8 @@ export class Caller {
         return { name: step.do, key: this.#key(step.key) };
       case 'query': {
         const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
-        const after = step.after === null ? '' : sortKey(this.#key(step.after));
+        // A cursor with a NUL never comes as far as the engine.
+        const after = step.after === null ? '' : sortKey(this.#key(step.after)).replaceAll('\0', '');
         return (this.#lastQuery = { name: QUERIES[step.recordType], request: { filters, limit: step.limit, after } });
       }
       case 'nextPage':

@@ -10,9 +10,9 @@ import { approveOrder, invoiceOrder, type InvoiceRequest, type StockMovement } f
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
 import {
   buildDictionaries,
-  checkCustomField,
   checkText,
   readFields,
+  refuseCustomField,
   sortKey,
   splitList,
   type CustomField,
@@ -173,7 +173,8 @@ export class Model {
   }
 
   addField(field: CustomField): void {
-    checkCustomField(this.#dictionaries[field.recordType], field.name);
+    const refusal = refuseCustomField(this.#dictionaries[field.recordType], field.name);
+    if (refusal) throw refusal;
     this.#fields.push(field);
     this.#dictionaries = buildDictionaries(this.#fields);
     const records = field.recordType === 'lines' ? this.lines() : this.values(field.recordType);

@@ -66,11 +66,8 @@ export class Connection {
 
   /** Throws what the driver or the server said. */
   static async open({ url, name, session, silenceMs, connectTimeoutMs }: ConnectionOptions): Promise<Connection> {
-    const options = Object.entries({ TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session }).map(([key, value]) => `-c ${key}=${value}`);
     const client = new Client({
-      connectionString: url,
-      application_name: name,
-      options: options.join(' '),
+      connectionString: addSession(url, name, { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session }),
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -170,6 +167,15 @@ export class Connection {
   #checkSilence(): void {
     if (this.#unanswered > 0 && performance.now() - this.#heardAt > this.#silenceMs) this.destroy(`no answer within ${this.#silenceMs} ms`, true);
   }
+}
+
+/** The address with the settings of the session. What the address says itself comes before, so that ours hold; the driver would take its alone. */
+function addSession(url: string, name: string, session: ConnectionOptions['session']): string {
+  const address = new URL(url);
+  const given = address.searchParams.get('options') ?? '';
+  address.searchParams.set('options', [given, ...Object.entries(session).map(([key, value]) => `-c ${key}=${value}`)].join(' ').trim());
+  address.searchParams.set('application_name', name);
+  return address.href;
 }
 
 /** SQLSTATE of a statement that took longer than it may. */

@@ -48,9 +48,6 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    addColumn: (recordType: RecordType, name: string): string => `ALTER TABLE ${tableOf(recordType)} ADD COLUMN "${name}" TEXT COLLATE "C" NOT NULL DEFAULT ''`,
-    addCustomField: writeInsert(table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']),
-    raiseFieldsVersion: `UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`,
     ordersWithLines: byKeys(
       'orders',
       lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
@@ -75,6 +72,8 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
 const writerDialect = (table: (name: string) => string): WriterDialect => ({
   equals: (...of) => filterDialect.equals(...of),
   table,
+  fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
+  fieldsChanged: [write(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
   recordJson,
   insertRecord(recordType, dictionary) {
     const names = [...dictionary.keys()];

@@ -3,13 +3,13 @@
  * commit. Holds no rules. Source: docs/architecture.md, decision 0020.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
-import type { InvoiceRequest } from '../../pims/lifecycle.ts';
-import { buildDictionaries, checkCustomField, sortKey, type CustomField, type Dictionaries, type RecordType, type Values } from '../../pims/record.ts';
-import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore, WriteOptions, Written } from '../../pims/store.ts';
+import { buildDictionaries, sortKey, type CustomField, type Dictionaries, type RecordType, type Values } from '../../pims/record.ts';
+import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/store.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { PimsImport } from '../pims-import.ts';
 import { PimsWriter } from '../pims-writer.ts';
-import { row, run, type Writing } from '../writing.ts';
+import { PimsWrites } from '../pims-writes.ts';
+import type { Writing } from '../writing.ts';
 import { Batch } from './batch.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
 import { writePimsSql, type PimsSql } from './pims-sql.ts';
@@ -34,12 +34,11 @@ type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: n
 
 const EXPORT_ROWS = 500;
 
-export class PostgresPimsStore implements PimsStore {
+export class PostgresPimsStore extends PimsWrites implements PimsStore {
   readonly #connections: PimsConnections;
   readonly #schema: string;
-  readonly #writer: PimsWriter;
+  protected readonly writer: PimsWriter;
   readonly #groups: WriteGroups;
-  readonly #running = new Set<string>();
   readonly #ordersWithLines: Batch<KeyedRow>;
   readonly #records: Readonly<Record<KeyedType, Batch<KeyedRow>>>;
   readonly #ordersByReference: Batch<KeyedRow[]>;
@@ -48,10 +47,11 @@ export class PostgresPimsStore implements PimsStore {
   #fieldsVersion = 0;
 
   constructor(schema: string, connections: PimsConnections) {
+    super();
     this.#connections = connections;
     this.#schema = schema;
     this.#sql = writePimsSql(schema, buildDictionaries([]));
-    this.#writer = new PimsWriter(() => this.#sql);
+    this.writer = new PimsWriter(() => this.#sql);
     this.#groups = new WriteGroups(connections.writers, connections.place, (connection) => this.#lock(connection));
     const byKey = (sql: () => string): Batch<KeyedRow> => new Batch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
     this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines);
@@ -94,43 +94,13 @@ export class PostgresPimsStore implements PimsStore {
     return [{ order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) }];
   }
 
-  createRecord(recordType: 'orders' | 'customers', values: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.createRecord(recordType, values, options));
-  }
-
-  updateCustomer(customerCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.updateCustomer(customerCode, change, options));
-  }
-
-  addLine(orderNumber: string, values: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.addLine(orderNumber, values, options));
-  }
-
-  updateLine(orderNumber: string, lockCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.updateLine(orderNumber, lockCode, change, options));
-  }
-
-  advanceOrder(orderNumber: string, step: { approve: true } | { invoice: InvoiceRequest }, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.advanceOrder(orderNumber, step, options));
-  }
-
-  addField(field: CustomField): Promise<Outcome<void>> {
-    return this.#groups.run(() => this.#addField(field));
-  }
-
   async *importRows(
     recordType: RecordType,
     batches: AsyncIterable<ImportRow[]>,
     { now, atomic }: { now: string; atomic: boolean },
   ): AsyncIterable<ImportResult> {
-    const importer = new PimsImport(this.#writer, now);
-    if (atomic) yield* this.#importAtOnce(recordType, batches, importer);
-    else
-      for await (const batch of batches) {
-        const result = await this.#groups.run(() => importer.writeBatch(recordType, batch));
-        if (result instanceof Refusal) throw result;
-        yield result;
-      }
+    const importer = new PimsImport(this.writer, now);
+    yield* atomic ? this.#importAtOnce(recordType, batches, importer) : this.importEach(recordType, batches, importer);
     // The next query is planned by what is there now.
     await this.#withOwn((connection) => connection.execute(this.#sql.measure(recordType)));
   }
@@ -166,30 +136,8 @@ export class PostgresPimsStore implements PimsStore {
     return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
   }
 
-  /** A key whose first request is not yet on disk is running: nothing can be said of its outcome. */
-  async #write(options: WriteOptions, work: () => Writing<Outcome<string>>): Promise<Outcome<Written>> {
-    const { idempotency } = options;
-    const running = idempotency && `${idempotency.operation} ${idempotency.key}`;
-    if (running !== undefined && this.#running.has(running)) return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
-    if (running !== undefined) this.#running.add(running);
-    try {
-      return await this.#groups.run(() => this.#writer.once(idempotency, options.now, work()));
-    } finally {
-      if (running !== undefined) this.#running.delete(running);
-    }
-  }
-
-  *#addField({ recordType, name, type }: CustomField): Writing<Outcome<void>> {
-    try {
-      checkCustomField(this.#sql.dictionaries[recordType], name);
-    } catch (refusal) {
-      if (refusal instanceof Refusal) return refusal;
-      throw refusal;
-    }
-    yield* run(this.#sql.addColumn(recordType, name));
-    yield* run(this.#sql.addCustomField, recordType, name, type);
-    yield* row(`${this.#sql.raiseFieldsVersion} RETURNING 1`);
-    return undefined;
+  protected commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
+    return this.#groups.run(work);
   }
 
   async *#importAtOnce(recordType: RecordType, batches: AsyncIterable<ImportRow[]>, importer: PimsImport): AsyncIterable<ImportResult> {

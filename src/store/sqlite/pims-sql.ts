@@ -29,6 +29,9 @@ const dialect: Dialect = {
 export const writerDialect: WriterDialect = {
   equals: (...of) => dialect.equals(...of),
   table: (name) => `"${name}"`,
+  fieldType: "TEXT NOT NULL DEFAULT ''",
+  // SQLite itself tells everybody of a changed schema.
+  fieldsChanged: [],
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
   insertRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];

@@ -4,21 +4,12 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal, type Outcome } from '../../errors.ts';
-import type { InvoiceRequest } from '../../pims/lifecycle.ts';
-import {
-  buildDictionaries,
-  checkCustomField,
-  RECORD_TYPES,
-  sortKey,
-  type CustomField,
-  type Dictionaries,
-  type RecordType,
-  type Values,
-} from '../../pims/record.ts';
-import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore, WriteOptions, Written } from '../../pims/store.ts';
+import { buildDictionaries, sortKey, type CustomField, type Dictionaries, type RecordType, type Values } from '../../pims/record.ts';
+import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/store.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { PimsImport } from '../pims-import.ts';
 import { PimsWriter } from '../pims-writer.ts';
+import { PimsWrites } from '../pims-writes.ts';
 import type { Writing } from '../writing.ts';
 import { Database, faultOf, runWriting } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -41,25 +32,25 @@ const LOOP_BUDGET_MS = 5;
 const LOOP_RECORDS_MAX = 500;
 const EXPORT_ROWS = 500;
 
-export class SqlitePimsStore implements PimsStore {
+export class SqlitePimsStore extends PimsWrites implements PimsStore {
   readonly #readerDb: Database;
   readonly #reader: TurnReader;
   readonly #writerDb: Database;
-  readonly #writer: PimsWriter;
+  protected readonly writer: PimsWriter;
   readonly #queue: WriteQueue;
   readonly #options: PimsStoreOptions;
-  readonly #running = new Set<string>();
   #sql: PimsSql;
   #schemaVersion = -1;
 
   constructor(file: string, options: PimsStoreOptions) {
+    super();
     this.#options = options;
     this.#writerDb = new Database(file, { mode: 'write', busyTimeoutMs: options.busyTimeoutMs });
     migrate(this.#writerDb, 'pims');
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
     this.#sql = this.#followSchema(this.#readerDb);
-    this.#writer = new PimsWriter(() => this.#sql);
+    this.writer = new PimsWriter(() => this.#sql);
     const { checkpoint, onFatal } = options;
     this.#queue = new WriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
   }
@@ -105,51 +96,14 @@ export class SqlitePimsStore implements PimsStore {
     });
   }
 
-  createRecord(recordType: 'orders' | 'customers', values: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.createRecord(recordType, values, options));
-  }
-
-  updateCustomer(customerCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.updateCustomer(customerCode, change, options));
-  }
-
-  addLine(orderNumber: string, values: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.addLine(orderNumber, values, options));
-  }
-
-  updateLine(orderNumber: string, lockCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.updateLine(orderNumber, lockCode, change, options));
-  }
-
-  advanceOrder(orderNumber: string, step: { approve: true } | { invoice: InvoiceRequest }, options: WriteOptions): Promise<Outcome<Written>> {
-    return this.#write(options, () => this.#writer.advanceOrder(orderNumber, step, options));
-  }
-
-  addField(field: CustomField): Promise<Outcome<void>> {
-    return this.#queue.run(() => {
-      const { recordType, name, type } = field;
-      checkCustomField(this.#followSchema(this.#writerDb).dictionaries[recordType], name);
-      this.#writerDb.run(`ALTER TABLE ${RECORD_TYPES[recordType].table} ADD COLUMN "${name}" TEXT NOT NULL DEFAULT ''`);
-      this.#writerDb.run('INSERT INTO CUSTOM_FIELDS VALUES (?, ?, ?)', recordType, name, type);
-      return undefined;
-    });
-  }
-
   async *importRows(
     recordType: RecordType,
     batches: AsyncIterable<ImportRow[]>,
     { now, atomic }: { now: string; atomic: boolean },
   ): AsyncIterable<ImportResult> {
-    const importer = new PimsImport(this.#writer, now);
+    const importer = new PimsImport(this.writer, now);
     if (!atomic) {
-      for await (const batch of batches) {
-        const result = await this.#queue.run(() => {
-          this.#followSchema(this.#writerDb);
-          return runWriting(this.#writerDb, importer.writeBatch(recordType, batch));
-        });
-        if (result instanceof Refusal) throw result;
-        yield result;
-      }
+      yield* this.importEach(recordType, batches, importer);
       return;
     }
     this.#writerDb.run('BEGIN IMMEDIATE');
@@ -201,20 +155,11 @@ export class SqlitePimsStore implements PimsStore {
     }
   }
 
-  /** A key whose first request is not yet on disk is running: nothing can be said of its outcome. */
-  async #write(options: WriteOptions, work: () => Writing<Outcome<string>>): Promise<Outcome<Written>> {
-    const { idempotency } = options;
-    const running = idempotency && `${idempotency.operation} ${idempotency.key}`;
-    if (running !== undefined && this.#running.has(running)) return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
-    if (running !== undefined) this.#running.add(running);
-    try {
-      return await this.#queue.run(() => {
-        this.#followSchema(this.#writerDb);
-        return runWriting(this.#writerDb, this.#writer.once(idempotency, options.now, work()));
-      });
-    } finally {
-      if (running !== undefined) this.#running.delete(running);
-    }
+  protected commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
+    return this.#queue.run(() => {
+      this.#followSchema(this.#writerDb);
+      return runWriting(this.#writerDb, work());
+    });
   }
 
   /** Writes the SQL anew when the schema has changed; another process may have added a field. */
