@@ -24,6 +24,8 @@ const HEALTH_MS = 1000;
 const NOTICED_MS = 2000;
 const TERMINATIONS_MS = Math.min(OUTAGE_MS, 10_000);
 const TERMINATE_EVERY_MS = 500;
+/** Within which something happens that happens many times a second. */
+const SOON_MS = 20_000;
 const READERS = 8;
 const READS_FAILED_MOST = 0.01;
 
@@ -93,7 +95,12 @@ async function workDuring(doing: (answers: readonly TimedAnswer[]) => Promise<vo
   let isOver = false;
   const working = load.run(CONNECTIONS, () => isOver);
   const { acknowledged } = load;
-  while (load.acknowledged < acknowledged + CONNECTIONS && !service.hasExited) await sleep(10);
+  const giveUpAt = performance.now() + SOON_MS;
+  while (load.acknowledged < acknowledged + CONNECTIONS && !service.hasExited && !isOver) {
+    await sleep(10);
+    isOver = performance.now() > giveUpAt;
+  }
+  assert.equal(isOver, false, `no writes are acknowledged within ${SOON_MS} ms`);
   await Promise.all([working, doing(answers).finally(() => (isOver = true))]);
   client.onAnswer = undefined;
   assert.equal(service.hasExited, false, 'the service has ended');
