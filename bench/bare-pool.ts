@@ -10,7 +10,7 @@ import { writePimsSql } from '../src/store/postgres/pims-sql.ts';
 
 const [, , url, schema] = process.argv;
 const pool = new Pool({ connectionString: url!, max: 10 });
-const text = writePimsSql(schema!, buildDictionaries([])).ordersWithLines.replace('unnest(?::text[])', '(SELECT $1::text)');
+const text = writePimsSql(schema!, buildDictionaries([])).ordersWithLines().replace('unnest(?::text[])', '(SELECT $1::text)');
 const headers = { 'content-type': 'application/json; charset=utf-8' };
 
 async function readOrder(orderNumber: string): Promise<string> {

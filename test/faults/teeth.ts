@@ -147,7 +147,7 @@ const BREAKS: Break[] = [
     promise: 'a lock is waited for within bounds',
     test: 'system/database-locks.test.ts',
     file: 'store/postgres/open-postgres.ts',
-    good: 'statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, ',
+    good: '      statement_timeout: STATEMENT_MS,\n      lock_timeout: LOCK_MS,\n',
     broken: '',
     says: /✖ a tenant whose row is held/,
   },

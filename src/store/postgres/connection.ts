@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 export type Values = readonly (Bound | readonly (string | number | null)[])[];
 
 /** Every prepared statement holds memory in the server's process, and with thousands of tenants there is no end of them. */
-const PREPARED_MAX = 400;
+const PREPARED_MAX = 600;
 /** What a server process remembers of tables it has touched is never given back; a connection that has seen this many statements makes place for a new one. */
 const STATEMENTS_PER_LIFE = 5000;
 const SILENCE_CHECK_MS = 100;

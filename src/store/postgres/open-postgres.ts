@@ -38,7 +38,8 @@ const CONNECT_MS = 700;
 const IDLE_IN_TRANSACTION_MS = 2000;
 const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;
-const OPEN_TENANTS_MAX = 1000;
+/** Tenants whose statements a node remembers; a few kilobytes each. */
+const OPEN_TENANTS_MAX = 10_000;
 /** The source of a move into the database that is not finished. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
 const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
@@ -55,7 +56,13 @@ export class PostgresStore {
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
-    const short = this.#connect({ statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS });
+    const short = this.#connect({
+      statement_timeout: STATEMENT_MS,
+      lock_timeout: LOCK_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      // Statements by key have one good plan; left to itself the server would plan the first five executions of each anew, for each of many tenants.
+      plan_cache_mode: 'force_generic_plan',
+    });
     const long = this.#connect({ statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' }, options.queryBudgetMs + LOCK_MS);
     this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
     const slots = (of: ConnectionOptions): Slot[] => Array.from({ length: options.connections }, () => new Slot(of, this.#availability));
@@ -93,6 +100,7 @@ export class PostgresStore {
   pims({ storeId }: Tenant): PimsStore {
     const known = this.#open.get(storeId);
     if (known) return known;
+    // The one opened first, not the one used longest ago: what it loses is written again.
     if (this.#open.size >= OPEN_TENANTS_MAX) this.#open.delete(this.#open.keys().next().value!);
     const place = createHash('sha256').update(storeId).digest().readUInt32LE();
     const store = new PostgresPimsStore(storeId, {

@@ -26,6 +26,12 @@ const filterDialect: Dialect = {
 
 export type PimsSql = ReturnType<typeof writePimsSql>;
 
+/** Written when it is first asked for: of thousands of tenants most need little of it. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
 export function writePimsSql(schema: string, dictionaries: Dictionaries) {
   const table = (name: string): string => `"${schema}"."${name}"`;
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
@@ -43,19 +49,25 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
     return `SELECT ${names.join(', ')} ${joined} ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
   };
   return {
-    ...writeWriterSql(dictionaries, writerDialect(table)),
+    dictionaries,
+    writer: once(() => writeWriterSql(dictionaries, writerDialect(table))),
     fieldsVersion,
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    ordersWithLines: byKeys(
-      'orders',
-      lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
+    ordersWithLines: once(() =>
+      byKeys(
+        'orders',
+        lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
+      ),
     ),
-    records: { orders: byKeys('orders'), customers: byKeys('customers'), inventory: byKeys('inventory') },
-    ordersByReference: `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
+    records: { orders: once(() => byKeys('orders')), customers: once(() => byKeys('customers')), inventory: once(() => byKeys('inventory')) },
+    ordersByReference: once(
+      () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
       ON left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) = left(q.key, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = q.key`,
-    rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
+    ),
+    /** Every record of a type in the order of its key, its values in the order of the dictionary. */
+    rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, { filters, limit, after }: PageRequest): { sql: string; values: (string | number)[] } {
       const where = writeWhere(recordType, filters, filterDialect);

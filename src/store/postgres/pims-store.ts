@@ -33,6 +33,9 @@ type Fields = [RecordType, string, CustomField['type']];
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number];
 
 const EXPORT_ROWS = 500;
+/** That of a tenant without fields of its own, and its dictionaries. */
+const FIELDS_VERSION_FIRST = 1;
+const BUILT_IN = buildDictionaries([]);
 
 export class PostgresPimsStore extends PimsWrites implements PimsStore {
   readonly #connections: PimsConnections;
@@ -44,20 +47,20 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
   readonly #ordersByReference: Batch<KeyedRow[]>;
   readonly #fieldsVersions: Batch<number>;
   #sql: PimsSql;
-  #fieldsVersion = 0;
+  #fieldsVersion = FIELDS_VERSION_FIRST;
 
   constructor(schema: string, connections: PimsConnections) {
     super();
     this.#connections = connections;
     this.#schema = schema;
-    this.#sql = writePimsSql(schema, buildDictionaries([]));
-    this.writer = new PimsWriter(() => this.#sql);
+    this.#sql = writePimsSql(schema, BUILT_IN);
+    this.writer = new PimsWriter(() => this.#sql.writer());
     this.#groups = new WriteGroups(connections.writers, connections.place, (connection) => this.#lock(connection));
     const byKey = (sql: () => string): Batch<KeyedRow> => new Batch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
-    this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines);
-    const records = (recordType: KeyedType): Batch<KeyedRow> => byKey(() => this.#sql.records[recordType]);
+    this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines());
+    const records = (recordType: KeyedType): Batch<KeyedRow> => byKey(() => this.#sql.records[recordType]());
     this.#records = { orders: records('orders'), customers: records('customers'), inventory: records('inventory') };
-    this.#ordersByReference = new Batch(async (keys) => Map.groupBy(await this.#read(() => this.#sql.ordersByReference, keys), ([key]) => key));
+    this.#ordersByReference = new Batch(async (keys) => Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key));
     this.#fieldsVersions = new Batch(async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]));
   }
 
@@ -110,7 +113,7 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     try {
       await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       await this.#followOn(connection, this.#sql.fieldsVersion);
-      await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows[recordType]}`);
+      await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
       for (;;) {
         const rows = await connection.queryOnce<string[]>(`FETCH ${EXPORT_ROWS} FROM everything`);
         if (rows.length === 0) return;
