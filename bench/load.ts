@@ -35,6 +35,7 @@ const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
 /** autocannon writes every request down once for every connection before it begins. */
 const AUTOCANNON_REQUESTS = 200;
 const hasWrk = spawnSync('wrk', ['--version']).error === undefined;
+let loads = 0;
 export const loader = hasWrk ? 'wrk' : 'autocannon';
 
 /** Throws when anything but a success was answered: figures of failures are worth nothing. */
@@ -45,7 +46,8 @@ export async function load(origin: string, requests: readonly LoadRequest[], amo
 }
 
 async function loadByWrk(origin: string, requests: readonly LoadRequest[], { connections, seconds }: Amount): Promise<Figures & { failures: number }> {
-  const file = join(folder, 'requests');
+  // Two loads may run side by side.
+  const file = join(folder, `requests-${++loads}`);
   writeFileSync(file, requests.map((request) => writeRequest(origin, request)).join('\0'));
   const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin, '--', file]);
   const {
