@@ -43,6 +43,7 @@ export class WriteQueue {
   #flushing: Promise<void> | undefined;
   #logFile: number | undefined;
   #commits = 0;
+  #broken: Refusal | undefined;
   #checkpoint: Promise<void> | undefined;
 
   constructor(db: Database, options: WriteQueueOptions) {
@@ -52,6 +53,7 @@ export class WriteQueue {
 
   /** Runs work inside the next transaction. A Refusal it returns undoes only what it did itself. Resolves when the result is on disk. */
   run<T>(work: () => Outcome<T>): Promise<Outcome<T>> {
+    if (this.#broken) return Promise.resolve(this.#broken);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
     this.#waiting.push({ work, resolve, reject });
     if (this.#waiting.length === 1 && !this.#flushing) {
@@ -79,7 +81,7 @@ export class WriteQueue {
 
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const begun = await this.#begin();
+      const begun = this.#broken ?? (await this.#begin());
       const group = this.#waiting;
       this.#waiting = [];
       if (begun instanceof Refusal) for (const { resolve } of group) resolve(begun as never);
@@ -158,8 +160,13 @@ export class WriteQueue {
     const kind = faultOf(fault);
     if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
     // After a failed write or sync nobody knows what is on disk; only a new process, reading the log anew, does.
-    if (kind !== 'busy') this.#options.onFatal(fault);
-    return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    // Until this one has ended it commits nothing more: a later sync may succeed over what an earlier one has lost.
+    const refusal = new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    if (kind !== 'busy') {
+      this.#broken = refusal;
+      this.#options.onFatal(fault);
+    }
+    return refusal;
   }
 
   #isLogLong(): boolean {
