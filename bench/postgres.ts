@@ -130,7 +130,14 @@ async function makeTenant(store: Store, teamID: string): Promise<Keys> {
   const tenant = await store.tenants.createTenant(teamID, teamID, now);
   if (tenant instanceof Refusal) throw tenant;
   const { apiId: apiID, apiSecret, secretHash } = issueKey();
-  await store.tenants.replaceKeys(teamID, { apiId: apiID, secretHash }, now, now);
+  await store.tenants.replaceKeys(teamID, { apiId: apiID, secretHash }, now, {
+    at: now,
+    actor: 'bench',
+    action: 'keys.replaced',
+    target: apiID,
+    client: '',
+    detail: {},
+  });
   const pims = store.pims(tenant);
   const write = { now, strict: false };
   await pims.createRecord('orders', { ORDER_TYPE: 'worksheet', REFERENCE_NUMBER: '#1', BNAME: teamID }, write);

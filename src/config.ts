@@ -34,6 +34,26 @@ function address(variable: string, meaning: string): Setting<string> {
   return { variable, default: '', meaning, read, show, form: 'an address such as postgres://user:password@host:5432/database' };
 }
 
+/** Where people reach the service: scheme, host and port, without a path. */
+function origin(variable: string, meaning: string): Setting<string> {
+  const read = (given: string): string | undefined => (/^https?:\/\/[^\s/?#@]+$/.test(given) && URL.canParse(given) ? given : undefined);
+  return { variable, default: '', meaning, read, form: 'an address without a path, such as https://pims.example.com' };
+}
+
+function addresses(variable: string, meaning: string): Setting<readonly string[]> {
+  const isAddress = (word: string): boolean => {
+    const [host = '', bits] = word.split('/');
+    const isV6 = host.includes(':');
+    const isGood = isV6 ? URL.canParse(`http://[${host}]`) : /^\d+(\.\d+){3}$/.test(host) && URL.canParse(`http://${host}`);
+    return isGood && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isV6 ? 128 : 32)));
+  };
+  const read = (given: string): string[] | undefined => {
+    const list = given.split(',').map((word) => word.trim());
+    return list.every(isAddress) ? list : undefined;
+  };
+  return { variable, default: [], meaning, read, form: 'addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8' };
+}
+
 export const SETTINGS = {
   data: words('STOREROOM_DATA', './data', 'Folder of the embedded store; made when it is not there.'),
   databaseUrl: address('STOREROOM_DATABASE_URL', 'Address of a PostgreSQL database; it is used instead of the embedded store.'),
@@ -45,6 +65,11 @@ export const SETTINGS = {
   ),
   port: whole('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on; 0 takes a free one.'),
   host: words('STOREROOM_HOST', '127.0.0.1', 'Address to listen on. Anything but a loopback address belongs behind a proxy that speaks TLS.'),
+  publicUrl: origin(
+    'STOREROOM_PUBLIC_URL',
+    'Address under which people reach the service; links to the dashboard begin with it. Not set: as each request has it.',
+  ),
+  trustedProxies: addresses('STOREROOM_TRUSTED_PROXIES', 'Proxies in front whose X-Forwarded-For and X-Forwarded-Proto are believed.'),
   demo: choice('STOREROOM_DEMO', 'on', ['on', 'off'], 'Whether `serve` on an empty data folder makes the demo tenant; never in a PostgreSQL database.'),
   logLevel: choice(
     'STOREROOM_LOG_LEVEL',
@@ -58,6 +83,7 @@ export const SETTINGS = {
   queryBudgetMs: whole('STOREROOM_QUERY_BUDGET_MS', 2000, [10, 60_000], 'Milliseconds a query may take before it is refused.'),
   queryThreads: whole('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
   idempotencyHours: whole('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760], 'Hours an Idempotency-Key is kept.'),
+  requestLogDays: whole('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365], "Days the dashboard's request log goes back."),
   inFlightMost: whole('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000], 'Requests worked on at the same time; more are answered 503.'),
   keepAliveMs: whole(
     'STOREROOM_KEEP_ALIVE_MS',

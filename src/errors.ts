@@ -50,6 +50,16 @@ export const ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: entry(415, 'The body must be sent as application/json in UTF-8.', 'Send Content-Type: application/json, without Content-Encoding.'),
   IDEMPOTENCY_KEY_REUSED: entry(422, 'This Idempotency-Key was used before with another body.', 'Use a new key for a new request.'),
   INVALID_IDEMPOTENCY_KEY: entry(400, 'An Idempotency-Key is 1 to 255 printable ASCII characters.', 'Send for example a UUID.'),
+  NOT_SIGNED_IN: entry(401, 'There is no session, or it has ended.', 'Sign in to the dashboard.'),
+  SIGN_IN_REFUSED: entry(401, 'Team, e-mail address, password or code is wrong.', 'Check all four; a forgotten password is set anew by a new link.'),
+  SECOND_FACTOR_NEEDED: entry(401, 'The code of the second factor is missing.', 'Send the six digits of the authenticator app, or a recovery code.'),
+  CROSS_SITE: entry(403, 'The dashboard takes requests only from its own pages.', 'Open the dashboard by its own address.'),
+  ROLE_NOT_ALLOWED: entry(403, 'The role of the user does not allow it.', 'Ask an owner of the tenant.'),
+  LINK_INVALID: entry(400, 'The link was used before, has ended, or is not whole.', 'Ask for a new link.'),
+  WEAK_PASSWORD: entry(400, 'The password is too short or too easy to guess.', 'Use at least 15 characters, such as four words that do not belong together.'),
+  USER_EXISTS: entry(400, 'The tenant has a user with this e-mail address.', 'Give that user a new link or another role instead.'),
+  LAST_OWNER: entry(400, 'A tenant keeps at least one owner.', 'Make somebody else an owner first.'),
+  TOO_MANY_ATTEMPTS: entry(429, 'Too many attempts to sign in.', 'Wait as long as Retry-After says.'),
   QUOTA_EXCEEDED: entry(429, "The tenant's monthly quota of requests is used up.", 'Wait for the next calendar month (UTC), or have the quota raised.'),
   RATE_LIMITED: entry(429, "The tenant's rate of requests is exceeded.", 'Wait as long as Retry-After says.'),
   HEADERS_TOO_LARGE: entry(431, 'The headers are larger than 8192 bytes.', 'Send fewer or shorter headers.'),
@@ -91,3 +101,9 @@ export class Refusal extends Error {
 
 /** A value, or the refusal that stands in its place. */
 export type Outcome<T> = T | Refusal;
+
+/** The value; throws the refusal that stands in its place. */
+export function accept<T>(outcome: Outcome<T>): T {
+  if (outcome instanceof Refusal) throw outcome;
+  return outcome;
+}

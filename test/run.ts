@@ -15,7 +15,10 @@ interface Pass {
 
 const ALL: Pass[] = [
   { store: 'sqlite', select: { globPatterns: ['test/**/*.test.ts'] } },
-  { store: 'postgres', select: { globPatterns: ['test/api/**/*.test.ts', 'test/system/{kill,metering-load,online-retail,stop}.test.ts'] } },
+  {
+    store: 'postgres',
+    select: { globPatterns: ['test/{api,dashboard}/**/*.test.ts', 'test/system/{kill,metering-load,online-retail,request-log-kill,stop}.test.ts'] },
+  },
 ];
 const named = process.argv.slice(2).map((file) => resolve(file));
 const passes = named.length === 0 ? ALL : [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', select: { files: named } }];

@@ -11,11 +11,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { format } from 'oxfmt';
 import pino from 'pino';
+import { Accounts } from '../src/account/accounts.ts';
 import { readConfig, SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { buildApp } from '../src/http/app.ts';
 import { SqliteStore } from '../src/store/sqlite/open-sqlite.ts';
 import { Meter } from '../src/tenant/metering.ts';
+import { RequestLog } from '../src/tenant/request-log.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
@@ -58,6 +60,11 @@ async function writeOpenApi(): Promise<string> {
     ...config,
     tenants: store.tenants,
     meter: new Meter(store.usage),
+    accounts: new Accounts(store.accounts),
+    audit: store.accounts,
+    usage: store.usage,
+    requests: store.requests,
+    requestLog: new RequestLog(store.requests, { keptDays: config.requestLogDays }),
     pims: (tenant) => store.pims(tenant),
     idempotencyMs: 0,
     state: { isUsable: () => true, stopping: false, inFlight: 0 },
@@ -105,7 +112,12 @@ ${table(rows.filter(({ code }) => forCommands.includes(code)))}
 }
 
 async function writeConfiguration(): Promise<string> {
-  const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [`\`${variable}\``, `\`${fallback}\``, form, meaning]);
+  const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [
+    `\`${variable}\``,
+    `\`${String(fallback)}\``,
+    form,
+    meaning,
+  ]);
   const commands = await readCommands([]);
   const sections = commands.map(({ words, help }) => `### ${['storeroom', ...words].join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``);
   return `${WRITTEN}
@@ -120,12 +132,10 @@ where it came from; \`serve\` warns of variables that begin with \`STOREROOM_\` 
 
 ${writeTable(['variable', 'default', 'form', 'meaning'], settings)}
 
-\`STOREROOM_DATABASE_URL\` is kept for PostgreSQL, which this version does not have: when it is set, every command refuses to run.
-
 ## Commands
 
 Run them in Storeroom's folder with \`npx storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They work on the folder in
-\`STOREROOM_DATA\`, also while the service runs on it. With \`--json\` each prints one JSON object on standard output; \`serve\` prints it once it is ready.
+\`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while services run on it. With \`--json\` each prints one JSON object on standard output; \`serve\` prints it once it is ready.
 
 ${sections.join('\n\n')}
 `;

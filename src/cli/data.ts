@@ -8,6 +8,7 @@ import { readConfig, type Config, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import type { PimsStore } from '../pims/store.ts';
 import { openStore, type Store } from '../store/open.ts';
+import { refuseUnfinishedFolder } from '../store/sqlite/tables.ts';
 import type { Tenant } from '../tenant/store.ts';
 
 interface TenantData {
@@ -38,8 +39,9 @@ export async function withStore<T>(environment: Environment, work: (store: Store
   }
 }
 
-/** Throws where there is no data of the embedded store. */
+/** Throws where there is no data of the embedded store, or only half of what a move brings. */
 export function checkFolder(folder: string): void {
+  refuseUnfinishedFolder(folder);
   if (!existsSync(join(folder, 'control.db')))
     throw new Refusal('COMMAND_REFUSED', `There is no data in ${folder}. Is STOREROOM_DATA set as it is for the service?`);
 }

@@ -5,12 +5,16 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Accounts } from '../account/accounts.ts';
 import { Refusal } from '../errors.ts';
 import type { Store } from '../store/open.ts';
+import { byCommand, COMMAND_LINE } from '../tenant/audit.ts';
 import { issueKey, type IssuedKey } from '../tenant/credentials.ts';
 import { importFile } from './import-file.ts';
 
 export const DEMO_TEAM = 'demo';
+/** Sends and gets no mail; the address is only a name. */
+export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
 /** Orders come before their lines. Parts come last, so that they keep their dates: what is committed of them is counted then. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
@@ -18,8 +22,14 @@ const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as c
 /** Stands in the data folder from before the demo tenant is made until its keys have been told, so that a first start cut short is made good. */
 const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
 
+export interface Demo {
+  readonly key: IssuedKey;
+  /** Of the link with which its owner sets a password. */
+  readonly linkToken: string;
+}
+
 /** Makes the tenant `demo` where there is no other; undefined when there is nothing to make. `finishDemo` has to follow once the keys are told. */
-export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<IssuedKey | undefined> {
+export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<Demo | undefined> {
   if (existsSync(markerOf(folder))) {
     const unfinished = await store.tenants.findTenant(DEMO_TEAM);
     if (unfinished) await store.tenants.removeTenant(unfinished);
@@ -33,7 +43,7 @@ export async function makeFirstDemo(store: Store, folder: string, now: string): 
 export const finishDemo = (folder: string): void => rmSync(markerOf(folder), { force: true });
 
 /** Makes the tenant `demo`. Throws when there is one already, or when a row is rejected. */
-export async function createDemo(store: Store, now: string): Promise<IssuedKey> {
+export async function createDemo(store: Store, now: string): Promise<Demo> {
   const tenant = await store.tenants.createTenant(DEMO_TEAM, 'Demo', now);
   if (tenant instanceof Refusal) throw tenant;
   const pims = store.pims(tenant);
@@ -44,6 +54,7 @@ export async function createDemo(store: Store, now: string): Promise<IssuedKey> 
       if (rejections[0]) throw new Error(`${file}, line ${rejections[0].line}: ${rejections[0].reason}`);
     }
   const key = issueKey();
-  await store.tenants.replaceKeys(DEMO_TEAM, key, now, now);
-  return key;
+  await store.tenants.replaceKeys(DEMO_TEAM, key, now, byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' }));
+  const owner = await new Accounts(store.accounts).inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', { nowMs: Date.parse(now), actor: COMMAND_LINE, client: '' });
+  return { key, linkToken: owner.token };
 }

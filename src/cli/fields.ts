@@ -2,7 +2,9 @@
  * `storeroom fields …`: shows a tenant's field dictionaries and adds fields of its own to them. Which names are good is decided in pims/record.ts.
  */
 import { Option, type Command } from 'commander';
+import { accept } from '../errors.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../pims/record.ts';
+import { byCommand } from '../tenant/audit.ts';
 import { addCommand, addGroup, answer, recordTypeArgument, type AnswerOptions, type CommandContext } from './command.ts';
 import { withTenant } from './data.ts';
 import { writeTable } from './table.ts';
@@ -41,8 +43,10 @@ export function addFieldCommands(program: Command, { environment }: CommandConte
     .addOption(new Option('--type <type>', 'what its values are').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory())
     .action(async (teamId: string, recordType: RecordType, name: string, options: AnswerOptions & Pick<CustomField, 'type'>) => {
       const { type } = options;
-      const refusal = await withTenant(environment, teamId, ({ pims }) => pims.addField({ recordType, name, type }));
-      if (refusal) throw refusal;
+      await withTenant(environment, teamId, async ({ pims, store }) => {
+        accept(await pims.addField({ recordType, name, type }));
+        await store.accounts.appendAudit(teamId, byCommand(new Date().toISOString(), 'field added', name, { recordType, type }));
+      });
       answer(options, { teamID: teamId, recordType, name, type }, `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`);
     });
 }

@@ -5,10 +5,12 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { Refusal } from '../errors.ts';
 import { readDecimal } from '../pims/decimal.ts';
+import { advanceOrder } from '../pims/engine.ts';
 import type { InvoiceRequest } from '../pims/lifecycle.ts';
 import { splitList, type Values } from '../pims/record.ts';
 import type { PimsStore } from '../pims/store.ts';
 import { viewStorefrontOrders, type OrderWithLines } from '../pims/storefront.ts';
+import { byCommand } from '../tenant/audit.ts';
 import { addCommand, addGroup, answer, type AnswerOptions, type CommandContext } from './command.ts';
 import { withTenant } from './data.ts';
 import { writeTable } from './table.ts';
@@ -60,11 +62,12 @@ async function advance(
   step: { approve: true } | { invoice: InvoiceRequest },
   options: AnswerOptions,
 ) {
-  const result = await withTenant(environment, teamId, async ({ pims, tenant }) => {
-    const written = await pims.advanceOrder(orderNumber, step, { now: new Date().toISOString(), strict: tenant.strict });
-    if (written instanceof Refusal) throw written;
-    const { rest } = JSON.parse(written.data) as { rest: string | null };
-    return { teamID: teamId, orderNumber, stage: 'approve' in step ? 'sales_order' : 'invoice', rest };
+  const result = await withTenant(environment, teamId, async ({ pims, tenant, store }) => {
+    const now = new Date().toISOString();
+    const { stage, rest } = await advanceOrder(pims, orderNumber, step, { now, strict: tenant.strict });
+    const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
+    await store.accounts.appendAudit(teamId, byCommand(now, action, orderNumber, rest === null ? {} : { rest }));
+    return { teamID: teamId, orderNumber, stage, rest };
   });
   const rest = result.rest ? ` What is still open is the sales order ${result.rest}.` : '';
   answer(options, result, `Order ${orderNumber} is ${result.stage === 'invoice' ? 'an invoice' : 'a sales order'} now.${rest}`);

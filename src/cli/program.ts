@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import type { Environment } from '../config.ts';
+import { addAuditCommands } from './audit.ts';
 import { addBackupCommands } from './backup.ts';
 import type { CommandContext } from './command.ts';
 import { addExportCommand } from './export.ts';
@@ -17,11 +18,13 @@ import { addServeCommand } from './serve-command.ts';
 import { addSettingsCommand } from './settings.ts';
 import { addTenantCommands } from './tenant.ts';
 import { addUsageCommand } from './usage.ts';
+import { addUserCommands } from './user.ts';
 
 const INTRODUCTION = `Examples:
   $ storeroom serve                                         the service, on port 8080
   $ storeroom tenant create acme --name 'Acme Ltd.'         a new tenant
   $ storeroom keys replace acme                             its API ID and secret
+  $ storeroom user create acme ann@example.com --role owner  somebody for the dashboard
   $ storeroom import acme orders orders.csv                 its records
   $ storeroom move --to postgres://…                        everything into PostgreSQL, or back with sqlite:FOLDER
 
@@ -56,11 +59,13 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addServeCommand(program, context);
   addTenantCommands(program, context);
   addKeyCommands(program, context);
+  addUserCommands(program, context);
   addFieldCommands(program, context);
   addOrderCommands(program, context);
   addImportCommand(program, context);
   addExportCommand(program, context);
   addUsageCommand(program, context);
+  addAuditCommands(program, context);
   addBackupCommands(program, context);
   addMoveCommand(program, context);
   addSettingsCommand(program, context);

@@ -6,16 +6,19 @@ import { Server, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
+import { Accounts } from '../account/accounts.ts';
 import type { Config } from '../config.ts';
 import { buildApp } from '../http/app.ts';
 import { BASE_PATH } from '../http/operation.ts';
 import type { ServiceState } from '../http/service.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
-import type { IssuedKey } from '../tenant/credentials.ts';
 import { Meter } from '../tenant/metering.ts';
-import { DEMO_TEAM, finishDemo, makeFirstDemo } from './demo.ts';
+import { RequestLog } from '../tenant/request-log.ts';
+import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo.ts';
+import { writeLink, writeOrigin } from './user.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Time for the answers that say so to leave before a store that can no longer be trusted stops the process. */
 const FATAL_EXIT_MS = 200;
@@ -33,14 +36,24 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
   const store: Store = embedded ?? (await openStore(config, user));
   try {
     embedded?.lock();
-    const demoKey = embedded && config.demo === 'on' ? await makeFirstDemo(embedded, config.data, new Date().toISOString()) : undefined;
+    const demo = embedded && config.demo === 'on' ? await makeFirstDemo(embedded, config.data, new Date().toISOString()) : undefined;
     const meter = new Meter(store.usage);
+    const accounts = new Accounts(store.accounts);
+    const requestLog = new RequestLog(store.requests, { keptDays: config.requestLogDays });
     const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
     const app = await buildApp({
       tenants: store.tenants,
       meter,
       pims: (tenant) => store.pims(tenant),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
+      accounts,
+      audit: store.accounts,
+      usage: store.usage,
+      requests: store.requests,
+      requestLog,
+      requestLogDays: config.requestLogDays,
+      publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       state,
       log,
       logRequests: log.isLevelEnabled('debug'),
@@ -53,10 +66,15 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
     await app.listen({ port: config.port, host: config.host });
     stopOnSignal(app, state, config.drainMs, async () => {
       await meter.settled();
+      await requestLog.settled();
       await store.close();
     });
-    announce(app, config.host, demoKey, asJson);
-    if (demoKey) finishDemo(config.data);
+    announce(app, config, demo, asJson);
+    if (demo) finishDemo(config.data);
+    forgetEveryHour(async () => {
+      await requestLog.forgetOld(Date.now());
+      await accounts.forgetOld(Date.now());
+    }, log);
   } catch (fault) {
     await store.close();
     throw fault;
@@ -81,22 +99,32 @@ function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
-function announce(app: FastifyInstance, host: string, demoKey: IssuedKey | undefined, asJson: boolean): void {
+/** What is too old to be kept goes after the start and then every hour; nobody waits for it. */
+function forgetEveryHour(forget: () => Promise<void>, log: pino.Logger): void {
+  const run = (): void =>
+    void forget().catch((fault: unknown) => log.warn({ err: fault }, 'What is too old could not be forgotten; the next hour tries again.'));
+  setTimeout(run, MINUTE_MS).unref();
+  setInterval(run, HOUR_MS).unref();
+}
+
+function announce(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
   const { port } = app.server.address() as AddressInfo;
-  const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  const origin = `http://${shown}:${port}`;
+  const origin = writeOrigin(config.host, port);
+  const ownerLink = demo && writeLink(config, demo.linkToken, port);
+  const dashboard = `${config.publicUrl || origin}/dashboard/`;
   if (asJson) {
-    const demo = demoKey && { teamID: DEMO_TEAM, apiID: demoKey.apiId, apiSecret: demoKey.apiSecret };
-    process.stdout.write(`${JSON.stringify({ baseURL: origin + BASE_PATH, reference: `${origin}/docs`, demo })}\n`);
+    const shown = demo && { teamID: DEMO_TEAM, apiID: demo.key.apiId, apiSecret: demo.key.apiSecret, owner: DEMO_OWNER, ownerLink };
+    process.stdout.write(`${JSON.stringify({ baseURL: origin + BASE_PATH, dashboard, reference: `${origin}/docs`, demo: shown })}\n`);
     return;
   }
-  const lines = ['Storeroom is ready.', `  Base URL    ${origin}${BASE_PATH}`, `  Reference   ${origin}/docs`];
-  if (demoKey) {
-    const call = (path: string): string => `  curl -u '${demoKey.apiId}:${demoKey.apiSecret}' '${origin}${BASE_PATH}${path}'`;
+  const lines = ['Storeroom is ready.', `  Base URL    ${origin}${BASE_PATH}`, `  Dashboard   ${dashboard}`, `  Reference   ${origin}/docs`];
+  if (demo) {
+    const call = (path: string): string => `  curl -u '${demo.key.apiId}:${demo.key.apiSecret}' '${origin}${BASE_PATH}${path}'`;
     lines.push(
       `  Team ID     ${DEMO_TEAM}`,
-      `  API ID      ${demoKey.apiId}`,
-      `  API Secret  ${demoKey.apiSecret}   (shown this once)`,
+      `  API ID      ${demo.key.apiId}`,
+      `  API Secret  ${demo.key.apiSecret}   (shown this once)`,
+      `  Owner       ${DEMO_OWNER}: set a password at ${ownerLink}   (good once)`,
       '',
       'Try an order with its lines, and everything about storefront number #1001:',
       call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),

@@ -5,8 +5,9 @@ import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { Refusal } from '../errors.ts';
 import { FIRST_STAGES } from '../pims/lifecycle.ts';
-import { checkText } from '../pims/record.ts';
+import { byCommand } from '../tenant/audit.ts';
 import type { Tenant, TenantSettings } from '../tenant/store.ts';
+import { checkTeamId, checkTenantName } from '../tenant/tenant.ts';
 import { addCommand, addGroup, answer, type AnswerOptions, type CommandContext } from './command.ts';
 import { findTenant, withStore } from './data.ts';
 import { writeTable } from './table.ts';
@@ -19,9 +20,6 @@ interface SetOptions extends AnswerOptions {
   readonly quota?: Limit;
   readonly rate?: Limit;
 }
-
-const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const NAME_CHARACTERS_MAX = 200;
 
 export function addTenantCommands(program: Command, context: CommandContext): void {
   const tenant = addGroup(program, 'tenant', {
@@ -38,7 +36,8 @@ function addCreate(group: Command, { environment }: CommandContext): void {
   addCommand(group, 'create <team>', { summary: 'Make a tenant. It has no keys yet.', example: "tenant create acme --name 'Acme Ltd.'" })
     .requiredOption('--name <name>', 'name shown to people')
     .action(async (teamId: string, options: AnswerOptions & { name: string }) => {
-      checkTenant(teamId, options.name);
+      checkTeamId(teamId);
+      checkTenantName(options.name);
       const tenant = await withStore(environment, async (store) => store.tenants.createTenant(teamId, options.name, new Date().toISOString()), {
         create: true,
       });
@@ -84,7 +83,8 @@ function addSet(group: Command, { environment }: CommandContext): void {
         monthQuota: quota === undefined ? before.monthQuota : toNumber(quota),
         callsPerSecond: rate === undefined ? before.callsPerSecond : toNumber(rate),
       };
-      await store.tenants.updateTenant(teamId, settings);
+      const entry = byCommand(new Date().toISOString(), 'tenant changed', teamId, viewChange(before, settings));
+      await store.tenants.updateTenant(teamId, { ...settings, name: before.name }, entry);
       return { ...before, ...settings };
     });
     const view = viewTenant(tenant);
@@ -117,16 +117,6 @@ async function confirm({ teamId, name }: Tenant): Promise<void> {
   if (typed.trim() !== teamId) throw new Refusal('COMMAND_REFUSED', 'Nothing was removed.');
 }
 
-function checkTenant(teamId: string, name: string): void {
-  if (!TEAM_ID.test(teamId))
-    throw new Refusal('COMMAND_REFUSED', `A team ID is 1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit: '${teamId}' is not.`, {
-      field: 'teamID',
-    });
-  checkText('name', name);
-  if (name.trim() === '' || name.length > NAME_CHARACTERS_MAX || /\p{Cc}/u.test(name))
-    throw new Refusal('COMMAND_REFUSED', `A name is 1 to ${NAME_CHARACTERS_MAX} characters on one line.`, { field: 'name' });
-}
-
 function readLimit(text: string, form: RegExp, words: string): Limit {
   if (text === 'none') return text;
   if (!form.test(text)) throw new InvalidArgumentError(`It is ${words}, or none.`);
@@ -134,6 +124,12 @@ function readLimit(text: string, form: RegExp, words: string): Limit {
 }
 
 const toNumber = (limit: Limit): number | null => (limit === 'none' ? null : limit);
+
+/** What is another than it was, for the audit log. */
+function viewChange(before: TenantSettings, after: TenantSettings): Record<string, string> {
+  const changed = Object.entries(after).filter(([name, value]) => before[name as keyof TenantSettings] !== value);
+  return Object.fromEntries(changed.map(([name, value]) => [name, String(value ?? 'none')]));
+}
 
 function viewTenant({ teamId, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }: Tenant) {
   return { teamID: teamId, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond };

@@ -7,16 +7,20 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
+import type { SignedIn } from '../account/store.ts';
 import { Limits } from '../tenant/limits.ts';
 import type { CountedCall } from '../tenant/metering.ts';
 import type { Tenant } from '../tenant/store.ts';
 import { readBody } from './body.ts';
 import type { PageLimits } from './cursor.ts';
 import { customerOperations } from './customers.ts';
+import { addDashboard } from './dashboard/dashboard.ts';
+import type { DashboardServices } from './dashboard/services.ts';
 import { JSON_TYPE, sendRefusal, STATIC_HEADERS, writeError } from './envelope.ts';
 import { inventoryOperations } from './inventory.ts';
 import { addContract, writeContract } from './openapi.ts';
-import { addOperation, type OperationServices } from './route.ts';
+import { addRequestLog } from './request-log.ts';
+import { addOperation, apiDoor, type OperationServices } from './route.ts';
 import { orderOperations } from './orders.ts';
 import { addHealth, addMetrics, addReference, type ServiceState } from './service.ts';
 import { refuseBySchema } from './validation.ts';
@@ -30,15 +34,23 @@ declare module 'fastify' {
     authorizations: number;
     now: string;
     tenant: Tenant | undefined;
+    /** What the caller said it was, once it was found to be. */
+    apiId: string | null;
+    /** Of a request from the dashboard's pages. */
+    signedIn: SignedIn | undefined;
     counted: CountedCall | undefined;
+    /** What the request was refused with. */
+    refusal: Refusal | undefined;
   }
 }
 
-export interface AppOptions extends OperationServices, PageLimits {
+export interface AppOptions extends Omit<OperationServices, 'limits'>, PageLimits, DashboardServices {
   readonly state: ServiceState;
   readonly inFlightMost: number;
   readonly keepAliveMs: number;
   readonly log: FastifyBaseLogger;
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   /** Whether every answered request is logged, not only faults. */
   readonly logRequests: boolean;
   readonly metrics: boolean;
@@ -56,7 +68,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options);
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
-  for (const name of ['operation', 'sentType', 'tenant', 'counted']) app.decorateRequest(name, undefined);
+  for (const name of ['operation', 'sentType', 'tenant', 'signedIn', 'counted', 'refusal']) app.decorateRequest(name, undefined);
+  app.decorateRequest('apiId', null);
   app.decorateRequest('authorizations', 0);
   app.decorateRequest('now', '');
 
@@ -73,16 +86,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await addContract(app);
   if (options.metrics) addMetrics(app);
   const operations = [...orderOperations(options), ...customerOperations(options), ...inventoryOperations(options)];
-  const limits = new Limits();
+  const services = { ...options, limits: new Limits() };
+  addRequestLog(app, options.requestLog);
   await app.register(async (scope) => {
-    for (const operation of operations) addOperation(scope, operation, options, limits);
+    for (const operation of operations) addOperation(scope, operation, services, apiDoor(services));
     addHealth(scope, options.state);
     addReference(scope, () => writeContract(app, operations));
   });
+  await app.register((scope) => addDashboard(scope, services, operations));
   return app;
 }
 
-function createServer({ keepAliveMs }: AppOptions): FastifyInstance {
+function createServer({ keepAliveMs, trustedProxies }: AppOptions): FastifyInstance {
   const boot = randomBytes(4).toString('base64url');
   let count = 0;
   return Fastify({
@@ -90,6 +105,7 @@ function createServer({ keepAliveMs }: AppOptions): FastifyInstance {
     http: { ...TIMEOUTS, maxHeaderSize: URL_BYTES_MAX + HEADER_BYTES_MAX + 1024, requireHostHeader: false },
     requestTimeout: TIMEOUTS.requestTimeout,
     keepAliveTimeout: keepAliveMs,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: {

@@ -10,7 +10,8 @@ import type { ReadBody } from './body.ts';
 
 type Parameters = Record<string, unknown>;
 
-const PARAMETERS = ['teamID', 'apiID', 'apiSecret'] as const;
+/** What says who calls. */
+export const PARAMETERS = ['teamID', 'apiID', 'apiSecret'] as const;
 const NOTHING: Parameters = {};
 const NO_HASH = hashSecret('');
 

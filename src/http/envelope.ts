@@ -32,6 +32,7 @@ export async function sendAnswer(request: FastifyRequest, reply: FastifyReply, h
 
 /** Sends a refusal with the headers its code asks for. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
+  request.refusal = refusal;
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
   if (refusal.code === 'INVALID_CREDENTIALS') reply.header('www-authenticate', 'Basic realm="storeroom"');
   return sendAnswer(request, reply, refusal.httpStatus, writeError(refusal, request.id));

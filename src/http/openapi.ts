@@ -21,8 +21,8 @@ const REQUEST_ID_EXAMPLE = 'k3x9q2-1a';
 const JSON_MEDIA = 'application/json';
 const STATE_EXAMPLES: Json = { 200: { status: 'ok' }, 503: { status: 'unavailable' } };
 
-/** Codes that no operation answers: they belong to other paths or to the command line. */
-const ELSEWHERE: ErrorCode[] = ['UNKNOWN_PATH', 'METHOD_NOT_ALLOWED', 'TENANT_NOT_FOUND', 'COMMAND_REFUSED', 'REQUEST_TIMEOUT'];
+/** Codes that no operation answers: they belong to other paths, to the command line or to the dashboard. */
+const ELSEWHERE: ErrorCode[] = ['UNKNOWN_PATH', 'METHOD_NOT_ALLOWED', 'TENANT_NOT_FOUND', 'COMMAND_REFUSED', 'REQUEST_TIMEOUT', 'NOT_SIGNED_IN', 'SIGN_IN_REFUSED', 'SECOND_FACTOR_NEEDED', 'CROSS_SITE', 'ROLE_NOT_ALLOWED', 'LINK_INVALID', 'WEAK_PASSWORD', 'USER_EXISTS', 'LAST_OWNER', 'TOO_MANY_ATTEMPTS']; // prettier-ignore
 const ONLY_SINGLE: ErrorCode[] = ['NOT_FOUND'];
 const ONLY_QUERIES: ErrorCode[] = ['INVALID_FILTER', 'TOO_MANY_FILTERS', 'QUERY_TOO_COSTLY', 'INVALID_CURSOR'];
 const ONLY_WRITES: ErrorCode[] = ['IDEMPOTENCY_KEY_RUNNING', 'IDEMPOTENCY_KEY_REUSED', 'INVALID_IDEMPOTENCY_KEY', 'MISSING_FIELD', 'FIELD_NOT_ALLOWED', 'ORDER_NOT_FOUND', 'LINE_NOT_FOUND', 'CUSTOMER_NOT_FOUND', 'CODE_TAKEN', 'UNKNOWN_REFERENCE', 'STAGE_NOT_ALLOWED', 'QUANTITY_NOT_ALLOWED', 'SERIALS_NOT_ALLOWED']; // prettier-ignore

@@ -1,6 +1,6 @@
 /**
- * The one way an operation is put on its path: authenticated, counted, limited, validated, run, answered. Holds no rule of any operation.
- * Source: decisions "Order of the checks".
+ * The one way an operation is put on a path: let in by a door, validated, run, answered. The door of the API is here: credentials, count, limits.
+ * Holds no rule of any operation. Source: decisions "Order of the checks".
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -19,28 +19,53 @@ import { BASE_PATH, type Call, type Operation } from './operation.ts';
 export interface OperationServices {
   readonly tenants: TenantStore;
   readonly meter: Meter;
+  /** Those of all operations together. */
+  readonly limits: Limits;
   readonly pims: (tenant: Tenant) => PimsStore;
   readonly idempotencyMs: number;
 }
 
-/** `limits` are those of all operations together. */
-export function addOperation(app: FastifyInstance, operation: Operation, { tenants, meter, pims, idempotencyMs }: OperationServices, limits: Limits): void {
+/** How callers come to the operations: below which path, and who is let in. */
+export interface Door {
+  readonly prefix: string;
+  /** Whether the contract describes it. */
+  readonly isPublic: boolean;
+  /** Says whose call it is: sets `tenant`, and whatever else the request says of its caller. Throws a refusal for whoever is not let in. */
+  readonly findCaller: (request: FastifyRequest, operation: Operation) => Promise<Tenant>;
+  readonly isMetered: boolean;
+}
+
+/** The door of the API: credentials in every call. */
+export const apiDoor = ({ tenants }: OperationServices): Door => ({
+  prefix: BASE_PATH,
+  isPublic: true,
+  findCaller: (request) => {
+    const claim = readClaim(request);
+    request.apiId = claim.credentials?.apiId ?? null;
+    return findTenant(tenants, claim, request.now);
+  },
+  isMetered: true,
+});
+
+export function addOperation(app: FastifyInstance, operation: Operation, { meter, limits, pims, idempotencyMs }: OperationServices, door: Door): void {
   async function admit(request: FastifyRequest): Promise<void> {
     request.operation = operation.name;
     const nowMs = Date.now();
     request.now = writeTime(nowMs);
-    const tenant = await findTenant(tenants, readClaim(request), request.now);
+    const tenant = await door.findCaller(request, operation);
     request.tenant = tenant;
-    request.counted = meter.count(tenant.teamId, operation.name, request.now);
-    if (tenant.monthQuota !== null || tenant.callsPerSecond !== null) await limits.check(tenant, request.counted, new Date(nowMs));
+    const read = (request.body ?? {}) as ReadBody;
+    request.body = undefined;
+    if (door.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now);
+    if (request.counted && (tenant.monthQuota !== null || tenant.callsPerSecond !== null)) await limits.check(tenant, request.counted, new Date(nowMs));
     foldQuery(request.query as Record<string, unknown>);
-    request.body = takeBody(request);
+    request.body = takeBody(request, read);
   }
 
   app.route({
     method: operation.method,
-    url: BASE_PATH + operation.path,
-    schema: describeOperation(operation),
+    url: door.prefix + operation.path,
+    schema: door.isPublic ? describeOperation(operation) : { ...describeOperation(operation), hide: true },
     preValidation: admit,
     handler: async (request, reply) => {
       const tenant = request.tenant!;
@@ -65,11 +90,10 @@ function writeTime(ms: number): string {
   return written.text;
 }
 
-function takeBody(request: FastifyRequest): unknown {
-  const { headers } = request;
+/** The body of a request whose caller is known: throws what is wrong with it. */
+export function takeBody({ headers, method }: FastifyRequest, { value, refusal }: ReadBody): unknown {
   const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
-  if (request.method === 'GET' && hasBody) throw new Refusal('BODY_NOT_ALLOWED');
-  const { value, refusal } = (request.body ?? {}) as ReadBody;
+  if (method === 'GET' && hasBody) throw new Refusal('BODY_NOT_ALLOWED');
   if (refusal) throw refusal;
   return value;
 }

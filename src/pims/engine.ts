@@ -1,10 +1,10 @@
 /**
- * The twelve operations, a function each, over the port: checks what was asked against the tenant's field dictionary, calls the store once, and
+ * The twelve operations, a function each, and the step of an order to its next stage, over the port: checks what was asked against the tenant's field dictionary, calls the store once, and
  * throws a Refusal where the answer is not a success. Knows nothing of HTTP and has no clock. Source: specification section 4.
  */
-import { Refusal, type Outcome } from '../errors.ts';
+import { accept, Refusal } from '../errors.ts';
 import { readFilters, type Filter } from './filter.ts';
-import { FIRST_STAGES, type Stage } from './lifecycle.ts';
+import { FIRST_STAGES, type InvoiceRequest, type Stage } from './lifecycle.ts';
 import { checkText, readFields, RECORD_TYPES, type RawValue, type RecordType, type Values } from './record.ts';
 import type { Json, KeyedType, Page, PimsStore, WriteOptions, Written } from './store.ts';
 import { viewStorefrontOrders, type StorefrontLookup } from './storefront.ts';
@@ -52,6 +52,23 @@ export async function updateLineItem(store: PimsStore, body: Body, context: Writ
   return accept(await store.updateLine(orderNumber, lockCode, readFields((await store.dictionaries()).lines, 'lines', change), context));
 }
 
+/** Approves or invoices an order, as the PIMS's own users do. `rest`: the sales order that what is still open has become. */
+export async function advanceOrder(
+  store: PimsStore,
+  orderNumber: string,
+  step: { readonly approve: true } | { readonly invoice: InvoiceRequest },
+  options: WriteOptions,
+): Promise<{ stage: Stage; rest: string | null }> {
+  checkText('ORDER_NUMBER', orderNumber);
+  if ('invoice' in step) {
+    for (const serial of [...step.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
+    for (const number of step.invoice.tracking) checkText('TRACKING_NUMBERS', number);
+  }
+  const { data } = accept(await store.advanceOrder(orderNumber, step, options));
+  const { rest } = JSON.parse(data) as { rest: string | null };
+  return { stage: 'approve' in step ? 'sales_order' : 'invoice', rest };
+}
+
 export async function findOrdersByStorefrontReference(store: PimsStore, storefrontNumber: string): Promise<StorefrontLookup> {
   checkText('storefront_order_number', storefrontNumber);
   return viewStorefrontOrders(storefrontNumber, await store.findOrders('REFERENCE_NUMBER', storefrontNumber));
@@ -89,11 +106,6 @@ function takeKey(body: Body, name: string): { key: string; fields: Body } {
   const key = String(raw);
   checkText(name, key);
   return { key, fields };
-}
-
-function accept<T>(outcome: Outcome<T>): T {
-  if (outcome instanceof Refusal) throw outcome;
-  return outcome;
 }
 
 function notFound(recordType: RecordType, key: string, field: string): never {

@@ -81,7 +81,7 @@ async function makeTenant(tenant: Tenant, source: TableStore, target: TableStore
   const { teamId, name, createdAt } = tenant;
   const made = (await target.tenants.findTenant(teamId)) ?? (await target.tenants.createTenant(teamId, name, createdAt));
   if (made instanceof Refusal) throw made;
-  await target.tenants.updateTenant(teamId, tenant);
+  await target.tenants.updateTenant(teamId, tenant, null);
   const [wanted, there] = [await source.pims(tenant).dictionaries(), await target.pims(made).dictionaries()];
   for (const recordType of Object.keys(wanted) as RecordType[])
     for (const { name: field, type, custom } of wanted[recordType].values()) {
@@ -129,7 +129,7 @@ async function* readAll(store: TableStore, table: Table, after?: TableRow): Asyn
     yield rows;
     if (rows.length < limit) return;
     let characters = 1;
-    for (const row of rows) for (const value of row) if (typeof value === 'string') characters += value.length;
+    for (const row of rows) for (const value of row) if (typeof value === 'string' || value instanceof Uint8Array) characters += value.length;
     limit = Math.max(1, Math.min(BATCH_ROWS_MAX, limit * 4, Math.floor((BATCH_CHARACTERS * rows.length) / characters)));
   }
 }

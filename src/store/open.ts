@@ -2,8 +2,9 @@
  * Opens the store the settings name: PostgreSQL where it has an address, else the embedded store in its folder. The one place that knows both; what it
  * gives is the ports and what any store can do.
  */
+import type { AuditStore, SessionStore, UserStore } from '../account/store.ts';
 import type { PimsStore } from '../pims/store.ts';
-import type { Tenant, TenantStore, UsageStore } from '../tenant/store.ts';
+import type { RequestStore, Tenant, TenantStore, UsageStore } from '../tenant/store.ts';
 import { SqliteStore } from './sqlite/open-sqlite.ts';
 import { refuseUnfinishedFolder, SqliteTables } from './sqlite/tables.ts';
 import type { TableStore } from './tables.ts';
@@ -11,6 +12,8 @@ import type { TableStore } from './tables.ts';
 export interface Store {
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly accounts: UserStore & SessionStore & AuditStore;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
   /** Whether it answers, as far as is known now. */
@@ -37,7 +40,7 @@ export interface StoreUser {
   /** The service never blocks on another process's transaction; a command waits for it. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Told when a database is gone and when it is back. */
+  /** Told when a database is gone and when it is back, and when the request log cannot be used. */
   readonly report?: (event: string) => void;
 }
 
@@ -50,9 +53,9 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name: user.name, report: user.report });
 }
 
-export function openEmbedded({ data, queryBudgetMs, queryThreads }: OpenStoreSettings, { busyTimeoutMs, onFatal }: StoreUser): SqliteStore {
+export function openEmbedded({ data, queryBudgetMs, queryThreads }: OpenStoreSettings, { busyTimeoutMs, onFatal, report }: StoreUser): SqliteStore {
   refuseUnfinishedFolder(data);
-  return new SqliteStore({ folder: data, busyTimeoutMs, queryBudgetMs, workers: queryThreads, onFatal });
+  return new SqliteStore({ folder: data, busyTimeoutMs, queryBudgetMs, workers: queryThreads, onFatal, report });
 }
 
 /** Opens a store for a move out of it or into it; people are told of it by this name. */

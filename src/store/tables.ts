@@ -61,9 +61,17 @@ function writeTable(tenant: Tenant | undefined, name: string, keys: string, othe
 /** What is beside the tenants. STORE_ID is missing: a tenant's inventory system is named by the store it is in. */
 const CONTROL_TABLES: readonly Table[] = [
   control('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'made'),
-  control('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT'),
+  control('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY'),
+  // Sessions stay behind: people sign in anew.
+  control('USERS', 'TEAM_ID EMAIL', 'ROLE CREATED_AT PASSWORD_HASH PASSWORD_SET_AT SEALED_SECRET LAST_STEP FAILURES NEXT_TRY_AT LINK_HASH LINK_ENDS_AT'),
+  control('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH'),
+  control('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH'),
+  control('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH'),
   control('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS'),
   control('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS'),
+  control('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS'),
+  control('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT'),
+  control('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES'),
 ];
 
 /** Every table of a store. Those of records have their columns in the order of the tenant's dictionaries, custom fields and all. */

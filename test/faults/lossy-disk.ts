@@ -40,6 +40,10 @@ export class LossyDisk {
     return join(this.#mountPoint, 'data');
   }
 
+  /**
+   * Only what was answered before this is called tells anything. An fsync that has begun before the shutdown can come back as a success while its journal
+   * is being aborted, since the kernel waits for a transaction to end and not for it to end well; after a power cut nobody would hear of it.
+   */
   losePower(): void {
     runTool('python3', '-c', SHUT_DOWN, this.#mountPoint);
   }

@@ -53,10 +53,13 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     if (loss % 4 === 3) await waitFor(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
     await sleep(20 + Math.random() * 300);
     assert.equal(service.hasExited, false, 'the service ended by itself');
+    // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.
+    load.ignoresAnswers = true;
     disk.losePower();
     // Nobody knows any more what is on the disk, so the service has to stop; under load it finds out at once.
     await waitFor(EXIT_MS, 'the service went on over a disk that fails', () => service.hasExited);
     await working;
+    load.ignoresAnswers = false;
     disk.restorePower();
     await service.restart();
     await load.check(service);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Tenant, UsageCount } from '../../src/tenant/store.ts';
-import { accepted, assertRefused, createOrder, NOW, readEverything, type StoreUnderTest } from './store-under-test.ts';
+import { accepted, assertRefused, createOrder, entry, NOW, readEverything, type StoreUnderTest } from './store-under-test.ts';
 
 const HASH = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
@@ -43,17 +43,17 @@ export function describeTenants(store: StoreUnderTest): void {
 
   test('tenants are listed by team ID, and settings change what was set', async () => {
     for (const teamId of ['list-b', 'list-a', 'list-c']) await create(teamId);
-    const settings = { defaultStage: 'quote', strict: true, monthQuota: 10 ** 12, callsPerSecond: 0.5 } as const;
-    await (await tenants()).updateTenant('list-b', settings);
+    const settings = { name: 'Another', defaultStage: 'quote', strict: true, monthQuota: 10 ** 12, callsPerSecond: 0.5 } as const;
+    await (await tenants()).updateTenant('list-b', settings, entry());
     const listed = (await (await store.openAgain()).tenants.listTenants()).filter(({ teamId }) => teamId.startsWith('list-'));
     assert.deepEqual(
       listed.map(({ teamId, strict }) => `${teamId} ${strict}`),
       ['list-a false', 'list-b true', 'list-c false'],
     );
-    const { defaultStage, strict, monthQuota, callsPerSecond } = listed[1]!;
-    assert.deepEqual({ defaultStage, strict, monthQuota, callsPerSecond }, settings);
+    const { name, defaultStage, strict, monthQuota, callsPerSecond } = listed[1]!;
+    assert.deepEqual({ name, defaultStage, strict, monthQuota, callsPerSecond }, settings);
     const none = { ...settings, monthQuota: null, callsPerSecond: null, strict: false };
-    await (await tenants()).updateTenant('list-b', none);
+    await (await tenants()).updateTenant('list-b', none, null);
     assert.equal((await (await tenants()).findTenant('list-b'))!.monthQuota, null);
   });
 
@@ -61,8 +61,8 @@ export function describeTenants(store: StoreUnderTest): void {
     const [a, b] = [await create('caller-a'), await create('caller-b')];
     const keys = await tenants();
     assert.equal(await keys.findCaller('caller-a', 'id-a', NOW), undefined, 'no keys yet');
-    await keys.replaceKeys('caller-a', { apiId: 'id-a', secretHash: HASH(1) }, NOW, NOW);
-    await keys.replaceKeys('caller-b', { apiId: 'id-b', secretHash: HASH(2) }, NOW, NOW);
+    await keys.replaceKeys('caller-a', { apiId: 'id-a', secretHash: HASH(1) }, NOW, entry());
+    await keys.replaceKeys('caller-b', { apiId: 'id-b', secretHash: HASH(2) }, NOW, entry());
     const found = await keys.findCaller('caller-a', 'id-a', NOW);
     assert.ok(found);
     assert.deepEqual(found.tenant, a);
@@ -85,8 +85,8 @@ export function describeTenants(store: StoreUnderTest): void {
     const keys = await tenants();
     const good = async (apiId: string, now: string): Promise<boolean[]> =>
       Promise.all([keys, other].map(async (one) => (await one.findCaller('rotation', apiId, now)) !== undefined));
-    await keys.replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), at(0));
-    await keys.replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), at(1));
+    await keys.replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), entry({ at: at(0) }));
+    await keys.replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), entry({ at: at(1) }));
     assert.deepEqual(
       [await good('r1', at(1)), await good('r2', at(1))],
       [
@@ -94,7 +94,7 @@ export function describeTenants(store: StoreUnderTest): void {
         [true, true],
       ],
     );
-    await other.replaceKeys('rotation', { apiId: 'r3', secretHash: HASH(3) }, at(2), at(62));
+    await other.replaceKeys('rotation', { apiId: 'r3', secretHash: HASH(3) }, at(62), entry({ at: at(2) }));
     assert.deepEqual(
       [await good('r2', at(61)), await good('r3', at(61))],
       [
@@ -109,7 +109,7 @@ export function describeTenants(store: StoreUnderTest): void {
         [true, true],
       ],
     );
-    await keys.replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), at(3));
+    await keys.replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), entry({ at: at(3) }));
     assert.deepEqual(
       [await good('r2', at(3)), await good('r3', at(3)), await good('r4', at(3))],
       [
@@ -123,9 +123,9 @@ export function describeTenants(store: StoreUnderTest): void {
   test('an overlap never lengthens that of a key already on its way out', async () => {
     await create('overlap');
     const keys = await tenants();
-    await keys.replaceKeys('overlap', { apiId: 'o1', secretHash: HASH(1) }, at(0), at(0));
-    await keys.replaceKeys('overlap', { apiId: 'o2', secretHash: HASH(2) }, at(1), at(10));
-    await keys.replaceKeys('overlap', { apiId: 'o3', secretHash: HASH(3) }, at(2), at(1000));
+    await keys.replaceKeys('overlap', { apiId: 'o1', secretHash: HASH(1) }, at(0), entry({ at: at(0) }));
+    await keys.replaceKeys('overlap', { apiId: 'o2', secretHash: HASH(2) }, at(10), entry({ at: at(1) }));
+    await keys.replaceKeys('overlap', { apiId: 'o3', secretHash: HASH(3) }, at(1000), entry({ at: at(2) }));
     assert.ok(await keys.findCaller('overlap', 'o1', at(9)));
     assert.equal(await keys.findCaller('overlap', 'o1', at(10)), undefined);
     assert.ok(await keys.findCaller('overlap', 'o2', at(999)));
@@ -135,7 +135,7 @@ export function describeTenants(store: StoreUnderTest): void {
     const first = await store.first();
     const old = await create('again');
     const { tenants: keys } = first;
-    await keys.replaceKeys('again', { apiId: 'again-1', secretHash: HASH(1) }, NOW, NOW);
+    await keys.replaceKeys('again', { apiId: 'again-1', secretHash: HASH(1) }, NOW, entry());
     const other = await store.openAgain();
     for (const one of [first, other]) await createOrder(one.pims(old), { NOTES: 'of the old tenant' });
     await (await usage()).addUsage([count('again', 5)]);

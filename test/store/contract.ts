@@ -1,14 +1,18 @@
 /**
- * The promises of the ports PimsStore, TenantStore and UsageStore, as one suite that every store has to pass. A store takes part with
- * `describeStore('SQLite', (place) => …)`, where each place is an empty store of its own, and the same place opened twice is one store.
+ * The promises of the ports PimsStore, TenantStore, UsageStore, UserStore, SessionStore and AuditStore, as one suite that every store has to pass. A
+ * store takes part with `describeStore('SQLite', (place) => …)`, where each place is an empty store of its own, and the same place opened twice is one
+ * store.
  */
 import { suite } from 'node:test';
+import { describeAccounts } from './contract-accounts.ts';
+import { describeAudit } from './contract-audit.ts';
 import { describeFields } from './contract-fields.ts';
 import { describeImport } from './contract-import.ts';
 import { describeNumbers } from './contract-numbers.ts';
 import { describeOrders } from './contract-orders.ts';
 import { describeQueries } from './contract-queries.ts';
 import { describeRepetition } from './contract-repetition.ts';
+import { describeRequests } from './contract-requests.ts';
 import { describeTenants } from './contract-tenants.ts';
 import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
 
@@ -20,6 +24,9 @@ const PARTS = {
   'import and export': describeImport,
   'field dictionaries': describeFields,
   'tenants, keys and usage': describeTenants,
+  'the request log': describeRequests,
+  'people and sessions': describeAccounts,
+  'the audit log': describeAudit,
 };
 
 export function describeStore(name: string, openStore: OpenStore): void {

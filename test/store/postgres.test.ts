@@ -1,9 +1,12 @@
 /**
- * The PostgreSQL store passes the contract of the ports.
+ * The PostgreSQL store passes the contract of the ports, and keeps its audit log also from those who have the database.
  */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { PostgresStore } from '../../src/store/postgres/open-postgres.ts';
-import { newDatabase } from '../postgres.ts';
+import { newDatabase, runStatement } from '../postgres.ts';
 import { describeStore } from './contract.ts';
+import { accepted, entry, NOW } from './store-under-test.ts';
 
 const databases = new Map<string, Promise<string>>();
 function urlOf(place: string): Promise<string> {
@@ -12,4 +15,18 @@ function urlOf(place: string): Promise<string> {
   return url;
 }
 
-describeStore('PostgreSQL', async (place) => PostgresStore.open({ url: await urlOf(place), connections: 2, queryBudgetMs: 2000, name: 'storeroom test' }));
+const open = async (place: string): Promise<PostgresStore> =>
+  PostgresStore.open({ url: await urlOf(place), connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
+
+describeStore('PostgreSQL', open);
+
+test('nobody changes the audit log, or takes a record out of it, but with its tenant', async () => {
+  const store = await open('audit');
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  await store.accounts.appendAudit('team', entry());
+  for (const statement of [`UPDATE storeroom."AUDIT" SET "ACTOR" = 'nobody'`, 'DELETE FROM storeroom."AUDIT"'])
+    await assert.rejects(runStatement(await urlOf('audit'), statement), /the audit log is never changed/);
+  await store.tenants.removeTenant(tenant);
+  assert.deepEqual(await runStatement(await urlOf('audit'), 'SELECT FROM storeroom."AUDIT"'), []);
+  await store.close();
+});

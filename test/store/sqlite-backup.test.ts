@@ -9,7 +9,7 @@ import { restoreBackup } from '../../src/store/sqlite/backup.ts';
 import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import type { Tenant } from '../../src/tenant/store.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
-import { accepted, assertRefused, createOrder, importAll, NOW, numberOf, readAll, readEverything, write } from './store-under-test.ts';
+import { accepted, assertRefused, createOrder, entry, importAll, NOW, numberOf, readAll, readEverything, write } from './store-under-test.ts';
 
 const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7 };
 
@@ -17,7 +17,7 @@ const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7
 async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: Tenant }> {
   const store = openFolder(folder);
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, NOW);
+  await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, entry());
   await store.usage.addUsage([DAY]);
   const pims = store.pims(tenant);
   accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));

@@ -12,7 +12,7 @@ import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import type { Tenant } from '../../src/tenant/store.ts';
 import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
-import { accepted, ask, assertRefused, createOrder, lineOf, NOW, numberOf, readOrder, write } from './store-under-test.ts';
+import { accepted, ask, assertRefused, createOrder, entry, lineOf, NOW, numberOf, readOrder, write } from './store-under-test.ts';
 
 const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> => accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
 const fileOf = (folder: string, { storeId }: Tenant): string => join(folder, 'tenants', `${storeId}.db`);
@@ -219,7 +219,7 @@ suite('a folder', () => {
     const folder = newFolder();
     const store = openFolder(folder);
     const tenant = await makeTenant(store);
-    await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32) }, NOW, NOW);
+    await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32) }, NOW, entry());
     await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 1 }]);
     const file = fileOf(folder, tenant);
     mkdirSync(file);
@@ -230,6 +230,18 @@ suite('a folder', () => {
     await store.tenants.removeTenant(tenant);
     assert.equal(await store.tenants.findTenant('team'), undefined);
     assert.equal((await store.usage.readUsage('team', '2026-11')).total, 0);
+    await store.close();
+  });
+
+  test('does not let anybody change its audit log, or take a record out of it', async () => {
+    const { folder, tenant } = await makeFolder();
+    const store = openFolder(folder);
+    await store.accounts.appendAudit('team', entry());
+    using control = new DatabaseSync(join(folder, 'control.db'));
+    for (const statement of ["UPDATE AUDIT SET ACTOR = 'nobody'", 'DELETE FROM AUDIT'])
+      assert.throws(() => control.exec(statement), /the audit log is never changed/);
+    await store.tenants.removeTenant(tenant);
+    assert.equal(control.prepare('SELECT count(*) AS ROWS FROM AUDIT').get()!['ROWS'], 0);
     await store.close();
   });
 

@@ -8,12 +8,16 @@ import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
 import { readFilters, type Filter } from '../../src/pims/filter.ts';
 import { readFields, type RecordType, type Values } from '../../src/pims/record.ts';
 import type { Idempotency, ImportResult, ImportRow, KeyedType, PimsStore, WriteOptions, Written } from '../../src/pims/store.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../src/tenant/store.ts';
+import type { AuditStore, SessionStore, UserStore } from '../../src/account/store.ts';
+import type { AuditEntry } from '../../src/tenant/audit.ts';
+import type { RequestStore, Tenant, TenantStore, UsageStore } from '../../src/tenant/store.ts';
 
 /** A store as a whole, opened. */
 export interface OpenedStore {
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly accounts: UserStore & SessionStore & AuditStore;
   pims(tenant: Tenant): PimsStore;
   close(): Promise<void>;
 }
@@ -23,6 +27,11 @@ export type OpenStore = (place: string) => OpenedStore | Promise<OpenedStore>;
 
 export const NOW = '2026-11-20T09:30:00.000Z';
 export const write = (more: Partial<WriteOptions> = {}): WriteOptions => ({ now: NOW, strict: false, ...more });
+/** Something for the audit log. */
+export function entry(more: Partial<AuditEntry> = {}): AuditEntry {
+  const { at = NOW, actor = 'ann@example.com', action = 'test.done', target = 'something', client = '192.0.2.1', detail = {} } = more;
+  return { at, actor, action, target, client, detail };
+}
 export const idempotency = (key: string, more: Partial<Idempotency> = {}): WriteOptions =>
   write({ idempotency: { key, operation: 'createOrder', bodyHash: 'a'.repeat(64), keptMs: 86_400_000, ...more } });
 

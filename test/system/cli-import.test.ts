@@ -169,7 +169,7 @@ suite('what goes in comes out again', () => {
   test('the demo tenant has every row of its files', async () => {
     mkdirSync(source.data);
     const store = openStore(source.data);
-    const key = await createDemo(store, new Date().toISOString());
+    const { key } = await createDemo(store, new Date().toISOString());
     assert.match(key.apiId, /^sr_id_/);
     await assert.rejects(() => createDemo(store, new Date().toISOString()), /already/);
     await store.close();

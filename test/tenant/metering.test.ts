@@ -46,6 +46,10 @@ class HeldUsage implements UsageStore {
   readUsage(): Promise<MonthUsage> {
     throw new Error('The meter never asks.');
   }
+
+  listMonths(): Promise<{ month: string; calls: number }[]> {
+    throw new Error('The meter never asks.');
+  }
 }
 
 const calls = (batch: readonly UsageCount[] | undefined): number => batch!.reduce((sum, one) => sum + one.calls, 0);

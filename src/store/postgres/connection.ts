@@ -18,7 +18,7 @@ export interface ConnectionOptions {
 }
 
 /** Values of a statement; lists become arrays. */
-export type Values = readonly (Bound | readonly (string | number | null)[])[];
+export type Values = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
 
 /** Every prepared statement holds memory in the server's process, and with thousands of tenants there is no end of them. */
 const PREPARED_MAX = 600;

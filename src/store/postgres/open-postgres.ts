@@ -5,13 +5,16 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
 import type { PimsStore } from '../../pims/store.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import type { RequestStore, Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import { AccountStore } from '../accounts.ts';
 import { refuseUnfinished } from '../tables.ts';
 import { Availability } from './availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
+import { PostgresControl } from './control.ts';
 import { CONTROL, migrate } from './migrate.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool, Slot } from './pool.ts';
+import { PostgresRequestStore } from './request-store.ts';
 import { PostgresTenantStore } from './tenant-store.ts';
 import { PostgresUsageStore } from './usage-store.ts';
 
@@ -53,6 +56,8 @@ export class PostgresStore {
   readonly #open = new Map<string, PimsStore>();
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly accounts: AccountStore;
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
@@ -70,8 +75,11 @@ export class PostgresStore {
     this.#readers = slots(short);
     this.#slots = [keys, usage, ...this.#readers];
     this.#pools = [new Pool(slots(short)), new Pool(slots(long))];
-    this.tenants = new PostgresTenantStore(keys, this.#pools[0]!, () => this.openOwn());
+    const control = new PostgresControl(this.#readers[0]!, this.#pools[0]!);
+    this.tenants = new PostgresTenantStore(control, keys, () => this.openOwn());
+    this.accounts = new AccountStore(control);
     this.usage = new PostgresUsageStore(usage);
+    this.requests = new PostgresRequestStore(this.#pools[0]!, this.#pools[1]!);
   }
 
   /** Opens the store and brings it to the newest schema. Throws a refusal that says what is wrong with the address, the server or its settings. */

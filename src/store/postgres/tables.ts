@@ -28,8 +28,20 @@ const OTHERS = `SELECT application_name FROM pg_stat_activity WHERE datname = cu
 /** Columns that are not text; a tenant's own field may have any name. */
 const TYPES: Readonly<Record<string, string>> = {
   'API_KEYS.SECRET_HASH': 'bytea',
+  'USERS.SEALED_SECRET': 'bytea',
+  'USERS.LAST_STEP': 'bigint',
+  'USERS.FAILURES': 'integer',
+  'USERS.LINK_HASH': 'bytea',
+  'RECOVERY_CODES.NUMBER': 'integer',
+  'RECOVERY_CODES.CODE_HASH': 'bytea',
+  'AUDIT.NUMBER': 'bigint',
+  'AUDIT_HEADS.NUMBER': 'bigint',
   'USAGE.CALLS': 'bigint',
   'USAGE_MONTHS.CALLS': 'bigint',
+  'REFUSALS.CALLS': 'bigint',
+  'REQUESTS.FIRST_NUMBER': 'bigint',
+  'REQUESTS.LAST_NUMBER': 'bigint',
+  'REQUESTS.LINES': 'bytea',
   'COUNTERS.NEXT': 'bigint',
   'ORDER_LINEITEMS.LINE_NUMBER': 'integer',
 };

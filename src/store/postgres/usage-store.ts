@@ -32,6 +32,7 @@ const ADD = `WITH batch AS (
   SELECT "TEAM_ID", "MONTH", "CALLS" FROM months`;
 const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS" FROM unnest(?::text[], ?::text[]) AS c(team, month) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = month`;
 const READ_MONTH = `SELECT "DAY", "OPERATION", "CALLS" FROM ${USAGE} WHERE "TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"`;
+const LIST_MONTHS = `SELECT "MONTH", "CALLS" FROM ${MONTHS} WHERE "TEAM_ID" = ? ORDER BY "MONTH" DESC LIMIT 36`;
 const FORGET_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '${FORGOTTEN_AFTER}'`;
 
 /** The call's own records may have been written before it could not be counted. */
@@ -75,5 +76,10 @@ export class PostgresUsageStore implements UsageStore {
     const rows = await this.#slot.ask<[string, string, number]>(READ_MONTH, [teamId, `${month}-00`, `${month}-99`]);
     const byDay = rows.map(([day, operation, calls]) => ({ day, operation, calls }));
     return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };
+  }
+
+  async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
+    const rows = await this.#slot.ask<[string, number]>(LIST_MONTHS, [teamId]);
+    return rows.map(([month, calls]) => ({ month, calls }));
   }
 }

@@ -28,7 +28,7 @@ export async function backupStore(folder: string, target: string): Promise<strin
   const tenants = copied.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID').map(([storeId]) => join('tenants', `${storeId}.db`));
   copied.close();
   // A tenant that was never called has no file yet, and one just removed has none any more.
-  const others = ['usage.db', ...tenants].filter((file) => existsSync(join(folder, file)));
+  const others = ['usage.db', 'requests.db', ...tenants].filter((file) => existsSync(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
   const manifest: Manifest = { files: Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))])), sqlite: sqliteVersion() };

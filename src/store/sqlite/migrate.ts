@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { OPENING_TIMEOUT_MS, patiently, type Database } from './database.ts';
 
-export type Schema = 'pims' | 'control' | 'usage';
+export type Schema = 'pims' | 'control' | 'usage' | 'requests';
 
 const folder = new URL('migrations/', import.meta.url);
 const migrations = new Map<Schema, string[]>();

@@ -1,15 +1,18 @@
 /**
- * The embedded store as a whole: a folder with control.db, usage.db and tenants/<store>.db. Opens tenants' files when they are first called and closes
+ * The embedded store as a whole: a folder with control.db, usage.db, requests.db and tenants/<store>.db. Opens tenants' files when they are first called and closes
  * those not called for longest. Also the lock that keeps two services off one folder.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../errors.ts';
 import type { PimsStore } from '../../pims/store.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import type { RequestStore, Tenant, TenantStore, UsageStore } from '../../tenant/store.ts';
+import { AccountStore } from '../accounts.ts';
 import { backupStore } from './backup.ts';
+import { SqliteControl } from './control.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
 import { SqlitePimsStore } from './pims-store.ts';
+import { SqliteRequestStore } from './request-store.ts';
 import { SqliteTenantStore } from './tenant-store.ts';
 import { SqliteUsageStore } from './usage-store.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -21,6 +24,8 @@ export interface OpenStoreOptions {
   readonly queryBudgetMs: number;
   readonly workers: number;
   readonly onFatal: (fault: unknown) => void;
+  /** Told when the request log cannot be used; everything else goes on. */
+  readonly report?: ((event: string) => void) | undefined;
 }
 
 const OPEN_TENANTS_MAX = 200;
@@ -29,7 +34,7 @@ const SQLITE_OLDEST = [3, 51, 3];
 
 export class SqliteStore {
   readonly #options: OpenStoreOptions;
-  readonly #control: Database;
+  readonly #control: SqliteControl;
   readonly #workers: WorkerPool;
   /** Writes wait for checkpoints, so these never stand behind long queries and are never refused. */
   readonly #checkpoints = new WorkerPool(1, Infinity);
@@ -38,6 +43,8 @@ export class SqliteStore {
   #lock: Database | undefined;
   readonly tenants: TenantStore;
   readonly usage: UsageStore & { close(): Promise<void> };
+  readonly requests: RequestStore & { close(): Promise<void> };
+  readonly accounts: AccountStore;
 
   constructor(options: OpenStoreOptions) {
     checkVersion();
@@ -45,14 +52,20 @@ export class SqliteStore {
     const { folder, busyTimeoutMs, onFatal } = options;
     mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
     this.#workers = new WorkerPool(options.workers, QUERIES_WAITING_MAX);
-    this.#control = new Database(join(folder, 'control.db'), { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) });
+    const controlFile = new Database(join(folder, 'control.db'), { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) });
+    this.#control = new SqliteControl(controlFile, { checkpoint: this.#checkpoint, onFatal });
     const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
     const usage = new SqliteUsageStore(usageFile, { checkpoint: this.#checkpoint, onFatal });
     this.usage = usage;
-    this.tenants = new SqliteTenantStore(this.#control, onFatal, async (tenant) => {
+    const report = options.report ?? (() => undefined);
+    const requests = new SqliteRequestStore(join(folder, 'requests.db'), { checkpoint: this.#checkpoint, busyTimeoutMs, report });
+    this.requests = requests;
+    this.tenants = new SqliteTenantStore(this.#control, async (tenant) => {
       await usage.removeUsage(tenant.teamId);
+      await requests.removeRequests(tenant.teamId);
       await this.#removePims(tenant.storeId);
     });
+    this.accounts = new AccountStore(this.#control);
   }
 
   /** The inventory system of a tenant, opened if need be. */
@@ -85,11 +98,7 @@ export class SqliteStore {
 
   /** True when the store answers. */
   isUsable(): boolean {
-    try {
-      return this.#control.row('SELECT EXISTS (SELECT 1 FROM TENANTS)') !== undefined;
-    } catch {
-      return false;
-    }
+    return this.#control.isUsable();
   }
 
   /** Copies everything into an empty folder while the service goes on; returns the files. */
@@ -101,7 +110,8 @@ export class SqliteStore {
     for (const [storeId, store] of this.#open) void this.#close(storeId, store);
     await Promise.all(this.#closing);
     await this.usage.close();
-    this.#control.close();
+    await this.requests.close();
+    await this.#control.close();
     this.#lock?.close();
     await Promise.all([this.#workers.close(), this.#checkpoints.close()]);
   }

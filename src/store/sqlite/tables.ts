@@ -10,12 +10,14 @@ import type { Tenant, TenantStore } from '../../tenant/store.ts';
 import { writeInsert } from '../pims-sql.ts';
 import { refuseUnfinished, writeConflict, writeReads, type Table, type TableRow, type TableStore } from '../tables.ts';
 import { Database } from './database.ts';
+import { migrate } from './migrate.ts';
 import { SqliteStore } from './open-sqlite.ts';
 import { writerDialect } from './pims-sql.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 const PAGES_PER_CHECKPOINT = 4000;
+const REQUEST_TABLES = ['REQUESTS', 'REFUSALS', 'KEY_USES'];
 
 const markerOf = (folder: string): string => join(folder, 'move-unfinished');
 
@@ -105,11 +107,14 @@ export class SqliteTables implements TableStore {
   }
 
   #file({ tenant, name }: Table): Database {
-    const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : name.startsWith('USAGE') ? 'usage.db' : 'control.db');
+    const beside = REQUEST_TABLES.includes(name) ? 'requests' : name.startsWith('USAGE') ? 'usage' : 'control';
+    const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : `${beside}.db`);
     if (this.#open?.file === file) return this.#open;
     this.#open?.close();
     this.#open = new Database(file, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
     this.#open.exec(`PRAGMA wal_autocheckpoint=${PAGES_PER_CHECKPOINT}`);
+    // Where nothing was logged the file is not there yet.
+    if (beside === 'requests') migrate(this.#open, beside);
     return this.#open;
   }
 

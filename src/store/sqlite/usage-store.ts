@@ -50,6 +50,11 @@ export class SqliteUsageStore implements UsageStore {
     return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };
   }
 
+  async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
+    const rows = this.#db.rows<[string, number]>('SELECT MONTH, CALLS FROM USAGE_MONTHS WHERE TEAM_ID = ? ORDER BY MONTH DESC LIMIT 36', teamId);
+    return rows.map(([month, calls]) => ({ month, calls }));
+  }
+
   /** Forgets the calls of a removed tenant. */
   async removeUsage(teamId: string): Promise<void> {
     const removed = await this.#queue.run(() => {

@@ -1,0 +1,135 @@
+/**
+ * The calls to the service, all to /dashboard/api: JSON in, JSON out, every refusal an ApiError. Says when there is no session (any more); what is
+ * done about that is session.tsx. Keeps nothing.
+ */
+const API_BASE = '/dashboard/api';
+
+export class ApiError extends Error {
+  /** A code of docs/errors.md, or NETWORK_ERROR when no answer came. */
+  readonly code: string;
+  readonly field: string | undefined;
+  readonly requestId: string | undefined;
+  /** 0 when no answer came. */
+  readonly httpStatus: number;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: string, message: string, httpStatus: number, about: { field?: unknown; requestId?: unknown; retryAfter?: string | null } = {}) {
+    super(message);
+    this.name = 'ApiError';
+    this.code = code;
+    this.httpStatus = httpStatus;
+    this.field = typeof about.field === 'string' ? about.field : undefined;
+    this.requestId = typeof about.requestId === 'string' ? about.requestId : undefined;
+    const seconds = Number(about.retryAfter ?? Number.NaN);
+    this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;
+  }
+}
+
+type QueryValue = string | number | boolean | undefined | null;
+/** What is empty is left out. */
+export type Query = Readonly<Record<string, QueryValue>>;
+
+/** Example: `await get<UsageView>('usage', { month: '2026-11' })`. */
+export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  const response = await send('GET', urlOf(path, query), undefined, { signal: signal ?? null });
+  return (await readAnswer(response)) as T;
+}
+
+/** Example: `await post<IssuedKeyView>('keys/replace', { password, overlap: '24h' } satisfies ReplaceKeysRequest)`. */
+export async function post<T>(path: string, body: object): Promise<T> {
+  return (await readAnswer(await send('POST', urlOf(path), body))) as T;
+}
+
+export type Door = 'records' | 'explorer';
+export interface OperationAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** undefined when the answer is not JSON. */
+  readonly json: unknown;
+  readonly milliseconds: number;
+}
+
+/**
+ * An operation of the API by its path, e.g. `callOperation('records', 'POST', '/orders/query', { maxReturn: 50 }, [])`. Returns every answer, also
+ * refusals; `readOperation` below throws them instead. A body that is a text is JSON already and sent as it is. Throws only when no answer came, or the
+ * session has ended.
+ */
+export async function callOperation(
+  door: Door,
+  method: 'GET' | 'POST' | 'PUT',
+  path: string,
+  query: Query = {},
+  body?: unknown,
+  options: { signal?: AbortSignal; headers?: Record<string, string> } = {},
+): Promise<OperationAnswer> {
+  const began = performance.now();
+  const response = await send(method, urlOf(`${door}${path}`, query), body, { signal: options.signal ?? null, headers: options.headers ?? {} });
+  const text = await response.text();
+  const json = parse(text);
+  const answer = { status: response.status, headers: response.headers, text, json, milliseconds: performance.now() - began };
+  if (response.status === 401 && toError(response, json).code === 'NOT_SIGNED_IN') throw endSession(toError(response, json));
+  return answer;
+}
+
+/** The same for pages that only want data: the whole envelope `{ status, data, subRecords }` and the headers; refusals are thrown as ApiError. */
+export async function readOperation<T>(...call: Parameters<typeof callOperation>): Promise<{ body: T; headers: Headers }> {
+  const answer = await callOperation(...call);
+  if (answer.status >= 400) throw toError(answer, answer.json);
+  return { body: answer.json as T, headers: answer.headers };
+}
+
+let tellNotSignedIn = (): void => {};
+/** Called whenever the service says that there is no session. */
+export function onNotSignedIn(listener: () => void): void {
+  tellNotSignedIn = listener;
+}
+
+function endSession(error: ApiError): ApiError {
+  tellNotSignedIn();
+  return error;
+}
+
+function urlOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `${API_BASE}/${path}${search === '' ? '' : `?${search}`}`;
+}
+
+async function send(method: string, url: string, body: unknown, extra: { signal?: AbortSignal | null; headers?: Record<string, string> } = {}) {
+  const headers = { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...extra.headers };
+  try {
+    return await fetch(url, {
+      method,
+      headers,
+      credentials: 'same-origin',
+      body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+      signal: extra.signal ?? null,
+    });
+  } catch (fault) {
+    if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;
+    throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check the connection and try again.', 0);
+  }
+}
+
+async function readAnswer(response: Response): Promise<unknown> {
+  const json = parse(await response.text());
+  if (response.ok && json !== undefined) return json;
+  const error = toError(response, json);
+  throw error.code === 'NOT_SIGNED_IN' ? endSession(error) : error;
+}
+
+function toError({ status, headers }: { status: number; headers: Headers }, json: unknown): ApiError {
+  const { code, message, field, requestId } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  if (typeof code === 'string' && typeof message === 'string')
+    return new ApiError(code, message, status, { field, requestId, retryAfter: headers.get('retry-after') });
+  return new ApiError('UNEXPECTED_ANSWER', `The service answered with status ${status} and nothing that can be read.`, status);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

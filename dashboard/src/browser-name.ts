@@ -1,0 +1,32 @@
+/**
+ * A user agent in a few words, such as `Firefox 145 on Windows`. A guess for people to recognise their devices by; nothing is decided by it.
+ */
+const BROWSERS: readonly [RegExp, string][] = [
+  [/\b(?:Edg|EdgA|EdgiOS)\/(\d+)/, 'Edge'],
+  [/\bOPR\/(\d+)/, 'Opera'],
+  [/\bSamsungBrowser\/(\d+)/, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\/(\d+)/, 'Firefox'],
+  [/(?:Chrome|CriOS)\/(\d+)/, 'Chrome'],
+  [/\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\//, 'Safari'],
+];
+const SYSTEMS: readonly [RegExp, string][] = [
+  [/\bAndroid\b/, 'Android'],
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+const CHARACTERS_MAX = 40;
+
+/** Example: `nameBrowser(navigator.userAgent)`; a program that is none of the known browsers is named as it names itself. */
+export function nameBrowser(agent: string): string {
+  const system = SYSTEMS.find(([form]) => form.test(agent))?.[1];
+  for (const [form, name] of BROWSERS) {
+    const version = form.exec(agent)?.[1];
+    if (version !== undefined) return `${name} ${version}${system === undefined ? '' : ` on ${system}`}`;
+  }
+  if (agent === '') return 'Unknown';
+  return agent.length > CHARACTERS_MAX ? `${agent.slice(0, CHARACTERS_MAX)}…` : agent;
+}

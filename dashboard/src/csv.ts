@@ -1,0 +1,21 @@
+/**
+ * Files made in the browser: a table as CSV (RFC 4180), and handing a text to the user as a file. Asks the service for nothing.
+ */
+type Cell = string | number;
+
+const quote = (cell: Cell): string => (/[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell));
+
+/** Example: `writeCSV(['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
+export const writeCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+  [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`).join('');
+
+/** Example: `downloadFile('usage-2026-11.csv', 'text/csv;charset=utf-8', text)`. */
+export function downloadFile(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser takes the file after this turn.
+  window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,7 @@
+/**
+ * Where the dashboard starts: puts the app onto the page. Does nothing else.
+ */
+import { render } from 'preact';
+import { App } from './app.tsx';
+
+render(<App />, document.getElementById('app')!);

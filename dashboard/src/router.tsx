@@ -1,0 +1,188 @@
+/**
+ * Which page the address means, and getting from one to another: a table of patterns, links, and filters kept in the query string. Paths are those
+ * below /dashboard. Loads nothing itself: a route brings its own import.
+ */
+import { createContext, type ComponentChildren, type ComponentType, type TargetedMouseEvent } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+
+const BASE = '/dashboard';
+
+/** Names in the pattern and what stood in their place, decoded. */
+export type Params = Readonly<Record<string, string>>;
+export interface Crumb {
+  readonly label: string;
+  readonly to?: string;
+}
+export interface Route {
+  /** `/records/:kind/:key`; the first that matches is taken. */
+  readonly pattern: string;
+  readonly load: () => Promise<ComponentType>;
+  /** Shown without the shell, to anybody. */
+  readonly isPublic?: boolean;
+  readonly crumbs?: (params: Params) => Crumb[];
+}
+export interface Location {
+  /** Below /dashboard, as it stands in the address: `/records/orders/10248`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const CHANGED = 'storeroom:navigate';
+let isHeadingWanted = false;
+
+const readLocation = (): Location => ({ path: location.pathname.slice(BASE.length) || '/', query: new URLSearchParams(location.search) });
+
+/** Goes to a path below /dashboard: `navigate('/records/orders?status=OPEN')`. With `replace`, Back does not lead here again. */
+export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
+  const before = location.pathname;
+  history[replace ? 'replaceState' : 'pushState'](null, '', BASE + to);
+  if (location.pathname !== before) {
+    isHeadingWanted = true;
+    scrollTo(0, 0);
+  }
+  dispatchEvent(new Event(CHANGED));
+}
+
+let held: { readonly address: string; readonly ask: (to: string) => void } | undefined;
+
+/** Until the function it gives is called, links and Back stay on this page and tell `ask` where they lead; `navigate` goes all the same. */
+export function holdPage(ask: (to: string) => void): () => void {
+  held = { address: location.pathname + location.search, ask };
+  return () => (held = undefined);
+}
+
+/** Whether the page that appears now was gone to, so that its heading takes the focus. True once. */
+export function takeHeadingFocus(): boolean {
+  const wanted = isHeadingWanted;
+  isHeadingWanted = false;
+  return wanted;
+}
+
+/** Fills a pattern: `pathOf('/records/:kind/:key', { kind: 'orders', key: 'A/1 #2' })` encodes what it puts in. */
+export const pathOf = (pattern: string, params: Params): string => pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+
+function matchRoute(routes: readonly Route[], path: string): { route: Route; params: Params } | undefined {
+  const parts = path.replace(/(?<=.)\/$/, '').split('/');
+  for (const route of routes) {
+    const params = matchPattern(route.pattern.split('/'), parts);
+    if (params !== undefined) return { route, params };
+  }
+  return undefined;
+}
+
+function matchPattern(pattern: string[], parts: string[]): Params | undefined {
+  if (pattern.length !== parts.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, wanted] of pattern.entries()) {
+    const part = parts[index]!;
+    if (!wanted.startsWith(':')) {
+      if (wanted !== part) return undefined;
+      continue;
+    }
+    try {
+      params[wanted.slice(1)] = decodeURIComponent(part);
+    } catch {
+      return undefined; // A lone % is no path of ours.
+    }
+  }
+  return params;
+}
+
+interface RouterState {
+  readonly location: Location;
+  readonly routes: readonly Route[];
+  readonly matched: ReturnType<typeof matchRoute>;
+}
+const RouterContext = createContext<RouterState | null>(null);
+
+export function Router({ routes, children }: { routes: readonly Route[]; children: ComponentChildren }) {
+  const [here, setHere] = useState(readLocation);
+  useEffect(() => {
+    const update = () => setHere(readLocation());
+    const goBack = () => {
+      if (held !== undefined && location.pathname + location.search !== held.address) {
+        const to = location.pathname.slice(BASE.length) + location.search;
+        history.pushState(null, '', held.address); // It has been left already; Back cannot be refused.
+        held.ask(to);
+        return;
+      }
+      setHere((before) => {
+        const next = readLocation();
+        if (next.path !== before.path) isHeadingWanted = true; // A skip link changes only what follows the #.
+        return next;
+      });
+    };
+    addEventListener(CHANGED, update);
+    addEventListener('popstate', goBack);
+    update(); // A page may have navigated before this listened.
+    return () => {
+      removeEventListener(CHANGED, update);
+      removeEventListener('popstate', goBack);
+    };
+  }, []);
+  return <RouterContext.Provider value={{ location: here, routes, matched: matchRoute(routes, here.path) }}>{children}</RouterContext.Provider>;
+}
+
+function useRouter(): RouterState {
+  const state = useContext(RouterContext);
+  if (state === null) throw new Error('There is no <Router> around this.');
+  return state;
+}
+
+export const useLocation = (): Location => useRouter().location;
+export const useMatch = (): RouterState['matched'] => useRouter().matched;
+/** Example: `const { kind = 'orders', key } = useParams()`. */
+export const useParams = (): Params => useRouter().matched?.params ?? {};
+
+/** A change of the query string: '' , null and undefined take the name away, a list repeats it. */
+export type QueryChange = Readonly<Record<string, string | readonly string[] | null | undefined>>;
+
+/**
+ * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`, `query.get('status') ?? ''`,
+ * `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while somebody types.
+ */
+export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { replace?: boolean }) => void] {
+  const { query } = useLocation();
+  const setQuery = (change: QueryChange, options: { replace?: boolean } = {}) => {
+    const { path, query: next } = readLocation();
+    for (const [name, value] of Object.entries(change)) {
+      next.delete(name);
+      for (const one of Array.isArray(value) ? (value as string[]) : [value as string | null | undefined]) if (one) next.append(name, one);
+    }
+    const search = next.toString();
+    navigate(search === '' ? path : `${path}?${search}`, options);
+  };
+  return [query, setQuery];
+}
+
+export interface LinkProps {
+  /** Path below /dashboard. */
+  to: string;
+  class?: string | undefined;
+  title?: string | undefined;
+  'aria-label'?: string | undefined;
+  'aria-current'?: 'page' | 'true' | undefined;
+  onClick?: ((event: TargetedMouseEvent<HTMLAnchorElement>) => void) | undefined;
+  children: ComponentChildren;
+}
+
+/** A link within the dashboard; fetches the page's code when it is pointed at. Example: `<Link to={pathOf('/records/:kind/:key', { kind, key })}>…</Link>`. */
+export function Link({ to, children, onClick, ...rest }: LinkProps) {
+  const { routes } = useRouter();
+  const prefetch = () =>
+    void matchRoute(routes, to.replace(/[?#].*/, ''))
+      ?.route.load()
+      .catch(() => {});
+  const follow = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    if (held === undefined || held.address === BASE + to) navigate(to);
+    else held.ask(to);
+  };
+  return (
+    <a {...rest} href={BASE + to} onClick={follow} onPointerEnter={prefetch} onFocus={prefetch}>
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * Who is signed in: loads the session once, gives it to the pages, and leads to the sign-in page when there is none (any more), and back afterwards.
+ * What a role may do is decided by the service; here it only decides what is shown.
+ */
+import { createContext, type ComponentChildren } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import type { SessionView } from '../../src/http/dashboard/interface.ts';
+import { get, onNotSignedIn, post, type ApiError } from './api.ts';
+import { toApiError } from './load.ts';
+import { navigate } from './router.tsx';
+
+export type Role = SessionView['user']['role'];
+const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
+
+interface SessionState {
+  readonly session: SessionView | undefined;
+  readonly error: ApiError | undefined;
+  readonly load: () => Promise<void>;
+  /** After signing in: the session there is now. */
+  readonly begin: (session: SessionView) => void;
+}
+const SessionContext = createContext<SessionState | null>(null);
+
+export const HOME = '/records/orders';
+
+/** Where sign-in returns to. Only paths of the dashboard: what is not one becomes HOME. */
+export const readReturnPath = (query: URLSearchParams): string => {
+  const path = query.get('next') ?? '';
+  return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
+};
+
+function leaveForSignIn(): void {
+  const here = location.pathname.replace(/^\/dashboard/, '') + location.search;
+  if (/^\/(sign-in|link)\b/.test(here)) return;
+  navigate(`/sign-in?${new URLSearchParams({ next: here }).toString()}`, { replace: true });
+}
+
+export function SessionProvider({ children }: { children: ComponentChildren }) {
+  const [session, setSession] = useState<SessionView>();
+  const [error, setError] = useState<ApiError>();
+  useEffect(
+    () =>
+      onNotSignedIn(() => {
+        setSession(undefined);
+        leaveForSignIn();
+      }),
+    [],
+  );
+  const load = async () => {
+    setError(undefined);
+    try {
+      setSession(await get<SessionView>('session'));
+    } catch (fault) {
+      const found = toApiError(fault);
+      if (found.code !== 'NOT_SIGNED_IN') setError(found);
+    }
+  };
+  return <SessionContext.Provider value={{ session, error, load, begin: setSession }}>{children}</SessionContext.Provider>;
+}
+
+export function useSessionState(): SessionState {
+  const state = useContext(SessionContext);
+  if (state === null) throw new Error('There is no <SessionProvider> around this.');
+  return state;
+}
+
+export interface Session extends SessionView {
+  /** Loads it anew: after the second factor, the password or the tenant's name changed. */
+  readonly reload: () => Promise<void>;
+  /** Whether to show what needs at least this role: `may('developer')`. */
+  readonly may: (needed: Role) => boolean;
+}
+
+/** Example: `const { user, tenant, baseURL, may } = useSession()`. Only on pages inside the shell, where there is always one. */
+export function useSession(): Session {
+  const { session, load } = useSessionState();
+  if (session === undefined) throw new Error('useSession is for pages inside the shell.');
+  const may = (needed: Role) => ROLES.indexOf(session.user.role) <= ROLES.indexOf(needed);
+  return { ...session, reload: load, may };
+}
+
+/** Ends the session and forgets all that the page holds, by loading it anew. */
+export async function signOut(): Promise<void> {
+  await post('sign-out', {});
+  location.assign('/dashboard/sign-in');
+}

@@ -1,0 +1,34 @@
+/**
+ * The colour scheme: the system's, or the one the user chose on this device. theme.js puts the choice onto the page before the first paint; here it
+ * is read and changed.
+ */
+import { useState } from 'preact/hooks';
+
+export type Theme = 'system' | 'light' | 'dark';
+const KEY = 'storeroom.theme';
+
+function readTheme(): Theme {
+  const chosen = document.documentElement.dataset['theme'];
+  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
+}
+
+function keepTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+  try {
+    if (theme === 'system') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, theme);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+}
+
+/** Example: `const [theme, setTheme] = useTheme()`. */
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(readTheme);
+  const change = (next: Theme) => {
+    keepTheme(next);
+    setTheme(next);
+  };
+  return [theme, change];
+}

@@ -1,0 +1,44 @@
+/**
+ * The call of the API that gives what a page shows: method, URL and body, and the same as curl, to be copied. Folded away until it is wanted; sends
+ * nothing itself.
+ */
+import { useId } from 'preact/hooks';
+import { callURL, writeBody, writeCurl, type ApiCallText } from '../curl.ts';
+import { useSession } from '../session.tsx';
+import { Method } from './badge.tsx';
+import { CodeBlock } from './copy.tsx';
+import { Icon } from './icon.tsx';
+import { Tabs } from './tabs.tsx';
+
+/** Example: `<ApiCall call={{ method: 'GET', path: '/orders/single', query: { orderNum } }} />`. */
+export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label?: string }) {
+  const { baseURL, tenant } = useSession();
+  const id = useId();
+  const url = callURL({ baseURL, teamID: tenant.teamID }, call);
+  const request = `${call.method} ${url}${call.body === undefined ? '' : `\nContent-Type: application/json\n\n${writeBody(call.body)}`}`;
+  const curl = writeCurl(url, call);
+  return (
+    <details class="api-call">
+      <summary>
+        <Icon name="explorer" />
+        <span id={id}>{label}</span>
+        <span class="api-call-path">
+          <Method method={call.method} /> <code>{call.path}</code>
+        </span>
+      </summary>
+      <div class="api-call-body">
+        <Tabs
+          label={label}
+          tabs={[
+            { id: 'request', label: 'Request', content: () => <CodeBlock label="Request" code={request} /> },
+            { id: 'curl', label: 'curl', content: () => <CodeBlock label="curl" code={curl} /> },
+          ]}
+        />
+        <p class="hint">
+          Calls made with your keys are metered; what the pages under Records read is not. Put the keys into the environment as <code>API_ID</code> and{' '}
+          <code>API_SECRET</code>.
+        </p>
+      </div>
+    </details>
+  );
+}

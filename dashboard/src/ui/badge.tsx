@@ -1,0 +1,31 @@
+/**
+ * Small marks for what something is: a tone and a word; the word alone says everything. HTTP statuses and stages of orders have theirs.
+ */
+import type { ComponentChildren } from 'preact';
+
+export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
+
+/** Example: `<Badge tone="good">In force</Badge>`. */
+export const Badge = ({ tone = 'neutral', children }: { tone?: Tone; children: ComponentChildren }) => <span class={`badge ${tone}`}>{children}</span>;
+
+/** Example: `<StatusBadge status={404} />`. */
+export function StatusBadge({ status }: { status: number }) {
+  const tone: Tone = status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'neutral' : 'good';
+  return <span class={`badge mono ${tone}`}>{status}</span>;
+}
+
+const STAGES: Record<string, [label: string, tone: Tone]> = {
+  worksheet: ['Worksheet', 'neutral'],
+  quote: ['Quote', 'warn'],
+  sales_order: ['Sales order', 'info'],
+  invoice: ['Invoice', 'good'],
+};
+
+/** Example: `<StageBadge stage={order.ORDER_TYPE} />`. */
+export function StageBadge({ stage }: { stage: string }) {
+  const [label, tone] = STAGES[stage] ?? [stage || 'None', 'neutral'];
+  return <Badge tone={tone}>{label}</Badge>;
+}
+
+/** The method of a request. Example: `<Method method="PUT" />`. */
+export const Method = ({ method }: { method: string }) => <span class={`method mono ${method.toLowerCase()}`}>{method}</span>;

@@ -1,0 +1,56 @@
+/**
+ * Buttons, and links that look like one. A button for submitting is busy while its form is; a busy button keeps its place, its words and the focus.
+ */
+import type { ComponentChildren, TargetedMouseEvent } from 'preact';
+import { Link } from '../router.tsx';
+import { useFormState } from './form-state.ts';
+import { Icon, type IconName } from './icon.tsx';
+
+export type ButtonTone = 'primary' | 'secondary' | 'danger' | 'quiet';
+export interface ButtonProps {
+  tone?: ButtonTone | undefined;
+  size?: 'small' | undefined;
+  icon?: IconName | undefined;
+  isBusy?: boolean | undefined;
+  type?: 'button' | 'submit' | 'reset' | undefined;
+  disabled?: boolean | undefined;
+  class?: string | undefined;
+  title?: string | undefined;
+  'aria-label'?: string | undefined;
+  'aria-pressed'?: boolean | undefined;
+  'aria-expanded'?: boolean | undefined;
+  'aria-controls'?: string | undefined;
+  onClick?: ((event: TargetedMouseEvent<HTMLButtonElement>) => void) | undefined;
+  children?: ComponentChildren;
+}
+
+/** Example: `<Button tone="danger" isBusy={isEnding} onClick={end}>End key</Button>`; in a `<Form>`: `<Button type="submit" tone="primary">Save</Button>`. */
+export function Button({ tone = 'secondary', size, icon, isBusy, type = 'button', onClick, class: extra = '', children, ...rest }: ButtonProps) {
+  const form = useFormState();
+  const busy = isBusy ?? (type === 'submit' && form?.isBusy === true);
+  const act = (event: TargetedMouseEvent<HTMLButtonElement>) => (busy ? event.preventDefault() : onClick?.(event));
+  return (
+    <button {...rest} type={type} class={`button ${tone} ${size ?? ''} ${extra}`} aria-disabled={busy || undefined} aria-busy={busy || undefined} onClick={act}>
+      {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
+      {children !== undefined && <span>{children}</span>}
+    </button>
+  );
+}
+
+/** A button of an icon alone; its label is read out and shown as a tip. Example: `<IconButton icon="close" label="Close" onClick={close} />`. */
+export function IconButton({ icon, label, ...rest }: Omit<ButtonProps, 'children'> & { icon: IconName; label: string }) {
+  return <Button tone="quiet" {...rest} icon={icon} aria-label={label} title={label} class={`only-icon ${rest.class ?? ''}`} />;
+}
+
+/** Example: `<ButtonLink to="/api-settings" tone="primary">API Settings</ButtonLink>`. */
+export function ButtonLink({ to, tone = 'secondary', icon, children }: { to: string; tone?: ButtonTone; icon?: IconName; children: ComponentChildren }) {
+  return (
+    <Link to={to} class={`button ${tone}`}>
+      {icon && <Icon name={icon} />}
+      <span>{children}</span>
+    </Link>
+  );
+}
+
+/** The buttons at the end of a form, a section or a dialog. Example: `<Actions><Button>Cancel</Button><Button type="submit" tone="primary">Save</Button></Actions>`. */
+export const Actions = ({ children }: { children: ComponentChildren }) => <div class="actions">{children}</div>;

@@ -1,0 +1,42 @@
+/**
+ * The question before something that cannot be undone. What is refused stands in the dialog; once it is done the dialog closes, and the focus goes to
+ * the heading of the page, because what was asked about is going away.
+ */
+import type { ComponentChildren } from 'preact';
+import { Actions, Button, type ButtonTone } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { focusHeading } from './focus.ts';
+import { Form } from './form.tsx';
+
+export interface ConfirmProps {
+  title: string;
+  /** What the button says, e.g. `End now`. */
+  action: string;
+  tone?: ButtonTone;
+  /** Throws what `post` throws. */
+  onConfirm: () => Promise<unknown>;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/** Example: `{ending && <Confirm title="End these keys now?" action="End now" onConfirm={end} onClose={close}>Programs with them are refused.</Confirm>}`. */
+export function Confirm({ title, action, tone = 'danger', onConfirm, onClose, children }: ConfirmProps) {
+  const confirm = async () => {
+    await onConfirm();
+    onClose();
+    focusHeading();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form onSubmit={confirm}>
+        <div class="confirm-text">{children}</div>
+        <Actions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone={tone}>
+            {action}
+          </Button>
+        </Actions>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,76 @@
+/**
+ * Copying a text, and blocks of code that can be copied. Says aloud that it was done, and shows it for a moment.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Button, IconButton } from './button.tsx';
+import { announce, toast } from './toaster.tsx';
+
+const SHOWN_MS = 1600;
+
+function useCopy(text: string): { isCopied: boolean; copy: () => Promise<void> } {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = window.setTimeout(() => setCopied(false), SHOWN_MS);
+    return () => window.clearTimeout(timer);
+  }, [isCopied]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      announce('Copied');
+    } catch {
+      toast('The browser did not allow copying; mark the text instead.', 'bad');
+    }
+  };
+  return { isCopied, copy };
+}
+
+/** Example: `<Copy text={apiID} label="Copy API ID" />`. */
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string | undefined }) {
+  const { isCopied, copy } = useCopy(text);
+  return <IconButton size="small" icon={isCopied ? 'check' : 'copy'} label={label} class={isCopied ? 'copied' : ''} onClick={() => void copy()} />;
+}
+
+/** The same with its words shown. Example: `<CopyButton text={curl} label="Copy as curl" />`. */
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const { isCopied, copy } = useCopy(text);
+  return (
+    <Button icon={isCopied ? 'check' : 'copy'} class={isCopied ? 'copied' : ''} onClick={() => void copy()}>
+      {label}
+    </Button>
+  );
+}
+
+/** A short value in one line with its copy button. Example: `<CopyText text={session.tenant.teamID} label="Copy team ID" />`. */
+export const CopyText = ({ text, label }: { text: string; label?: string }) => (
+  <span class="copy-text">
+    <code>{text}</code>
+    <Copy text={text} label={label} />
+  </span>
+);
+
+export interface CodeBlockProps {
+  code: string;
+  /** Names the region, e.g. `Body of the answer`. */
+  label: string;
+  /** Shown above it, such as a status. */
+  head?: ComponentChildren;
+  /** What is copied where it differs from what is shown. */
+  copied?: string | undefined;
+}
+
+/** Example: `<CodeBlock label="curl" code={curl} />`. */
+export const CodeBlock = ({ code, label, head, copied }: CodeBlockProps) => (
+  <div class="code-block">
+    <div class="code-head">
+      {head ?? <span>{label}</span>}
+      <Copy text={copied ?? code} label={`Copy ${label.toLowerCase()}`} />
+    </div>
+    {/* It scrolls, so the keyboard must reach it. */}
+    <pre role="region" aria-label={label} tabIndex={0}>
+      <code>{code}</code>
+    </pre>
+  </div>
+);

@@ -1,0 +1,50 @@
+/**
+ * A dialog over the page: the browser's own <dialog>, so that the page behind cannot be reached, Esc closes it and the focus goes back to where it
+ * was. A click beside it does not close it: what was typed would be lost.
+ */
+import type { ComponentChildren } from 'preact';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { IconButton } from './button.tsx';
+
+export interface DialogProps {
+  title: string;
+  description?: ComponentChildren;
+  onClose: () => void;
+  width?: 'narrow' | 'wide' | undefined;
+  children: ComponentChildren;
+}
+
+/** Open as long as it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form …/></Dialog>}`. */
+export function Dialog({ title, description, onClose, width = 'narrow', children }: DialogProps) {
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const element = dialog.current!;
+    element.showModal();
+    return () => element.close();
+  }, []);
+  const cancel = (event: Event) => {
+    event.preventDefault();
+    onClose();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class={`dialog ${width}`}
+      aria-labelledby={id}
+      aria-describedby={description === undefined ? undefined : `${id}-about`}
+      onCancel={cancel}
+    >
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <IconButton icon="close" label="Close" onClick={onClose} />
+      </header>
+      {description !== undefined && (
+        <p class="muted" id={`${id}-about`}>
+          {description}
+        </p>
+      )}
+      {children}
+    </dialog>
+  );
+}

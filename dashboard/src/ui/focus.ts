@@ -1,0 +1,16 @@
+/**
+ * Where the focus goes when what had it is taken away, or when something appears that has to be read at once. Focus of dialogs is dialog.tsx's.
+ */
+import { useEffect, useRef } from 'preact/hooks';
+
+/** To the heading of the page, once a dialog that closes now has given the focus back: for when the row of the button is going away. */
+export function focusHeading(): void {
+  window.setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
+}
+
+/** Example: `const heading = useFocusWhenShown<HTMLHeadingElement>()`, `<h2 ref={heading} tabIndex={-1}>`. */
+export function useFocusWhenShown<E extends HTMLElement>() {
+  const element = useRef<E>(null);
+  useEffect(() => element.current?.focus(), []);
+  return element;
+}

@@ -1,0 +1,88 @@
+/**
+ * The frame of a page: heading, what it is about, actions; and the sections and cards in it. Sets the title of the window, and takes the focus to
+ * the heading when the page was gone to.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { takeHeadingFocus } from '../router.tsx';
+
+export interface PageProps {
+  title: string;
+  /** Beside the heading, such as a badge. */
+  badge?: ComponentChildren;
+  description?: ComponentChildren;
+  actions?: ComponentChildren;
+  /** For text and forms; tables take all there is. */
+  width?: 'narrow' | 'full' | undefined;
+  children: ComponentChildren;
+}
+
+/** Example: `<Page title="Usage" description="Calls of this month." actions={<Button>Download</Button>}>…</Page>`. */
+export function Page({ title, badge, description, actions, width = 'full', children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Storeroom`;
+  }, [title]);
+  useEffect(() => {
+    if (takeHeadingFocus()) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <div class={`page ${width}`}>
+      <header class="page-head">
+        <div class="page-title">
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {badge}
+        </div>
+        {actions !== undefined && <div class="page-actions">{actions}</div>}
+        {description !== undefined && <p class="page-description">{description}</p>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export interface SectionProps {
+  title: string;
+  description?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A part of a page under a heading of its own. Example: `<Section title="Sessions" actions={<Button>End all others</Button>}>…</Section>`. */
+export function Section({ title, description, actions, children }: SectionProps) {
+  const id = useId();
+  return (
+    <section class="section" aria-labelledby={id}>
+      <header class="section-head">
+        <h2 id={id}>{title}</h2>
+        {actions !== undefined && <div class="page-actions">{actions}</div>}
+        {description !== undefined && <p class="muted">{description}</p>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** A box with a border. Example: `<Card><KeyValue rows={…} /></Card>`. */
+export const Card = ({ children }: { children: ComponentChildren }) => <div class="card">{children}</div>;
+
+/** Filters and actions in a row above a table. Example: `<Toolbar label="Filters"><Select … isLabelHidden /></Toolbar>`. */
+export const Toolbar = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  <div class="toolbar" role="group" aria-label={label}>
+    {children}
+  </div>
+);
+
+/** Cards side by side where there is room. Example: `<Columns><Card>…</Card><Card>…</Card></Columns>`. */
+export const Columns = ({ children }: { children: ComponentChildren }) => <div class="columns">{children}</div>;
+
+/** A figure that matters. Example: `<Figure label="Calls" value="12,041" note="of 50,000" />`. */
+export const Figure = ({ label, value, note }: { label: string; value: ComponentChildren; note?: ComponentChildren }) => (
+  <div class="card figure">
+    <p class="muted">{label}</p>
+    <p class="figure-value">{value}</p>
+    {note !== undefined && <p class="muted small">{note}</p>}
+  </div>
+);

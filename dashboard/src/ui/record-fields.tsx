@@ -1,0 +1,90 @@
+/**
+ * The fields of a record as it has them: addresses of the B… and S… fields, and names with values, the empty ones only when they are wanted. Values are
+ * shown as they are.
+ */
+import { useQuery } from '../router.tsx';
+import type { Values } from '../records.ts';
+import { Card, Columns, Section } from './page.tsx';
+import { Checkbox } from './field.tsx';
+import { KeyValue } from './key-value.tsx';
+import { Text } from './text.tsx';
+import { Time } from './time.tsx';
+
+const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
+const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
+/** The fields the two addresses show. */
+export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) => PARTS.map((part) => side + part));
+
+/** Example: `<Addresses values={order} />`. */
+export const Addresses = ({ values }: { values: Values }) => (
+  <Section title="Addresses">
+    <Columns>
+      <Address title="Billing" side="B" values={values} />
+      <Address title="Shipping" side="S" values={values} />
+    </Columns>
+  </Section>
+);
+
+function Address({ title, side, values }: { title: string; side: 'B' | 'S'; values: Values }) {
+  const part = (name: string) => values[side + name] ?? '';
+  const join = (separator: string, ...names: string[]) => names.map(part).filter(Boolean).join(separator);
+  const town = [part('CITY'), join(' ', 'STATE', 'ZIPCODE')].filter(Boolean).join(', ');
+  const lines = [part('ATTN'), part('ADDRESS1'), part('ADDRESS2'), town, part('COUNTRY')].filter(Boolean);
+  const contact = [part('PHONE'), part('EMAIL')].filter(Boolean);
+  const isEmpty = part('NAME') === '' && lines.length === 0 && contact.length === 0;
+  return (
+    <Card>
+      <h3 class="address-title">{title}</h3>
+      <address class="address">
+        {part('NAME') !== '' && (
+          <p class="address-name">
+            <Text value={part('NAME')} />
+          </p>
+        )}
+        {[...lines, ...contact].map((line, index) => (
+          <p key={index} class={index === lines.length ? 'address-contact' : undefined}>
+            <Text value={line} />
+          </p>
+        ))}
+        {isEmpty && <p class="muted">None given</p>}
+      </address>
+    </Card>
+  );
+}
+
+/** Example: `<OtherFields values={order} shown={['ORDER_NUMBER', …]} />` shows what is not in `shown`; whether empty ones too stands in the address. */
+export function OtherFields({ values, shown }: { values: Values; shown: readonly string[] }) {
+  const [query, setQuery] = useQuery();
+  const isWhole = query.get('empty') === 'shown';
+  const names = Object.keys(values).filter((name) => !shown.includes(name));
+  const rows = names.filter((name) => isWhole || values[name] !== '');
+  const emptyCount = names.filter((name) => values[name] === '').length;
+  if (names.length === 0) return null;
+  return (
+    <Section
+      title="Other fields"
+      actions={
+        emptyCount > 0 && (
+          <Checkbox
+            label={`Show ${emptyCount} empty`}
+            name="empty"
+            isChecked={isWhole}
+            onChecked={(isShown) => setQuery({ empty: isShown ? 'shown' : null }, { replace: true })}
+          />
+        )
+      }
+    >
+      <Card>{rows.length === 0 ? <p class="muted">None has a value.</p> : <FieldList values={values} names={rows} />}</Card>
+    </Section>
+  );
+}
+
+/** Example: `<FieldList values={part} names={['BARCODE', 'CATEGORY']} />`. */
+export const FieldList = ({ values, names }: { values: Values; names: readonly string[] }) => (
+  <KeyValue isMono rows={names.map((name) => [name, <Value name={name} value={values[name] ?? ''} />])} />
+);
+
+function Value({ name, value }: { name: string; value: string }) {
+  if (value === '') return <span class="muted">–</span>;
+  return STAMPS.includes(name) ? <Time at={value} to="seconds" /> : <Text value={value} />;
+}

@@ -1,0 +1,47 @@
+/**
+ * A panel for what the service shows for the only time, such as a new secret: takes the focus, is read out, asks before the page is left. Keeps
+ * nothing: whoever renders it holds the secret, in state alone.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId } from 'preact/hooks';
+import { Actions, Button } from './button.tsx';
+import { focusHeading, useFocusWhenShown } from './focus.ts';
+import { LeaveGuard } from './leave-guard.tsx';
+import { Notice } from './notice.tsx';
+import { announce } from './toaster.tsx';
+
+export interface ShownOnceProps {
+  title: string;
+  /** What it is, up to the verb: `The API Secret is`. Goes on with `not shown again`. */
+  what: string;
+  /** `I have stored it`, if nothing else. */
+  action?: string;
+  onStored: () => void;
+  children: ComponentChildren;
+}
+
+/** Example: `{issued && <ShownOnce title="New keys" what="The API Secret is" onStored={() => setIssued(undefined)}>…</ShownOnce>}`. */
+export function ShownOnce({ title, what, action = 'I have stored it', onStored, children }: ShownOnceProps) {
+  const id = useId();
+  const heading = useFocusWhenShown<HTMLHeadingElement>();
+  useEffect(() => announce(`${title}. ${what} not shown again.`), []);
+  const close = () => {
+    onStored();
+    focusHeading();
+  };
+  return (
+    <section class="card shown-once" aria-labelledby={id}>
+      <h2 id={id} ref={heading} tabIndex={-1}>
+        {title}
+      </h2>
+      <Notice tone="warn" title={`${what} not shown again. Store a copy now.`} />
+      {children}
+      <Actions>
+        <Button tone="primary" onClick={close}>
+          {action}
+        </Button>
+      </Actions>
+      <LeaveGuard what={what} />
+    </section>
+  );
+}

@@ -1,0 +1,30 @@
+/**
+ * Sorting the rows of a table by the column the user chose, kept in the address (`?sort=-calls`). Columns that are not named keep the rows as they came.
+ */
+import { useQuery } from '../router.tsx';
+import type { Sort } from './table.tsx';
+
+/** What a column sorts by: `{ calls: (row) => row.calls }`. */
+export type SortValues<Row> = Readonly<Record<string, (row: Row) => number | string>>;
+
+/** Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers begin with the greatest, texts with the least. */
+export function useSort<Row>(rows: readonly Row[], values: SortValues<Row>, otherwise: string): { sorted: Row[]; sort: Sort } {
+  const [query, setQuery] = useQuery();
+  const asked = query.get('sort') ?? otherwise;
+  const chosen = Object.hasOwn(values, asked.replace(/^-/, '')) ? asked : otherwise;
+  const key = chosen.replace(/^-/, '');
+  const isDescending = chosen.startsWith('-');
+  const valueOf = values[key]!;
+  const compare = (a: Row, b: Row): number => {
+    const [left, right] = [valueOf(a), valueOf(b)];
+    return left === right ? 0 : left < right ? -1 : 1;
+  };
+  const sorted = rows.toSorted((a, b) => (isDescending ? compare(b, a) : compare(a, b)));
+  const onSort = (next: string) => {
+    const beginsDescending = typeof (rows[0] && values[next]?.(rows[0])) === 'number';
+    const wanted = next === key ? !isDescending : beginsDescending;
+    const asText = `${wanted ? '-' : ''}${next}`;
+    setQuery({ sort: asText === otherwise ? null : asText }, { replace: true });
+  };
+  return { sorted, sort: { key, isDescending, onSort } };
+}

@@ -1,0 +1,58 @@
+/**
+ * Short messages that come and go in a corner, and are read out. For what was done; what was refused stays where it happened (form.tsx, notice.tsx).
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { Icon } from './icon.tsx';
+
+type ToastTone = 'good' | 'bad';
+interface Toast {
+  readonly number: number;
+  readonly text: string;
+  readonly tone: ToastTone;
+}
+const SHOWN_MS = 5000;
+
+let number = 0;
+let show: (toast: Toast) => void = () => {};
+let say: (text: string) => void = () => {};
+
+/** Example: `toast('Settings saved')`. */
+export function toast(text: string, tone: ToastTone = 'good'): void {
+  show({ number: ++number, text, tone });
+}
+
+/** Reads a text out without showing it: `announce('Copied')`. */
+export function announce(text: string): void {
+  say(text);
+}
+
+/** Once, in the app. */
+export function Toaster() {
+  const [toasts, setToasts] = useState<Toast[]>([]);
+  const [said, setSaid] = useState('');
+  useEffect(() => {
+    show = (added) => {
+      setToasts((before) => [...before.slice(-2), added]);
+      window.setTimeout(() => setToasts((before) => before.filter((one) => one !== added)), SHOWN_MS);
+    };
+    say = (text) => {
+      setSaid('');
+      window.setTimeout(() => setSaid(text), 50); // The same words again are a change only after none.
+    };
+  }, []);
+  return (
+    <>
+      <div class="toasts" role="status" aria-live="polite">
+        {toasts.map((one) => (
+          <p key={one.number} class={`toast ${one.tone}`}>
+            <Icon name={one.tone === 'good' ? 'check' : 'warning'} />
+            {one.text}
+          </p>
+        ))}
+      </div>
+      <div class="hidden" role="status" aria-live="polite">
+        {said}
+      </div>
+    </>
+  );
+}

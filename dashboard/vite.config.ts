@@ -1,0 +1,58 @@
+/**
+ * How the dashboard is built: into dist/, for /dashboard/, every file in assets/ under a hashed name. Puts theme.js into the head as a classic
+ * script, because a module would run after the first paint. Nothing is inlined, so that the policy can forbid it. Beside each file lies what the service
+ * sends to browsers that take it compressed.
+ */
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const TARGET = ['chrome125', 'firefox128', 'safari18'];
+
+function addThemeScript(): Plugin {
+  return {
+    name: 'theme-script',
+    apply: 'build',
+    buildStart() {
+      this.emitFile({ type: 'asset', name: 'theme.js', source: readFileSync(new URL('theme.js', import.meta.url)) });
+    },
+    transformIndexHtml(_html, { bundle = {} }) {
+      const theme = Object.values(bundle).find((file) => file.type === 'asset' && file.names.includes('theme.js'));
+      if (theme === undefined) throw new Error('theme.js was not built.');
+      return [{ tag: 'script', attrs: { src: `/dashboard/${theme.fileName}` }, injectTo: 'head-prepend' }];
+    },
+  };
+}
+
+function compressFiles(): Plugin {
+  let folder = '';
+  return {
+    name: 'compress-files',
+    apply: 'build',
+    configResolved({ root, build }) {
+      folder = resolve(root, build.outDir);
+    },
+    closeBundle() {
+      for (const name of globSync('**/*.{js,css,html,svg}', { cwd: folder })) {
+        const file = join(folder, name);
+        const bytes = readFileSync(file);
+        writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+        writeFileSync(`${file}.br`, brotliCompressSync(bytes));
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  base: '/dashboard/',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [addThemeScript(), compressFiles()],
+  build: {
+    target: TARGET,
+    cssTarget: TARGET,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    emptyOutDir: true,
+  },
+});

@@ -1,0 +1,132 @@
+/**
+ * Passwords: makes and checks their hashes (Argon2id) and says which ones are too weak. A hashing gives two things: a verifier, which is kept, and a
+ * key, which never is; what is sealed with that key opens with the password alone. Keeps no password, stores nothing and logs nothing.
+ * Source: security design "Passwords", RFC 9106, decision 0023.
+ */
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Refusal } from '../errors.ts';
+import type { PasswordHash, UserName } from './store.ts';
+
+/** Code points. */
+const PASSWORD_MIN = 15;
+const PASSWORD_MAX = 256;
+/** Guessing what is longer takes the estimator long, and tells nothing more. */
+const ESTIMATED_MAX = 100;
+/** Of 0 to 4: 3 means more than 10^8 guesses by somebody who knows the common passwords, words and patterns. */
+const SCORE_MIN = 3;
+/** What has to be left of a password without the words that everybody would try first. */
+const OWN_CHARACTERS_MIN = 10;
+
+const MEMORY_KIB = 19_456;
+const PASSES = 2;
+const SALT_BYTES = 16;
+const HALF_BYTES = 32;
+const HASHINGS_MAX = 2;
+const WAITING_MAX = 50;
+const PREFIX = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=1$`;
+const FORM = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+/** Fits no password: whoever has none is checked against it, which takes as long as for everybody else. */
+const NOBODY: PasswordHash = `${PREFIX}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+const REASONS: Readonly<Record<string, string>> = {
+  straightRow: 'keys in a row',
+  keyPattern: 'keys that lie side by side',
+  simpleRepeat: 'repetition',
+  extendedRepeat: 'repetition',
+  sequences: 'a sequence such as abc or 6543',
+  recentYears: 'a year',
+  dates: 'a date',
+};
+
+let hashings = 0;
+const waiting: (() => void)[] = [];
+
+/** Hashes a new password. `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier`, base64; `key` has 32 bytes. SERVICE_BUSY when too many wait. */
+export async function hashPassword(password: string): Promise<{ hash: PasswordHash; key: Buffer }> {
+  const salt = randomBytes(SALT_BYTES);
+  const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES);
+  return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
+}
+
+/** Whether the hash is of this password, and the key it gives. The hash '' fits no password, and takes as long. SERVICE_BUSY when too many wait. */
+export async function checkPassword(password: string, hash: PasswordHash): Promise<{ matches: boolean; key: Buffer }> {
+  const isPossible = hash !== '' && isWhole(password);
+  const parts = FORM.exec(isPossible ? hash : NOBODY);
+  if (!parts) throw new Error('A stored password hash is not of the form this version writes.');
+  const [, memory, passes, salt, kept] = parts;
+  const { verifier, key } = await derive(isPossible ? password : '', Buffer.from(salt!, 'base64'), Number(memory), Number(passes));
+  return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
+}
+
+/** Throws WEAK_PASSWORD unless the password may be set for this user. Taken as it is: nothing is trimmed, and no kind of character is demanded. */
+export async function checkStrength(password: string, name: UserName, field = 'password'): Promise<void> {
+  const length = Array.from(password).length;
+  const fault =
+    length < PASSWORD_MIN
+      ? `The password has ${length} ${length === 1 ? 'character' : 'characters'}; it needs at least ${PASSWORD_MIN}. Four words that do not belong together are enough.`
+      : length > PASSWORD_MAX
+        ? `The password has ${length} characters; at most ${PASSWORD_MAX} are taken. Shorten it.`
+        : !password.isWellFormed()
+          ? 'The password has half a character in it (a lone surrogate). Type it anew.'
+          : await findWeakness(password, wordsOf(name));
+  if (fault !== undefined) throw new Refusal('WEAK_PASSWORD', fault, { field });
+}
+
+async function findWeakness(password: string, words: readonly string[]): Promise<string | undefined> {
+  const remedy = 'Use four words that do not belong together, or let a password manager make one.';
+  const characters = Array.from(password).slice(0, ESTIMATED_MAX).join('');
+  let rest = characters.toLowerCase();
+  for (const word of words) rest = rest.replaceAll(word, '');
+  if (Array.from(rest).length < OWN_CHARACTERS_MIN)
+    return `The password is little more than the name of the team, the e-mail address or the name of this service, which are tried first. ${remedy}`;
+  const { score, feedback } = (await loadEstimator()).check(characters, [...words]);
+  if (score >= SCORE_MIN) return undefined;
+  const reason = REASONS[feedback.warning ?? ''] ?? 'common passwords or words';
+  return `The password is too easy to guess: much of it is ${reason}. ${remedy}`;
+}
+
+/** What somebody who knows the user tries first, longest first. */
+function wordsOf({ teamId, email }: UserName): string[] {
+  const words = ['storeroom', teamId, email, ...teamId.split(/[^\p{L}\p{N}]+/u), ...email.split(/[^\p{L}\p{N}]+/u)];
+  return [...new Set(words.map((word) => word.toLowerCase()))].filter((word) => word.length >= 3).toSorted((a, b) => b.length - a.length);
+}
+
+type Estimator = InstanceType<(typeof import('@zxcvbn-ts/core'))['ZxcvbnFactory']>;
+let estimator: Promise<Estimator> | undefined;
+
+/** Loaded when the first password is set, not at the start: it is the dearest thing here to load. */
+function loadEstimator(): Promise<Estimator> {
+  const load = async (): Promise<Estimator> => {
+    const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([import('@zxcvbn-ts/core'), import('@zxcvbn-ts/language-common')]);
+    return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
+  };
+  return (estimator ??= load());
+}
+
+/** Nothing else can ever have been set, and hashing it could mistake one text for another. */
+const isWhole = (password: string): boolean => password.length <= 2 * PASSWORD_MAX && password.isWellFormed();
+
+const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+
+/** One tag of 64 bytes, the two halves of which tell nothing of each other: the first is the verifier, the second the key. */
+async function derive(password: string, nonce: Uint8Array, memory: number, passes: number): Promise<{ verifier: Buffer; key: Buffer }> {
+  await takeTurn();
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const parameters = { message: Buffer.from(password, 'utf8'), nonce, parallelism: 1, tagLength: 2 * HALF_BYTES, memory, passes };
+    argon2('argon2id', parameters, (fault, tag) => (fault ? reject(fault) : resolve(tag)));
+    const tag = await promise;
+    return { verifier: tag.subarray(0, HALF_BYTES), key: tag.subarray(HALF_BYTES) };
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else hashings--;
+  }
+}
+
+/** A hashing takes 19 MiB and a core for some 25 ms: few at a time, so that calls of the API find room, and a short line before them. */
+async function takeTurn(): Promise<void> {
+  if (hashings < HASHINGS_MAX) hashings++;
+  else if (waiting.length < WAITING_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
+  else throw new Refusal('SERVICE_BUSY', 'Too many sign-ins at the same moment.', { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,126 @@
+/**
+ * The second factor: time-based codes (TOTP) of an authenticator app, their secrets, sealed and open, and recovery codes. Takes the time as an argument;
+ * never stores, and never decides whether a code was used before. Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
+ */
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { UserName } from './store.ts';
+
+const SECRET_BYTES = 20;
+const STEP_MS = 30_000;
+/** How many steps before and after the present one are taken, since clocks of telephones differ. */
+const STEPS_AROUND = 1;
+const DIGITS = 6;
+const RECOVERY_CODES = 10;
+const RECOVERY_BYTES = 15; // 24 characters
+const GROUP = 6;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** RFC 4648, upper case, without padding. */
+export function encodeBase32(bytes: Uint8Array): string {
+  let text = '';
+  let bits = 0;
+  let held = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) text += BASE32[(held >> (bits - 5)) & 31];
+    held &= 31;
+  }
+  return bits === 0 ? text : text + BASE32[(held << (5 - bits)) & 31];
+}
+
+/** The bytes of exactly what `encodeBase32` writes; undefined for any other text. */
+export function decodeBase32(text: string): Buffer | undefined {
+  const bytes: number[] = [];
+  let bits = 0;
+  let held = 0;
+  for (const character of text) {
+    const value = BASE32.indexOf(character);
+    if (value < 0) return undefined;
+    held = ((held << 5) | value) & 0xfff;
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((held >> bits) & 255);
+  }
+  const decoded = Buffer.from(bytes);
+  return encodeBase32(decoded) === text ? decoded : undefined;
+}
+
+export const newSecret = (): Buffer => randomBytes(SECRET_BYTES);
+
+/** The secret as it was typed or sent back: spaces and case do not matter; undefined when it is not one of ours. */
+export function readSecret(text: string): Buffer | undefined {
+  const secret = decodeBase32(text.replaceAll(' ', '').toUpperCase());
+  return secret?.length === SECRET_BYTES ? secret : undefined;
+}
+
+/** For a QR code, in the form the apps read. */
+export function writeUri({ teamId, email }: UserName, secret: Uint8Array): string {
+  const label = `Storeroom:${encodeURIComponent(`${email} (${teamId})`)}`;
+  return `otpauth://totp/${label}?secret=${encodeBase32(secret)}&issuer=Storeroom&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+}
+
+const stepAt = (nowMs: number): number => Math.floor(nowMs / STEP_MS);
+
+/** The code of one time step (RFC 4226 with the step as its counter). */
+export function writeCode(secret: Uint8Array, step: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(step));
+  const mac = createHmac('sha1', secret).update(counter).digest();
+  const offset = mac.at(-1)! & 15;
+  return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
+}
+
+/** Whether a text is meant as a code of an app; anything else is read as a recovery code. Spaces do not matter. */
+export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text.replaceAll(' ', ''));
+
+/** The step whose code this is, of the present one and its neighbours; undefined when it is of none. Takes the same time whichever it is. */
+export function findStep(secret: Uint8Array, code: string, nowMs: number): number | undefined {
+  if (!looksLikeCode(code)) return undefined;
+  const typed = Buffer.from(code.replaceAll(' ', ''));
+  const present = stepAt(nowMs);
+  let found: number | undefined;
+  for (let step = Math.max(0, present - STEPS_AROUND); step <= present + STEPS_AROUND; step++)
+    if (timingSafeEqual(Buffer.from(writeCode(secret, step)), typed)) found = step;
+  return found;
+}
+
+/** AES-256-GCM: IV, then tag, then what was sealed. It opens only with the same key (32 bytes) for the same user. */
+export function seal(secret: Uint8Array, key: Uint8Array, name: UserName): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(ownerOf(name));
+  const body = Buffer.concat([cipher.update(secret), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]);
+}
+
+/** What was sealed; undefined when the key, the user or a bit of it is another. */
+export function open(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined {
+  if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(ownerOf(name))
+    .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
+
+const ownerOf = ({ teamId, email }: UserName): Buffer => Buffer.from(`${teamId}\0${email}`, 'utf8');
+
+/** Ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and what is kept of them. */
+export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
+  const plain = Array.from({ length: RECOVERY_CODES }, () => encodeBase32(randomBytes(RECOVERY_BYTES)));
+  const shown = plain.map((code) => code.match(new RegExp(`.{${GROUP}}`, 'g'))!.join('-'));
+  return { codes: shown, hashes: plain.map(hashRecoveryCode) };
+}
+
+/** What is kept of a recovery code, however it was typed: spaces, dashes and case do not matter. undefined when it cannot be one. */
+export function readRecoveryCode(text: string): Buffer | undefined {
+  const plain = text.replaceAll(/[\s-]/g, '').toUpperCase();
+  return decodeBase32(plain)?.length === RECOVERY_BYTES ? hashRecoveryCode(plain) : undefined;
+}
+
+const hashRecoveryCode = (plain: string): Buffer => hash('sha256', plain, 'buffer');

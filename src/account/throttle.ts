@@ -1,0 +1,100 @@
+/**
+ * How often may be tried: after failures an account waits longer and longer, and an address has a number of attempts a minute. What concerns accounts that
+ * exist is kept in the store; here is the rule, and the memory of addresses and of accounts that do not exist, which behave alike. No clock of its own.
+ * Source: security design "Throttle", decision 0023.
+ */
+import { hash } from 'node:crypto';
+import { Refusal } from '../errors.ts';
+import type { User, UserName } from './store.ts';
+
+const FREE_FAILURES = 5;
+const WAIT_MAX_SECONDS = 15 * 60;
+/** So many consecutive failures are looked at, and not one more: NIST 800-63B. */
+const FAILURES_MAX = 100;
+const CLIENT_ATTEMPTS_MAX = 20;
+const MINUTE_MS = 60_000;
+const REMEMBERED_MAX = 10_000;
+
+/** What is known of the failures of an account. */
+export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
+
+/** When the next attempt is looked at after so many consecutive failures: at once ('') after the first five, then 1 s, 2 s, 4 s … 15 min later. UTC ISO 8601. */
+export function nextTry(failures: number, nowMs: number): string {
+  if (failures <= FREE_FAILURES) return '';
+  const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));
+  return new Date(nowMs + seconds * 1000).toISOString();
+}
+
+/** Throws TOO_MANY_ATTEMPTS while no attempt at this account is looked at. */
+export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number): void {
+  if (failures >= FAILURES_MAX)
+    throw new Refusal(
+      'TOO_MANY_ATTEMPTS',
+      `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. An owner of the tenant, or the operator, can give a new link.`,
+    );
+  const waitMs = nextTryAt === '' ? 0 : Date.parse(nextTryAt) - nowMs;
+  // Nobody is ever told to wait longer than this: a clock that was put back must not lock anybody out.
+  if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
+}
+
+/** Attempts by the address they come from: 20 in a minute, which begins with the first. */
+export class ClientThrottle {
+  readonly #minutes = new Map<string, { readonly startMs: number; attempts: number }>();
+
+  /** Counts an attempt; throws TOO_MANY_ATTEMPTS when it is one too many. */
+  take(client: string, nowMs: number): void {
+    const address = networkOf(client);
+    const minute = this.#minutes.get(address);
+    const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
+    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) remember(this.#minutes, address, { startMs: nowMs, attempts: 1 });
+    else if (minute.attempts < CLIENT_ATTEMPTS_MAX) minute.attempts++;
+    else throw tooMany('Too many attempts from this address.', MINUTE_MS - ageMs);
+  }
+}
+
+/** Failures of accounts that do not exist, as the store keeps those of accounts that do. Lost at a restart, and the oldest when there are too many. */
+export class UnknownAccounts {
+  readonly #failures = new Map<string, Failures>();
+
+  find(name: UserName): Failures {
+    return this.#failures.get(keyOf(name)) ?? { failures: 0, nextTryAt: '' };
+  }
+
+  takeAttempt(name: UserName, failures: number, nextTryAt: string): boolean {
+    if (this.find(name).failures !== failures) return false;
+    remember(this.#failures, keyOf(name), { failures: failures + 1, nextTryAt });
+    return true;
+  }
+
+  giveBackAttempt(name: UserName, failures: number, nextTryAt: string): void {
+    if (this.find(name).failures === failures + 1) remember(this.#failures, keyOf(name), { failures, nextTryAt });
+  }
+}
+
+/** Names may be as long as a body: what is remembered of them is not. */
+const keyOf = ({ teamId, email }: UserName): string => hash('sha256', JSON.stringify([teamId, email]), 'base64');
+
+/** The address, of IPv6 its first 64 bits: whoever has one address there has the whole network. */
+export function networkOf(client: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
+  if (mapped) return mapped[1]!;
+  if (!client.includes(':')) return client;
+  const [head = '', tail] = client.toLowerCase().split('%')[0]!.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length);
+  return [...groups, ...Array<string>(zeros).fill('0'), ...after]
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+}
+
+/** Sets it as the newest; the oldest goes when there are too many. */
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > REMEMBERED_MAX) map.delete(map.keys().next().value!);
+}
+
+const tooMany = (sentence: string, waitMs: number): Refusal =>
+  new Refusal('TOO_MANY_ATTEMPTS', sentence, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });

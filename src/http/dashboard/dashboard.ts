@@ -1,0 +1,51 @@
+/**
+ * The dashboard as a whole: its pages below /dashboard/, and the JSON they ask for below /dashboard/api/. Everything here is behind a session but signing
+ * in; the operations of the API are here too, behind a session instead of keys. Source: decision 0023.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import cookie from '@fastify/cookie';
+import type { Accounts } from '../../account/accounts.ts';
+import { Refusal } from '../../errors.ts';
+import type { Tenant } from '../../tenant/store.ts';
+import { readClaim } from '../authenticate.ts';
+import type { Operation } from '../operation.ts';
+import { addOperation, type Door, type OperationServices } from '../route.ts';
+import { accountRoutes, signInRoutes } from './account-routes.ts';
+import { addOpenRoute, addRoute, API_PATH, findSession, refuseCrossSite, requireRole } from './door.ts';
+import { keyRoutes } from './key-routes.ts';
+import { addPages } from './pages.ts';
+import { recordRoutes } from './record-routes.ts';
+import type { DashboardServices } from './services.ts';
+import { tenantRoutes } from './tenant-routes.ts';
+import { usageRoutes } from './usage-routes.ts';
+
+export async function addDashboard(app: FastifyInstance, services: OperationServices & DashboardServices, operations: readonly Operation[]): Promise<void> {
+  const { accounts } = services;
+  await app.register(cookie);
+  for (const route of signInRoutes(services)) addOpenRoute(app, route);
+  const routes = [accountRoutes, keyRoutes, usageRoutes, recordRoutes, tenantRoutes].flatMap((routesOf) => routesOf(services, operations));
+  for (const route of routes) addRoute(app, accounts, route);
+
+  for (const operation of operations) {
+    addOperation(app, operation, services, sessionDoor(accounts, '/explorer', true));
+    if (!operation.writes) addOperation(app, operation, services, sessionDoor(accounts, '/records', false));
+  }
+  await addPages(app);
+}
+
+/** The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not. */
+const sessionDoor = (accounts: Accounts, path: string, isMetered: boolean): Door => ({
+  prefix: API_PATH + path,
+  isPublic: false,
+  isMetered,
+  findCaller: async (request: FastifyRequest, { writes }: Operation): Promise<Tenant> => {
+    refuseCrossSite(request);
+    const signedIn = await findSession(accounts, request);
+    if (writes) requireRole(signedIn, 'developer');
+    const { teamId } = signedIn.tenant;
+    const query = request.query as Record<string, unknown>;
+    query['teamID'] ??= teamId;
+    if (readClaim(request).teamId !== teamId) throw new Refusal('PARAMETER_CONFLICT', 'teamID is not that of the session.', { field: 'teamID' });
+    return signedIn.tenant;
+  },
+});

@@ -1,0 +1,75 @@
+/**
+ * The dashboard's pages as Vite built them: files with their headers, and the one HTML page for every other path below /dashboard/. Knows no data.
+ * Source: design "Headers"; https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/.
+ */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import helmet from '@fastify/helmet';
+import files from '@fastify/static';
+import { Refusal } from '../../errors.ts';
+
+const DIST = fileURLToPath(new URL('../../../dashboard/dist/', import.meta.url));
+const PREFIX = '/dashboard/';
+const PAGE = 'index.html';
+const YEAR_S = 31_536_000;
+
+const NO_PERMISSIONS = 'camera=(), geolocation=(), microphone=(), payment=(), usb=()';
+
+const CONTENT_POLICY = {
+  useDefaults: false,
+  directives: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'", 'data:'],
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    objectSrc: ["'none'"],
+    frameAncestors: ["'none'"],
+    requireTrustedTypesFor: ["'script'"],
+    trustedTypes: ["'none'"],
+  },
+};
+
+export async function addPages(app: FastifyInstance): Promise<void> {
+  await app.register(async (scope) => {
+    // In front of helmet's own, as taking a header away takes what helmet has put in its place too.
+    scope.addHook('onRequest', async ({ protocol }, reply) => {
+      reply.removeHeader('content-security-policy').header('permissions-policy', NO_PERMISSIONS);
+      // Known only from a proxy that is trusted: the service itself speaks no TLS.
+      if (protocol === 'https') reply.header('strict-transport-security', `max-age=${YEAR_S}; includeSubDomains`);
+    });
+    await scope.register(helmet, {
+      contentSecurityPolicy: CONTENT_POLICY,
+      crossOriginOpenerPolicy: { policy: 'same-origin' },
+      crossOriginResourcePolicy: { policy: 'same-origin' },
+      referrerPolicy: { policy: 'no-referrer' },
+      xFrameOptions: { action: 'deny' },
+      strictTransportSecurity: false,
+    });
+    await scope.register(files, {
+      root: `${DIST}assets/`,
+      prefix: `${PREFIX}assets/`,
+      index: false,
+      preCompressed: true,
+      cacheControl: false,
+      setHeaders: cacheByName,
+    });
+    const sendPage = (reply: FastifyReply): FastifyReply => {
+      if (!existsSync(DIST + PAGE)) throw new Refusal('UNKNOWN_PATH', 'The dashboard was not built: run `npm run build` and start again.');
+      return reply.sendFile(PAGE, DIST);
+    };
+    scope.get(`${PREFIX}*`, { schema: { hide: true } }, (request, reply) => {
+      if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
+      return sendPage(reply);
+    });
+    for (const url of ['/', '/dashboard']) scope.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect(PREFIX));
+  });
+}
+
+/** Names of assets have their content's hash; the page is asked for anew each time. All else stays `no-store`. */
+function cacheByName(reply: FastifyReply, path: string): void {
+  reply.header('cache-control', path.includes('/assets/') ? `public, max-age=${YEAR_S}, immutable` : 'no-cache');
+}

@@ -1,0 +1,18 @@
+/**
+ * What the dashboard is given beside what the operations of the API are: its users and what their pages read. Types only.
+ */
+import type { Accounts } from '../../account/accounts.ts';
+import type { AuditStore } from '../../account/store.ts';
+import type { RequestLog } from '../../tenant/request-log.ts';
+import type { RequestStore, UsageStore } from '../../tenant/store.ts';
+
+export interface DashboardServices {
+  readonly accounts: Accounts;
+  readonly audit: AuditStore;
+  readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly requestLog: RequestLog;
+  readonly requestLogDays: number;
+  /** Where people reach the service, without a path: `https://pims.example.com`; '' to take it from each request. */
+  readonly publicUrl: string;
+}

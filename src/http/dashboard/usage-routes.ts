@@ -1,0 +1,63 @@
+/**
+ * Usage and requests in the dashboard: the metered calls of a month as they are on disk, refusals beside them, and the tenant's request log.
+ * Never counts anything itself.
+ */
+import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
+import type { UsageCount } from '../../tenant/store.ts';
+import { BASE_PATH, type Operation } from '../operation.ts';
+import type { OperationServices } from '../route.ts';
+import { objectOf, required, textOf } from '../schemas.ts';
+import type { DashboardServices } from './services.ts';
+import type { Route, Visit } from './door.ts';
+import type { RequestDetailView, RequestsQuery, RequestsView, UsageView } from './interface.ts';
+
+const month = textOf('YYYY-MM, UTC.', { pattern: '^\\d{4}-(0[1-9]|1[0-2])$' });
+const FILTERS = { status: textOf(), operation: textOf(), from: textOf(), to: textOf(), cursor: textOf() };
+
+export function usageRoutes({ usage, requests, requestLog, requestLogDays }: OperationServices & DashboardServices, operations: readonly Operation[]): Route[] {
+  const places = new Map(operations.map(({ name, method, path }) => [name, { method, path: BASE_PATH + path }]));
+  const withPlace = <Request extends { operation: string }>(request: Request) => ({ ...request, ...places.get(request.operation)! });
+
+  return [
+    {
+      method: 'GET',
+      path: '/usage',
+      role: 'viewer',
+      query: objectOf({ month }, ['month']),
+      run: async ({ signedIn: { tenant }, query, nowMs }: Visit): Promise<UsageView> => {
+        const wanted = query['month'] ?? new Date(nowMs).toISOString().slice(0, 7);
+        await requestLog.settled();
+        const [{ total, byDay }, refusals, months] = await Promise.all([
+          usage.readUsage(tenant.teamId, wanted),
+          requests.readRefusals(tenant.teamId, wanted),
+          usage.listMonths(tenant.teamId),
+        ]);
+        const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
+        const refusedOf = new Map(refusals.map((count) => [keyOf(count), count.calls]));
+        const rows = byDay.map((row) => ({ ...row, refused: refusedOf.get(keyOf(row)) ?? 0 }));
+        return { month: wanted, total, refused: rows.reduce((sum, { refused }) => sum + refused, 0), monthQuota: tenant.monthQuota, rows, months };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/requests',
+      role: 'viewer',
+      query: objectOf(FILTERS, Object.keys(FILTERS)),
+      run: async ({ signedIn: { tenant }, query, nowMs }: Visit<never, RequestsQuery>): Promise<RequestsView> => {
+        const page = await requestLog.search(tenant.teamId, query, nowMs);
+        return { ...page, requests: page.requests.map(withPlace) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/requests/single',
+      role: 'viewer',
+      query: objectOf({ requestID: required('X-Request-Id of the answer.') }),
+      run: async ({ signedIn: { tenant }, query, nowMs }: Visit): Promise<RequestDetailView> => {
+        const found = await requestLog.find(tenant.teamId, query['requestID']!, nowMs);
+        if (!found) throw new Refusal('NOT_FOUND', `No request of the last ${requestLogDays} days has this ID.`, { field: 'requestID' });
+        return { ...withPlace(found), remedy: found.code === null ? null : ERRORS[found.code as ErrorCode].remedy };
+      },
+    },
+  ];
+}

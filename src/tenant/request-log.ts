@@ -1,0 +1,210 @@
+/**
+ * The request log: every authenticated call becomes a line in memory, and a few times a second the lines of each tenant become a block in the store. Costs a
+ * call next to nothing and never disturbs one: what cannot be stored waits, within bounds, and is then dropped and counted. Source: decision 0022.
+ */
+import { hideSecrets } from './credentials.ts';
+import type { LoggedCall, RequestDetailView, RequestsQuery, RequestsView } from './logged-request.ts';
+import { addLine, CLIENT_CHARACTERS_MAX, cut, packBlocks, writeLine, type Gathered } from './request-lines.ts';
+import { findRequest, searchRequests } from './request-search.ts';
+import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './store.ts';
+
+const FLUSH_MS = 250;
+/** So much is stored without waiting for the time to come. */
+const BATCH_LINES = 5000;
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** So much waits for a store that does not take it. */
+const WAITING_LINES_MAX = 20_000;
+const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+type TeamKeyUse = { -readonly [Name in keyof KeyUse]: KeyUse[Name] } & { readonly teamId: string };
+
+/** What goes to the store together. */
+interface Batch {
+  readonly gathered: Map<string, Gathered>;
+  readonly refusals: Map<string, RefusalCount>;
+  readonly uses: Map<string, TeamKeyUse>;
+  lines: number;
+  characters: number;
+  /** Kept for the next time when the store did not take them; the same ones, so that the store knows them. */
+  blocks?: RequestBlock[];
+}
+
+const openBatch = (): Batch => ({ gathered: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0 });
+
+export class RequestLog {
+  readonly #store: RequestStore;
+  readonly #keptDays: number;
+  #open = openBatch();
+  /** Batches that are full, or that the store did not take; the oldest first. */
+  readonly #line: Batch[] = [];
+  #isSending = false;
+  #flushing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #recorded = 0;
+  #tried = 0;
+  #dropped = 0;
+
+  constructor(store: RequestStore, { keptDays }: { keptDays: number }) {
+    this.#store = store;
+    this.#keptDays = keptDays;
+  }
+
+  /** Calls that are in no log: the store did not take them for too long, or they could not be written down. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Takes a call down. Returns at once and never throws. */
+  record(call: LoggedCall): void {
+    try {
+      const dash = call.requestId.lastIndexOf('-');
+      const number = Number.parseInt(call.requestId.slice(dash + 1), 36);
+      if (!Number.isSafeInteger(number)) throw new TypeError('This is no request ID.');
+      this.#gather(call, call.requestId.slice(0, dash), number, writeLine(number, call));
+    } catch {
+      this.#dropped++;
+    }
+  }
+
+  /** Resolves when everything recorded so far is in the store, or the store has not taken it once. */
+  async settled(): Promise<void> {
+    const recorded = this.#recorded;
+    while (this.#tried < recorded) await this.#flush();
+  }
+
+  /** A page of the tenant's requests, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
+  async search(teamId: string, query: RequestsQuery, nowMs: number): Promise<RequestsView> {
+    await this.settled();
+    return { ...(await searchRequests(this.#store, teamId, query, this.#keptFrom(nowMs))), keptDays: this.#keptDays };
+  }
+
+  /** The request with this ID; undefined when there is none, also when it is too old and only still lies there. */
+  async find(teamId: string, requestId: string, nowMs: number): Promise<RequestDetailView | undefined> {
+    await this.settled();
+    const found = await findRequest(this.#store, teamId, requestId);
+    return found && found.at >= this.#keptFrom(nowMs) ? found : undefined;
+  }
+
+  /** Deletes what is older than the days it goes back. */
+  forgetOld(nowMs: number): Promise<void> {
+    return this.#store.forgetRequests(this.#keptFrom(nowMs));
+  }
+
+  #keptFrom(nowMs: number): string {
+    return new Date(nowMs - this.#keptDays * DAY_MS).toISOString();
+  }
+
+  #gather(call: LoggedCall, boot: string, number: number, line: string): void {
+    const { teamId, at, operation } = call;
+    const batch = this.#open;
+    const key = `${teamId} ${boot}`;
+    const gathered = batch.gathered.get(key);
+    if (gathered) addLine(gathered, number, at, line);
+    else batch.gathered.set(key, { teamId, boot, firstAt: at, lastAt: at, firstNumber: number, lastNumber: number, lines: [line] });
+    if (call.apiId !== null) noteUse(batch.uses, call.apiId, call);
+    if (call.httpStatus >= 400) {
+      const day = at.slice(0, 10);
+      const counted = `${teamId} ${day} ${operation}`;
+      const refusal = batch.refusals.get(counted);
+      if (refusal) refusal.calls++;
+      else batch.refusals.set(counted, { teamId, day, operation, calls: 1 });
+    }
+    this.#recorded++;
+    batch.lines++;
+    batch.characters += line.length;
+    this.#setTimer();
+    if (batch.lines >= BATCH_LINES || batch.characters >= BATCH_CHARACTERS) {
+      this.#closeBatch();
+      void this.#flush();
+    }
+  }
+
+  /** One at a time; the timer comes again while something waits. */
+  #flush(): Promise<void> {
+    return (this.#flushing ??= this.#send().finally(() => {
+      this.#flushing = undefined;
+      if (this.#open.lines > 0 || this.#line.length > 0) this.#setTimer();
+    }));
+  }
+
+  #setTimer(): void {
+    if (this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#flush();
+    }, FLUSH_MS).unref();
+  }
+
+  async #send(): Promise<void> {
+    let tried = this.#recorded;
+    // While the store takes nothing, what comes in gathers in one batch instead of many small ones.
+    if (await this.#sendLine()) {
+      tried = this.#recorded;
+      this.#closeBatch();
+      await this.#sendLine();
+    }
+    this.#tried = tried;
+  }
+
+  /** False when the store did not take a batch: it and those behind it go on waiting. */
+  async #sendLine(): Promise<boolean> {
+    try {
+      this.#isSending = true;
+      for (let batch = this.#line[0]; batch; batch = this.#line[0]) {
+        await this.#sendBatch(batch);
+        this.#line.shift();
+      }
+      return true;
+    } catch {
+      return false;
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  async #sendBatch(batch: Batch): Promise<void> {
+    if (!batch.blocks) {
+      const blocks: RequestBlock[] = [];
+      // One after the other: the thread pool that compresses is the one that syncs the counts.
+      for (const gathered of batch.gathered.values()) blocks.push(...(await Array.fromAsync(packBlocks(gathered))));
+      batch.blocks = blocks;
+      batch.gathered.clear();
+    }
+    await this.#store.addRequests(batch.blocks, [...batch.refusals.values()], [...batch.uses.values()]);
+  }
+
+  #closeBatch(): void {
+    if (this.#open.lines === 0) return;
+    this.#line.push(this.#open);
+    this.#open = openBatch();
+    while (this.#isOverfull()) {
+      const [dropped] = this.#line.splice(this.#isSending ? 1 : 0, 1);
+      this.#dropped += dropped!.lines;
+    }
+  }
+
+  #isOverfull(): boolean {
+    let [lines, characters] = [0, 0];
+    for (const batch of this.#line) {
+      lines += batch.lines;
+      characters += batch.characters;
+    }
+    return this.#line.length > 1 && (lines > WAITING_LINES_MAX || characters > WAITING_CHARACTERS_MAX);
+  }
+}
+
+function noteUse(uses: Map<string, TeamKeyUse>, apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
+  const use = uses.get(apiId);
+  if (!use) uses.set(apiId, { teamId, apiId, usedAt: at, client: writeClient(client), usedInUrlAt: isUrlCredential ? at : '' });
+  else {
+    if (at >= use.usedAt) {
+      use.usedAt = at;
+      if (client !== use.client) use.client = writeClient(client);
+    }
+    if (isUrlCredential && at > use.usedInUrlAt) use.usedInUrlAt = at;
+  }
+}
+
+/** As every store can hold it: this one is no part of a block. */
+const writeClient = (client: string): string => hideSecrets(cut(client, CLIENT_CHARACTERS_MAX)).toWellFormed().replaceAll('\0', '');

@@ -1,0 +1,20 @@
+/**
+ * What a tenant may be called: its teamID, which is part of every call, and the name people see. Decides only; the store keeps them.
+ */
+import { Refusal } from '../errors.ts';
+
+const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const NAME_CHARACTERS_MAX = 200;
+
+/** Throws COMMAND_REFUSED. */
+export function checkTeamId(teamId: string): void {
+  if (TEAM_ID.test(teamId)) return;
+  const message = `A team ID is 1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit: '${teamId}' is not.`;
+  throw new Refusal('COMMAND_REFUSED', message, { field: 'teamID' });
+}
+
+/** Throws COMMAND_REFUSED. */
+export function checkTenantName(name: string): void {
+  if (name.trim() !== '' && name.length <= NAME_CHARACTERS_MAX && name.isWellFormed() && !/\p{Cc}/u.test(name)) return;
+  throw new Refusal('COMMAND_REFUSED', `A name is 1 to ${NAME_CHARACTERS_MAX} characters on one line.`, { field: 'name' });
+}

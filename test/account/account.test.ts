@@ -1,0 +1,287 @@
+/**
+ * What somebody does with their own account and an owner with the users, over a real store: links, sessions, passwords, the second factor, roles.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Accounts } from '../../src/account/accounts.ts';
+import { accounts, newTeam, operator, PASSWORD, Person, refusalOf, refusedWith, START, store, visit, WRONG } from './people.ts';
+
+const NEW = 'velvet harbour onion thirty';
+const HOUR = 3600;
+
+suite('links', () => {
+  test('400 a link is good once, also when two use it at the same moment', async () => {
+    const teamId = await newTeam();
+    const { token } = await accounts.inviteUser(teamId, 'Ann@Example.com', 'owner', operator());
+    assert.deepEqual(await accounts.checkLink(token, START), { teamId, email: 'ann@example.com' });
+    const passwords = [PASSWORD, NEW, `${NEW} and one`];
+    const outcomes = await Promise.allSettled(passwords.map((password) => accounts.useLink(token, password, visit(1))));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') assert.equal((outcome.reason as { code: string }).code, 'LINK_INVALID');
+    const works = await Promise.allSettled(passwords.map((password) => accounts.signIn({ teamID: teamId, email: 'ann@example.com', password }, visit(2))));
+    assert.deepEqual(
+      works.map(({ status }) => status),
+      outcomes.map(({ status }) => status),
+    );
+    assert.equal(await refusedWith(accounts.useLink(token, PASSWORD, visit(3))), 'LINK_INVALID');
+    assert.equal(await refusedWith(accounts.checkLink(token, START)), 'LINK_INVALID');
+  });
+
+  test('400 a link ends after 72 hours, and with the next one; nothing else is a link', async () => {
+    const teamId = await newTeam();
+    const first = await accounts.inviteUser(teamId, 'ann@example.com', 'owner', operator());
+    assert.equal(first.endsAt, '2026-11-23T09:30:00.000Z');
+    await accounts.checkLink(first.token, START + 72 * HOUR * 1000 - 1);
+    assert.equal(await refusedWith(accounts.checkLink(first.token, START + 72 * HOUR * 1000)), 'LINK_INVALID');
+    const second = await accounts.renewLink(teamId, 'ann@example.com', operator(1));
+    assert.equal(await refusedWith(accounts.checkLink(first.token, START + 2000)), 'LINK_INVALID');
+    for (const token of ['', 'x', second.token.slice(1), `${second.token}=`, first.token.toLowerCase()])
+      assert.equal(await refusedWith(accounts.useLink(token, PASSWORD, visit(2))), 'LINK_INVALID');
+    await accounts.useLink(second.token, PASSWORD, visit(2));
+  });
+
+  test('400 a weak password leaves the link as it is', async () => {
+    const teamId = await newTeam();
+    const { token } = await accounts.inviteUser(teamId, 'ann@example.com', 'owner', operator());
+    assert.equal(await refusedWith(accounts.useLink(token, 'too short', visit(1))), 'WEAK_PASSWORD');
+    assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.link, null);
+  });
+
+  test('a new link takes nothing away; using it ends sessions, the old password, the second factor and its recovery codes', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const before = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const { token } = await accounts.renewLink(ann.teamID, ann.email, operator(301));
+    assert.ok(await accounts.findSession(before.token, START + 302_000));
+    const { signedIn } = await accounts.useLink(token, NEW, visit(303));
+    assert.equal(signedIn.user.sealedSecret, null);
+    assert.equal(await accounts.countRecoveryCodes(signedIn.user), 0);
+    assert.equal(await accounts.findSession(before.token, START + 304_000), undefined);
+    assert.equal(await refusedWith(ann.signIn(visit(305), { code: recoveryCodes[1]! })), 'SIGN_IN_REFUSED');
+    await ann.signIn(visit(306), { password: NEW });
+    assert.equal((await ann.log()).filter(({ action }) => action === 'password set by link').length, 2);
+  });
+});
+
+suite('sessions', () => {
+  test('one ends 30 minutes after its last use and 12 hours after it was opened, whatever is done with it', async () => {
+    const ann = await Person.create();
+    const { token } = await ann.signIn(visit());
+    const other = await ann.signIn(visit());
+    for (let minutes = 0; minutes < 720; minutes += 29) assert.ok(await accounts.findSession(token, START + minutes * 60_000), `after ${minutes} minutes`);
+    assert.equal(await accounts.findSession(token, START + 720 * 60_000), undefined);
+    assert.equal(await accounts.findSession(other.token, START + 30 * 60_000), undefined);
+  });
+
+  test('a clock that jumps back ends sessions rather than lengthening them', async () => {
+    const ann = await Person.create();
+    const { token } = await ann.signIn(visit(7200));
+    assert.equal(await accounts.findSession(token, START), undefined);
+    assert.ok(await accounts.findSession(token, START + 7200_000));
+  });
+
+  test('confirming the password gives a new token for the same twelve hours, and the old one ends', async () => {
+    const ann = await Person.create();
+    const first = await ann.signIn(visit());
+    assert.equal(await refusedWith(accounts.confirm(first.signedIn, WRONG, visit(600))), 'SIGN_IN_REFUSED');
+    assert.ok(await accounts.findSession(first.token, START + 600_000));
+    const second = await accounts.confirm(first.signedIn, PASSWORD, visit(600));
+    assert.equal(second.key.length, 32);
+    assert.equal(await accounts.findSession(first.token, START + 601_000), undefined);
+    const found = (await accounts.findSession(second.token, START + 601_000))!;
+    assert.equal(found.session.createdAt, first.signedIn.session.createdAt);
+  });
+
+  test('429 confirming is throttled as signing in is', async () => {
+    const ann = await Person.create();
+    const { signedIn } = await ann.signIn(visit());
+    for (let count = 0; count < 6; count++) assert.equal(await refusedWith(accounts.confirm(signedIn, WRONG, visit(1))), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(accounts.confirm(signedIn, PASSWORD, visit(1))), 'TOO_MANY_ATTEMPTS');
+  });
+
+  test('a user sees those that are good, and ends this one, one or all others', async () => {
+    const ann = await Person.create();
+    await ann.signIn(visit());
+    const [first, second, third, fourth] = [
+      await ann.signIn(visit(3600)),
+      await ann.signIn(visit(3601)),
+      await ann.signIn(visit(3602)),
+      await ann.signIn(visit(3603)),
+    ];
+    const shown = async () => (await accounts.listSessions(first.signedIn, START + 3604_000)).map(({ sessionId }) => sessionId);
+    const ids = [fourth, third, second, first].map(({ signedIn }) => signedIn.session.sessionId);
+    assert.deepEqual(await shown(), ids);
+    await accounts.endSessions(first.signedIn, ids[1], visit(3605));
+    assert.deepEqual(await shown(), [ids[0], ids[2], ids[3]]);
+    assert.equal(await refusedWith(accounts.endSessions(first.signedIn, ids[1], visit(3606))), 'NOT_FOUND');
+    await accounts.endSessions(first.signedIn, undefined, visit(3607));
+    assert.deepEqual(await shown(), [ids[3]]);
+    await accounts.signOut(first.signedIn, visit(3608));
+    assert.equal(await accounts.findSession(first.token, START + 3609_000), undefined);
+  });
+
+  test('404 nobody ends the session of another user', async () => {
+    const [ann, bob] = [await Person.create(), await Person.create()];
+    const [mine, theirs] = [await ann.signIn(visit()), await bob.signIn(visit())];
+    assert.equal(await refusedWith(accounts.endSessions(mine.signedIn, theirs.signedIn.session.sessionId, visit())), 'NOT_FOUND');
+    assert.ok(await accounts.findSession(theirs.token, START));
+  });
+
+  test('what has ended is forgotten, and nothing else', async () => {
+    const ann = await Person.create();
+    const [old, used] = [await ann.signIn(visit()), await ann.signIn(visit())];
+    await accounts.findSession(used.token, START + 20 * 60_000);
+    await accounts.forgetOld(START + 40 * 60_000);
+    assert.deepEqual(
+      (await store.accounts.listSessions(used.signedIn.user)).map(({ sessionId }) => sessionId),
+      [used.signedIn.session.sessionId],
+    );
+    assert.equal(await accounts.findSession(old.token, START), undefined);
+  });
+});
+
+suite('passwords', () => {
+  test('a new password ends the other sessions and the old password; the second factor goes on working', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const other = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const mine = await ann.signIn(visit(301), { code: recoveryCodes[1]! });
+    const changed = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(302));
+    for (const { token } of [other, mine]) assert.equal(await accounts.findSession(token, START + 303_000), undefined);
+    assert.ok(await accounts.findSession(changed.token, START + 303_000));
+    assert.equal(await refusedWith(ann.signIn(visit(304), { code: ann.codeAt(304) })), 'SIGN_IN_REFUSED');
+    ann.password = NEW;
+    assert.equal(await refusedWith(ann.signIn(visit(305))), 'SECOND_FACTOR_NEEDED');
+    await ann.signIn(visit(306), { code: ann.codeAt(306) });
+    await ann.signIn(visit(307), { code: recoveryCodes[2]! });
+  });
+
+  test('a refused new password changes nothing', async () => {
+    const ann = await Person.create();
+    const { token, signedIn } = await ann.signIn(visit());
+    assert.equal(await refusedWith(accounts.changePassword(signedIn, WRONG, NEW, visit(1))), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(accounts.changePassword(signedIn, PASSWORD, 'short', visit(1))), 'WEAK_PASSWORD');
+    assert.equal((await refusalOf(accounts.changePassword(signedIn, PASSWORD, PASSWORD, visit(1)))).field, 'newPassword');
+    assert.ok(await accounts.findSession(token, START + 2000));
+    await ann.signIn(visit(3));
+  });
+
+  test('of a change and a link used at the same moment one holds, and no session of the other is left', async () => {
+    for (let count = 0; count < 5; count++) {
+      const ann = await Person.create();
+      const { signedIn } = await ann.signIn(visit());
+      const { token } = await accounts.renewLink(ann.teamID, ann.email, operator(1));
+      const linkPassword = 'button sailor quartz ninety';
+      const [change, link] = await Promise.allSettled([
+        accounts.changePassword(signedIn, PASSWORD, NEW, visit(2)),
+        accounts.useLink(token, linkPassword, visit(2)),
+        ann.signIn(visit(2)),
+      ]);
+      const good = await Promise.allSettled([NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })));
+      assert.deepEqual(
+        good.map(({ status }) => status),
+        [change.status, link.status, 'rejected'],
+      );
+      // What is open: whatever the winner opened, and the sign-in just made.
+      assert.equal((await store.accounts.listSessions(signedIn.user)).length, 2);
+    }
+  });
+});
+
+test('a sign-in that was under way with the old password while it was changed opens nothing', async () => {
+  const ann = await Person.create();
+  const { signedIn } = await ann.signIn(visit());
+  const proven = Promise.withResolvers<void>();
+  const changed = Promise.withResolvers<void>();
+  // The real store; only, between the proof and its session a test can do something.
+  const paused = new Proxy(store.accounts, {
+    get: (real, key) => {
+      const method = (Reflect.get(real, key) as (...given: unknown[]) => Promise<unknown>).bind(real);
+      if (key !== 'openSession') return method;
+      return async (...given: unknown[]) => {
+        proven.resolve();
+        await changed.promise;
+        return method(...given);
+      };
+    },
+  });
+  const underWay = refusedWith(new Accounts(paused, { refusalMs: 0 }).signIn({ teamID: ann.teamID, email: ann.email, password: PASSWORD }, visit(1)));
+  await proven.promise;
+  await accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
+  changed.resolve();
+  assert.equal(await underWay, 'SIGN_IN_REFUSED');
+  assert.equal((await store.accounts.listSessions(signedIn.user)).length, 1);
+});
+
+suite('second factor', () => {
+  test('it is in force once a code of it was sent with the password, and not before', async () => {
+    const ann = await Person.create();
+    const { token, signedIn } = await ann.signIn(visit());
+    const { secret, uri } = accounts.beginSecondFactor(signedIn);
+    assert.ok(uri.includes(secret));
+    ann.secret = secret;
+    const enable = (more: object) => accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret, code: ann.codeAt(10), ...more }, visit(10));
+    assert.equal(await refusedWith(enable({ code: ann.wrongCodeAt(10) })), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(enable({ password: WRONG })), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(enable({ secret: 'GEZDGNBV' })), 'INVALID_VALUE');
+    assert.ok((await accounts.findSession(token, START + 10_000))?.user.sealedSecret === null);
+    const { recoveryCodes, signedIn: now } = await enable({});
+    assert.equal(recoveryCodes.length, 10);
+    assert.ok(now.user.sealedSecret);
+    assert.equal(await accounts.countRecoveryCodes(now.user), 10);
+  });
+
+  test('put in force anew, the one before and its recovery codes are no longer good', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const old = ann.codeAt(330);
+    ann.secret = accounts.beginSecondFactor(signedIn).secret;
+    await accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret: ann.secret, code: ann.codeAt(301) }, visit(301));
+    if (old !== ann.codeAt(330)) assert.equal(await refusedWith(ann.signIn(visit(330), { code: old })), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(ann.signIn(visit(331), { code: recoveryCodes[1]! })), 'SIGN_IN_REFUSED');
+    await ann.signIn(visit(332), { code: ann.codeAt(332) });
+  });
+
+  test('taking it away needs password and code', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const disable = (password: string, code: string) => accounts.disableSecondFactor(signedIn, { password, code }, visit(301));
+    assert.equal(await refusedWith(disable(WRONG, ann.codeAt(301))), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(disable(PASSWORD, ann.wrongCodeAt(301))), 'SIGN_IN_REFUSED');
+    const { signedIn: now } = await disable(PASSWORD, ann.codeAt(301));
+    assert.equal(now.user.sealedSecret, null);
+    await ann.signIn(visit(302));
+    assert.equal(await refusedWith(accounts.disableSecondFactor(now, { password: PASSWORD, code: '' }, visit(303))), 'NOT_FOUND');
+  });
+});
+
+suite('users', () => {
+  test('addresses are kept trimmed and in lower case; 400 what is none', async () => {
+    const teamId = await newTeam();
+    await accounts.inviteUser(teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
+    assert.deepEqual(
+      (await accounts.listUsers(teamId)).map(({ email, role }) => [email, role]),
+      [['ann.smith+x@example.com', 'owner']],
+    );
+    for (const email of ['', 'ann', '@', 'ann@', '@example.com', 'a@b@c', 'a b@c', 'a\0@b', 'a\u200b@b', `${'a'.repeat(250)}@b.de`, 'a@b\ud800']) {
+      const { code, field } = await refusalOf(accounts.inviteUser(teamId, email, 'viewer', operator()));
+      assert.deepEqual([code, field], ['INVALID_VALUE', 'email'], email);
+    }
+    assert.equal(await refusedWith(accounts.inviteUser(teamId, 'ANN.smith+x@example.com', 'viewer', operator())), 'USER_EXISTS');
+  });
+
+  test('a role holds from the next request on; a removed user is signed out', async () => {
+    const ann = await Person.create();
+    const { token: link } = await accounts.inviteUser(ann.teamID, 'bob@example.com', 'developer', operator());
+    const { token } = await accounts.useLink(link, NEW, visit());
+    await accounts.changeRole(ann.teamID, 'Bob@example.com', 'viewer', operator(1));
+    assert.equal((await accounts.findSession(token, START + 2000))?.user.role, 'viewer');
+    await accounts.removeUser(ann.teamID, 'bob@example.com', operator(3));
+    assert.equal(await accounts.findSession(token, START + 4000), undefined);
+    assert.equal(await refusedWith(accounts.renewLink(ann.teamID, 'bob@example.com', operator(5))), 'NOT_FOUND');
+  });
+
+  test('400 the last owner stays', async () => {
+    const ann = await Person.create();
+    assert.equal(await refusedWith(accounts.changeRole(ann.teamID, ann.email, 'viewer', operator())), 'LAST_OWNER');
+    assert.equal(await refusedWith(accounts.removeUser(ann.teamID, ann.email, operator())), 'LAST_OWNER');
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Passwords: the form and the two halves of a hash, who never matches, how many hashings run at once, and which passwords are refused with which words.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { checkPassword, checkStrength, hashPassword } from '../../src/account/password.ts';
+import { Refusal } from '../../src/errors.ts';
+
+const ANN = { teamId: 'acme-tools', email: 'ann.smith@hardware.example' };
+const PASSWORD = 'lantern gravel poplar seventeen';
+/** Made by the first version, with its key. */
+const KEPT = '$argon2id$v=19$m=19456,t=2,p=1$ru+JF0XFH2l0m/y5EqVCbg$OldChZwkPbCami8YFnf/4YWxfTWQGqNFVBux/Ba3hZA';
+const KEPT_KEY = '6CtqjUKyOtUcZ2Mg5JkeKmSHuR8mPucM3lJqshQ+Ruk=';
+
+async function weaknessOf(password: string): Promise<string | undefined> {
+  try {
+    await checkStrength(password, ANN);
+  } catch (refusal) {
+    assert.ok(refusal instanceof Refusal && refusal.code === 'WEAK_PASSWORD' && refusal.field === 'password', String(refusal));
+    return refusal.message;
+  }
+  return undefined;
+}
+
+suite('hashes', () => {
+  test('a hash says its parameters and salt, and differs every time', async () => {
+    const [first, second] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
+    for (const { hash, key } of [first, second]) {
+      assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+      assert.equal(key.length, 32);
+      assert.ok(!hash.includes(key.toString('base64').slice(0, 20)), 'The hash has the key in it.');
+    }
+    assert.notEqual(first.hash, second.hash);
+    assert.notDeepEqual(first.key, second.key);
+  });
+
+  test('the right password matches and gives the same key again; any other does not match', async () => {
+    const { hash, key } = await hashPassword(PASSWORD);
+    assert.deepEqual(await checkPassword(PASSWORD, hash), { matches: true, key });
+    for (const other of ['', ` ${PASSWORD}`, `${PASSWORD} `, PASSWORD.toUpperCase(), PASSWORD.slice(1), `${PASSWORD}\0`]) {
+      const checked = await checkPassword(other, hash);
+      assert.ok(!checked.matches, other);
+      assert.notDeepEqual(checked.key, key);
+    }
+  });
+
+  test('the exact bytes count: composed and decomposed letters are two passwords', async () => {
+    const { hash } = await hashPassword('crème brûlée at the seaside'.normalize('NFC'));
+    assert.equal((await checkPassword('crème brûlée at the seaside'.normalize('NFC'), hash)).matches, true);
+    assert.equal((await checkPassword('crème brûlée at the seaside'.normalize('NFD'), hash)).matches, false);
+  });
+
+  test('a hash of the first version is read', async () => {
+    const { matches, key } = await checkPassword(PASSWORD, KEPT);
+    assert.equal(matches, true);
+    assert.equal(key.toString('base64'), KEPT_KEY);
+  });
+
+  test('a user without a password is matched by nothing, and neither is half a character', async () => {
+    for (const password of ['', 'A', PASSWORD, '\0', 'x'.repeat(100_000)]) assert.equal((await checkPassword(password, '')).matches, false);
+    const { hash } = await hashPassword(`${PASSWORD}\uFFFD`);
+    assert.equal((await checkPassword(`${PASSWORD}\uD800`, hash)).matches, false);
+  });
+
+  test('503 two hashings run and fifty wait; what comes on top is refused, and all others are answered', async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 60 }, () => checkPassword(PASSWORD, KEPT)));
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Refusal] : []));
+    assert.equal(refused.length, 8);
+    for (const refusal of refused) assert.deepEqual([refusal.code, refusal.retryAfterSeconds], ['SERVICE_BUSY', 1]);
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') assert.equal(outcome.value.matches, true);
+    assert.equal((await checkPassword(PASSWORD, KEPT)).matches, true);
+  });
+});
+
+suite('strength', () => {
+  test('400 less than 15 characters is refused with the number there are, counted as people count', async () => {
+    assert.equal(await weaknessOf(''), 'The password has 0 characters; it needs at least 15. Four words that do not belong together are enough.');
+    assert.equal(await weaknessOf('k'), 'The password has 1 character; it needs at least 15. Four words that do not belong together are enough.');
+    assert.match((await weaknessOf('k3yf9xq2mz7wpl'))!, /has 14 characters/);
+    assert.match((await weaknessOf('😀🍏🚲🎻🧭🪁🧩🌋🥨🦔🪺🫖🧶🪗'))!, /has 14 characters/);
+  });
+
+  test('400 more than 256 characters is refused; 256 are taken', async () => {
+    const long = randomBytes(256).toString('hex');
+    assert.equal(await weaknessOf(long.slice(0, 257)), 'The password has 257 characters; at most 256 are taken. Shorten it.');
+    assert.equal(await weaknessOf(long.slice(0, 256)), undefined);
+  });
+
+  test('400 half a character is refused', async () => {
+    assert.match((await weaknessOf('k3yf9xq2mz7wpl4\uD83D'))!, /half a character/);
+  });
+
+  test('any random password of 15 characters is fine, of whatever characters', async () => {
+    for (let count = 0; count < 50; count++) assert.equal(await weaknessOf(randomBytes(12).toString('base64url').slice(0, 15)), undefined);
+    for (const password of ['k3yf9xq2mz7wpl4', PASSWORD, '    lantern poplar   ', 'летомялюблюмолоко', 'ǅ ﷽ \u0000 ‮ ¯\\_(ツ)_/¯ х'])
+      assert.equal(await weaknessOf(password), undefined, password);
+  });
+
+  test('400 every common password that is long enough is refused, of a list of more than 30,000', async () => {
+    assert.ok(dictionary['passwords-common'].length > 30_000);
+    const long = dictionary['passwords-common'].filter((password) => password.length >= 15);
+    assert.ok(long.length >= 40, String(long.length));
+    for (const password of long) assert.ok(await weaknessOf(password), password);
+  });
+
+  test('400 repetitions, sequences, rows of keys and common words are refused, and the message says which', async () => {
+    assert.match((await weaknessOf('aaaaaaaaaaaaaaaaaa'))!, /much of it is repetition\. Use four words/);
+    assert.match((await weaknessOf('passwordpassword'))!, /repetition/);
+    for (const password of ['123456789012345', 'qwertyuiopasdfgh', 'iloveyouiloveyou', '😀'.repeat(15), 'abcdefghijklmnopqrstuvwxyz']) {
+      const weakness = await weaknessOf(password);
+      assert.match(weakness!, /^The password is too easy to guess: much of it is .+\. Use four words/, password);
+      assert.ok(!weakness!.includes(password), 'A message must not quote a password.');
+    }
+  });
+
+  test('400 the names of the team, the user and the service do not make a password', async () => {
+    for (const password of ['storeroom-acme-2026', 'ann.smith@hardware.example', 'Acme-Tools-Acme-Tools', 'SmithSmithHardware', 'storeroom ann 2026!!'])
+      assert.match((await weaknessOf(password)) ?? password, /^The password is (little more than the name|too easy to guess)/, password);
+    assert.equal(await weaknessOf('ann lantern gravel poplar seventeen'), undefined);
+  });
+
+  test('400 what comes after the first hundred characters does not make up for them', async () => {
+    assert.ok(await weaknessOf('a'.repeat(100) + randomBytes(40).toString('hex')));
+  });
+});

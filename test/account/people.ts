@@ -1,0 +1,96 @@
+/**
+ * People for the tests of accounts: tenants and users in a real store in a folder of their own, who sign in at the times a test says.
+ */
+import { Accounts, type Opened } from '../../src/account/accounts.ts';
+import { decodeBase32, writeCode } from '../../src/account/second-factor.ts';
+import type { AuditRecord } from '../../src/tenant/audit.ts';
+import { Refusal, type ErrorCode } from '../../src/errors.ts';
+import { newFolder, openForAll } from '../store/sqlite-folder.ts';
+
+export const START = Date.parse('2026-11-20T09:30:00.000Z');
+export const PASSWORD = 'lantern gravel poplar seventeen';
+export const WRONG = 'lantern gravel poplar eighteen';
+export const folder = newFolder();
+export const store = openForAll(folder);
+export const accounts = new Accounts(store.accounts, { refusalMs: 0 });
+
+let tenants = 0;
+let addresses = 0;
+
+/** A visit at so many seconds after the start, from an address of its own. */
+export const visit = (seconds = 0, client = `10.0.${++addresses >> 8}.${addresses & 255}`) => ({ nowMs: START + seconds * 1000, client, agent: 'A browser' });
+export const operator = (seconds = 0) => ({ nowMs: START + seconds * 1000, actor: 'command line', client: '' });
+
+export async function newTeam(): Promise<string> {
+  const teamId = `team-${++tenants}`;
+  await store.tenants.createTenant(teamId, 'A tenant', new Date(START).toISOString());
+  return teamId;
+}
+
+/** An owner with a password, in a tenant of their own; signs in and out as a test needs it. */
+export class Person {
+  readonly teamID: string;
+  readonly email = 'ann@example.com';
+  password = PASSWORD;
+  /** Base32; '' without a second factor. */
+  secret = '';
+
+  constructor(teamID: string) {
+    this.teamID = teamID;
+  }
+
+  static async create(): Promise<Person> {
+    const person = new Person(await newTeam());
+    const { token } = await accounts.inviteUser(person.teamID, person.email, 'owner', operator());
+    await accounts.useLink(token, PASSWORD, visit());
+    return person;
+  }
+
+  /** One with a second factor that was put in force at the start; `recoveryCodes` are theirs. */
+  static async createWithFactor(): Promise<{ person: Person; recoveryCodes: string[] }> {
+    const person = await Person.create();
+    const { signedIn } = await person.signIn(visit());
+    person.secret = accounts.beginSecondFactor(signedIn).secret;
+    const { recoveryCodes } = await accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret: person.secret, code: person.codeAt(0) }, visit());
+    return { person, recoveryCodes };
+  }
+
+  signIn(when: ReturnType<typeof visit> & { replaces?: string }, proof: { password?: string; code?: string } = {}): Promise<Opened> {
+    return accounts.signIn({ teamID: this.teamID, email: this.email, password: this.password, ...proof }, when);
+  }
+
+  /** What the app shows at so many seconds after the start. */
+  codeAt(seconds: number): string {
+    return writeCode(decodeBase32(this.secret)!, Math.floor((START / 1000 + seconds) / 30));
+  }
+
+  /** Codes of six digits that are not good around then. */
+  wrongCodeAt(seconds: number): string {
+    const near = [-30, 0, 30].map((away) => this.codeAt(seconds + away));
+    return ['000000', '000001', '000002', '000003'].find((code) => !near.includes(code))!;
+  }
+
+  async failures(): Promise<number> {
+    return (await store.accounts.findUser({ teamId: this.teamID, email: this.email }))!.failures;
+  }
+
+  /** The actions in the audit log, oldest first. */
+  async log(): Promise<AuditRecord[]> {
+    return store.accounts.walkAudit(this.teamID, 1, 1000);
+  }
+}
+
+/** The code of the refusal; fails when there is none. */
+export async function refusedWith(attempt: Promise<unknown>): Promise<ErrorCode> {
+  return (await refusalOf(attempt)).code;
+}
+
+export async function refusalOf(attempt: Promise<unknown>): Promise<Refusal> {
+  try {
+    await attempt;
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return refusal;
+    throw refusal;
+  }
+  throw new Error('It was not refused.');
+}

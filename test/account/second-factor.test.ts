@@ -1,0 +1,134 @@
+/**
+ * The second factor against its standards: base32 (RFC 4648), codes and their windows (RFC 6238), sealing, and recovery codes as people type them.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  decodeBase32,
+  encodeBase32,
+  findStep,
+  newRecoveryCodes,
+  newSecret,
+  open,
+  readRecoveryCode,
+  readSecret,
+  seal,
+  writeCode,
+  writeUri,
+} from '../../src/account/second-factor.ts';
+
+const ANN = { teamId: 'acme', email: 'ann@example.com' };
+const RFC_SECRET = Buffer.from('12345678901234567890');
+
+suite('base32', () => {
+  test('the vectors of RFC 4648, without padding', () => {
+    const vectors = { '': '', f: 'MY', fo: 'MZXQ', foo: 'MZXW6', foob: 'MZXW6YQ', fooba: 'MZXW6YTB', foobar: 'MZXW6YTBOI' };
+    for (const [plain, encoded] of Object.entries(vectors)) {
+      assert.equal(encodeBase32(Buffer.from(plain)), encoded);
+      assert.equal(decodeBase32(encoded)?.toString(), plain);
+    }
+  });
+
+  test('any bytes come back, and no other text gives them', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => assert.deepEqual(decodeBase32(encodeBase32(bytes)), Buffer.from(bytes))));
+    for (const text of ['M', 'MZ=', 'mz', 'MZ0', 'MZXW6===', 'MZ XQ', 'MZXR', 'É']) assert.equal(decodeBase32(text), undefined, text);
+  });
+});
+
+suite('codes', () => {
+  test('the vectors of RFC 6238 (SHA-1)', () => {
+    // Of the eight digits there the last six are the code of six.
+    const vectors = { 59: '287082', 1111111109: '081804', 1111111111: '050471', 1234567890: '005924', 2000000000: '279037', 20000000000: '353130' };
+    for (const [seconds, code] of Object.entries(vectors)) {
+      assert.equal(writeCode(RFC_SECRET, Math.floor(Number(seconds) / 30)), code);
+      assert.equal(findStep(RFC_SECRET, code, Number(seconds) * 1000), Math.floor(Number(seconds) / 30));
+    }
+  });
+
+  test('a code is good one step before and after its own, and not two', () => {
+    const nowMs = Date.parse('2026-11-20T09:30:07.000Z');
+    const step = Math.floor(nowMs / 30_000);
+    for (let count = 0; count < 200; count++) {
+      const secret = newSecret();
+      const near = new Set([-1, 0, 1].map((away) => writeCode(secret, step + away)));
+      for (const away of [-1, 0, 1]) assert.ok(near.has(writeCode(secret, findStep(secret, writeCode(secret, step + away), nowMs)!)));
+      for (const away of [-3, -2, 2, 3]) {
+        const code = writeCode(secret, step + away);
+        if (!near.has(code)) assert.equal(findStep(secret, code, nowMs), undefined);
+      }
+    }
+  });
+
+  test('anything but six digits is no code; spaces between them do not matter', () => {
+    const code = writeCode(RFC_SECRET, 1);
+    assert.equal(findStep(RFC_SECRET, `${code.slice(0, 3)} ${code.slice(3)} `, 31_000), 1);
+    for (const text of ['', '28708', '2870821', '28708a', '²87082', `-${code}`, '0x1234', '１２３４５６', '٢٨٧٠٨٢'])
+      assert.equal(findStep(RFC_SECRET, text, 31_000), undefined, text);
+  });
+
+  test('the address for the QR code has the secret and names service, team and user', () => {
+    const uri = new URL(writeUri({ teamId: 'acme', email: 'ann+x&y=z#?@example.com' }, RFC_SECRET));
+    assert.equal(uri.protocol + uri.host, 'otpauth:totp');
+    assert.equal(decodeURIComponent(uri.pathname), '/Storeroom:ann+x&y=z#?@example.com (acme)');
+    assert.deepEqual(Object.fromEntries(uri.searchParams), {
+      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      issuer: 'Storeroom',
+      algorithm: 'SHA1',
+      digits: '6',
+      period: '30',
+    });
+  });
+
+  test('a secret comes back however it was typed; a shorter one is none', () => {
+    const secret = newSecret();
+    assert.equal(secret.length, 20);
+    const text = encodeBase32(secret);
+    assert.deepEqual(readSecret(`${text.slice(0, 8).toLowerCase()} ${text.slice(8)}`), secret);
+    for (const wrong of ['', text.slice(0, 31), text.slice(0, 16), `${text}A`, `${text.slice(0, 31)}1`]) assert.equal(readSecret(wrong), undefined);
+  });
+});
+
+suite('sealing', () => {
+  test('what was sealed opens with its key for its user, and never the same twice', () => {
+    const [secret, key] = [newSecret(), randomBytes(32)];
+    assert.deepEqual(open(seal(secret, key, ANN), key, ANN), secret);
+    assert.notDeepEqual(seal(secret, key, ANN), seal(secret, key, ANN));
+    assert.ok(!seal(secret, key, ANN).includes(secret));
+  });
+
+  test('it opens with no other key, for no other user and with no bit changed', () => {
+    const [secret, key] = [newSecret(), randomBytes(32)];
+    const sealed = seal(secret, key, ANN);
+    assert.equal(open(sealed, randomBytes(32), ANN), undefined);
+    assert.equal(open(sealed, key, { ...ANN, email: 'bob@example.com' }), undefined);
+    assert.equal(open(sealed, key, { ...ANN, teamId: 'other' }), undefined);
+    for (let bit = 0; bit < sealed.length * 8; bit++) {
+      const changed = Buffer.from(sealed);
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      assert.equal(open(changed, key, ANN), undefined, `bit ${bit}`);
+    }
+    for (let length = 0; length < sealed.length; length++) assert.equal(open(sealed.subarray(0, length), key, ANN), undefined, `${length} bytes`);
+  });
+});
+
+suite('recovery codes', () => {
+  test('ten different ones of 24 characters, of which only hashes are kept', () => {
+    const { codes, hashes } = newRecoveryCodes();
+    assert.equal(new Set(codes).size, 10);
+    for (const [index, code] of codes.entries()) {
+      assert.match(code, /^([A-Z2-7]{6}-){3}[A-Z2-7]{6}$/);
+      assert.equal(hashes[index]!.length, 32);
+      assert.deepEqual(readRecoveryCode(code), hashes[index]);
+    }
+  });
+
+  test('spaces, dashes and case do not matter; what is too short, too long or has other characters is none', () => {
+    const { codes, hashes } = newRecoveryCodes();
+    const [code, hash] = [codes[0]!, hashes[0]];
+    for (const typed of [code.toLowerCase(), code.replaceAll('-', ''), code.replaceAll('-', ' '), ` ${code}\n`, Array.from(code).join('-')])
+      assert.deepEqual(readRecoveryCode(typed), hash, typed);
+    for (const typed of ['', '123456', code.slice(1), `${code}A`, code.replace(/.$/, '1')]) assert.equal(readRecoveryCode(typed), undefined, typed);
+  });
+});

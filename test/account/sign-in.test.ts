@@ -1,0 +1,206 @@
+/**
+ * Signing in, over a real store: one refusal for every cause, how many guesses are looked at whoever makes them and however many at once, and codes that are
+ * good once.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { accounts, newTeam, operator, Person, refusalOf, refusedWith, START, store, visit, WRONG } from './people.ts';
+
+suite('signing in', () => {
+  test('the right password signs in, and the session is found by its token alone', async () => {
+    const ann = await Person.create();
+    const { token, signedIn } = await ann.signIn(visit(5, '192.0.2.7'));
+    assert.deepEqual([signedIn.user.email, signedIn.user.role, signedIn.tenant.teamId], [ann.email, 'owner', ann.teamID]);
+    const found = await accounts.findSession(token, START + 6000);
+    assert.deepEqual([found?.session.client, found?.session.agent, found?.session.sessionId], ['192.0.2.7', 'A browser', signedIn.session.sessionId]);
+    assert.equal(
+      await accounts.findSession(
+        token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+        START + 6000,
+      ),
+      undefined,
+    );
+  });
+
+  test('case and spaces around the address do not matter; those of the password do', async () => {
+    const ann = await Person.create();
+    await accounts.signIn({ teamID: ann.teamID, email: ' Ann@Example.COM ', password: ann.password }, visit());
+    assert.equal(await refusedWith(ann.signIn(visit(), { password: ` ${ann.password}` })), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(ann.signIn(visit(), { password: ann.password.toUpperCase() })), 'SIGN_IN_REFUSED');
+  });
+
+  test('401 is the same for an unknown team, an unknown user, no password yet, a wrong password and a wrong code', async () => {
+    const { person: ann } = await Person.createWithFactor();
+    await accounts.inviteUser(ann.teamID, 'new@example.com', 'viewer', operator());
+    const right = { teamID: ann.teamID, email: ann.email, password: ann.password, code: '' };
+    const wrongs = [
+      { ...right, teamID: 'nobody' },
+      { ...right, teamID: 'no\0body' },
+      { ...right, email: 'nobody@example.com' },
+      { ...right, email: 'no address' },
+      { ...right, email: 'new@example.com' },
+      { ...right, email: 'new@example.com', password: '' },
+      { ...right, password: WRONG },
+      { ...right, password: WRONG, code: ann.codeAt(300) },
+      { ...right, code: ann.wrongCodeAt(300) },
+      { ...right, code: 'ABCDEF-GHIJKL-MNOPQR-STUVWX' },
+      { ...right, code: 'x' },
+    ];
+    const answers = new Set<string>();
+    for (const wrong of wrongs) {
+      const { code, message, field, retryAfterSeconds } = await refusalOf(accounts.signIn(wrong, visit(300)));
+      answers.add(JSON.stringify([code, message, field, retryAfterSeconds]));
+    }
+    assert.deepEqual([...answers], [JSON.stringify(['SIGN_IN_REFUSED', 'Team, e-mail address, password or code is wrong.', undefined, undefined])]);
+  });
+
+  test('a new sign-in ends the session the browser had, and no other', async () => {
+    const ann = await Person.create();
+    const [phone, before] = [await ann.signIn(visit(1)), await ann.signIn(visit(2))];
+    const now = await ann.signIn({ ...visit(3), replaces: before.token });
+    assert.equal(await accounts.findSession(before.token, START + 4000), undefined);
+    for (const { token } of [phone, now]) assert.ok(await accounts.findSession(token, START + 4000));
+  });
+
+  test('the log has sign-ins with their factor, and refused ones of users that exist with what was wrong', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const before = (await ann.log()).length;
+    await ann.signIn(visit(60), { code: ann.codeAt(60) });
+    await ann.signIn(visit(61), { code: recoveryCodes[0]! });
+    await refusedWith(ann.signIn(visit(62), { password: WRONG }));
+    await refusedWith(ann.signIn(visit(63), { code: ann.wrongCodeAt(63) }));
+    await refusedWith(accounts.signIn({ teamID: ann.teamID, email: 'nobody@example.com', password: WRONG }, visit(64)));
+    assert.deepEqual(
+      (await ann.log()).slice(before).map(({ actor, action, detail }) => [actor, action, detail]),
+      [
+        [ann.email, 'signed in', { factor: 'totp' }],
+        [ann.email, 'signed in', { factor: 'recovery code' }],
+        [ann.email, 'sign-in refused', { wrong: 'password' }],
+        [ann.email, 'sign-in refused', { wrong: 'code' }],
+      ],
+    );
+  });
+});
+
+suite('throttle', () => {
+  /** Tries until 300 attempts were made or waiting does not help any more; waits as told, and a second each. What was answered, in order. */
+  async function guess(teamID: string, email: string): Promise<string[]> {
+    const answers: string[] = [];
+    for (let seconds = 0, count = 0; count < 300; count++, seconds++) {
+      const { code, message, retryAfterSeconds } = await refusalOf(accounts.signIn({ teamID, email, password: WRONG }, visit(seconds)));
+      answers.push(`${code} ${message}`);
+      if (code === 'TOO_MANY_ATTEMPTS' && retryAfterSeconds === undefined) break;
+      seconds += retryAfterSeconds ?? 0;
+    }
+    return answers;
+  }
+
+  test('429 at most 100 consecutive guesses are looked at, and users that do not exist get the same answers', async () => {
+    const ann = await Person.create();
+    const known = await guess(ann.teamID, ann.email);
+    assert.equal(known.filter((answer) => answer.startsWith('SIGN_IN_REFUSED')).length, 100);
+    assert.match(known.at(-1)!, /^TOO_MANY_ATTEMPTS After 100 failed attempts/);
+    assert.deepEqual(await guess(ann.teamID, 'nobody@example.com'), known);
+    assert.equal((await ann.log()).filter(({ action }) => action === 'sign-in refused').length, 100);
+    // Not even the right password, years later.
+    assert.equal(await refusedWith(ann.signIn(visit(100_000_000))), 'TOO_MANY_ATTEMPTS');
+    const { token } = await accounts.renewLink(ann.teamID, ann.email, operator(100_000_000));
+    await accounts.useLink(token, 'velvet harbour onion thirty', visit(100_000_001));
+    assert.equal(await ann.failures(), 0);
+  });
+
+  test('429 of guesses made at the same moment no more are looked at than one after another', async () => {
+    const ann = await Person.create();
+    for (const email of [ann.email, 'nobody@example.com']) {
+      const guesses = Array.from({ length: 40 }, () => refusedWith(accounts.signIn({ teamID: ann.teamID, email, password: WRONG }, visit(10))));
+      const answers = await Promise.all(guesses);
+      assert.equal(answers.filter((code) => code === 'SIGN_IN_REFUSED').length, 6, email);
+      assert.equal(answers.filter((code) => code === 'TOO_MANY_ATTEMPTS').length, 34, email);
+    }
+  });
+
+  test('a good sign-in forgets failures', async () => {
+    const ann = await Person.create();
+    for (let count = 0; count < 5; count++) await refusedWith(ann.signIn(visit(), { password: WRONG }));
+    assert.equal(await ann.failures(), 5);
+    await ann.signIn(visit(1));
+    assert.equal(await ann.failures(), 0);
+  });
+
+  test('429 twenty attempts in a minute from one address, for whatever accounts', async () => {
+    const answers: string[] = [];
+    const teamID = await newTeam();
+    for (let count = 0; count < 22; count++)
+      answers.push(await refusedWith(accounts.signIn({ teamID, email: `user${count}@example.com`, password: WRONG }, visit(0, '203.0.113.9'))));
+    assert.deepEqual(answers, [...Array<string>(20).fill('SIGN_IN_REFUSED'), 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
+  });
+
+  test('503 a sign-in for which there was no room is no failure', async () => {
+    const ann = await Person.create();
+    const team = await newTeam();
+    const crowd = Array.from({ length: 54 }, (_, count) =>
+      refusedWith(accounts.signIn({ teamID: team, email: `u${count}@example.com`, password: WRONG }, visit())),
+    );
+    const answer = await refusedWith(ann.signIn(visit(), { password: WRONG }));
+    const codes = await Promise.all(crowd);
+    assert.ok([...codes, answer].includes('SERVICE_BUSY'));
+    assert.equal(await ann.failures(), answer === 'SERVICE_BUSY' ? 0 : 1);
+  });
+});
+
+suite('second factor', () => {
+  test('401 the code is asked for only after the right password, and asking is no failure', async () => {
+    const { person: ann } = await Person.createWithFactor();
+    for (let count = 0; count < 20; count++) assert.equal(await refusedWith(ann.signIn(visit(300))), 'SECOND_FACTOR_NEEDED');
+    assert.equal(await ann.failures(), 0);
+    assert.equal(await refusedWith(ann.signIn(visit(300), { password: WRONG })), 'SIGN_IN_REFUSED');
+    await ann.signIn(visit(301), { code: ann.codeAt(301) });
+  });
+
+  test('429 being asked for the code forgets no failures: codes cannot be guessed for ever by who has the password', async () => {
+    const { person: ann } = await Person.createWithFactor();
+    let seconds = 300;
+    for (let count = 0; count < 8; count++) {
+      assert.equal(await refusedWith(ann.signIn(visit(seconds), { code: ann.wrongCodeAt(seconds) })), 'SIGN_IN_REFUSED');
+      assert.equal(await refusedWith(ann.signIn(visit(seconds + 600))), 'SECOND_FACTOR_NEEDED');
+      seconds += 600;
+    }
+    assert.equal(await ann.failures(), 8);
+    assert.equal(await refusedWith(ann.signIn(visit(seconds), { code: ann.wrongCodeAt(seconds) })), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(ann.signIn(visit(seconds))), 'TOO_MANY_ATTEMPTS');
+  });
+
+  test('401 a code is good once, also of two sign-ins at the same moment, and none before it is good any more', async () => {
+    const { person: ann } = await Person.createWithFactor();
+    const code = ann.codeAt(300);
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => ann.signIn(visit(300), { code })));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    assert.equal(await refusedWith(ann.signIn(visit(301), { code })), 'SIGN_IN_REFUSED');
+    assert.equal(await refusedWith(ann.signIn(visit(301), { code: ann.codeAt(270) })), 'SIGN_IN_REFUSED');
+    await ann.signIn(visit(301), { code: ann.codeAt(330) });
+  });
+
+  test('401 the code with which a second factor was put in force does not sign in', async () => {
+    const { person: ann } = await Person.createWithFactor();
+    assert.equal(await refusedWith(ann.signIn(visit(1), { code: ann.codeAt(0) })), 'SIGN_IN_REFUSED');
+  });
+
+  test('401 a recovery code is good once, also of two sign-ins at the same moment', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const name = { teamId: ann.teamID, email: ann.email };
+    const typed = recoveryCodes[3]!.toLowerCase().replaceAll('-', ' ');
+    const outcomes = await Promise.allSettled([1, 2].map(() => ann.signIn(visit(300), { code: typed })));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    assert.equal(await accounts.countRecoveryCodes(name), 9);
+    assert.equal(await refusedWith(ann.signIn(visit(301), { code: recoveryCodes[3]! })), 'SIGN_IN_REFUSED');
+    await ann.signIn(visit(302), { code: recoveryCodes[4]! });
+    assert.equal(await accounts.countRecoveryCodes(name), 8);
+  });
+
+  test('what is in the store does not open without the password', async () => {
+    const { person: ann } = await Person.createWithFactor();
+    const user = (await store.accounts.findUser({ teamId: ann.teamID, email: ann.email }))!;
+    assert.ok(user.sealedSecret!.length > 20);
+    assert.ok(!JSON.stringify(user).includes(ann.secret));
+  });
+});

@@ -1,0 +1,142 @@
+/**
+ * How often may be tried: the waits after failures, attempts of an address in a minute, and that neither a clock that jumps nor many addresses break it.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { checkFailures, ClientThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/throttle.ts';
+import { Refusal } from '../../src/errors.ts';
+
+const NOW = Date.parse('2026-11-20T09:30:00.000Z');
+
+/** Seconds to wait; null when one may try, Infinity when waiting does not help. */
+function waitOf(attempt: () => void): number | null {
+  try {
+    attempt();
+  } catch (refusal) {
+    assert.ok(refusal instanceof Refusal && refusal.code === 'TOO_MANY_ATTEMPTS', String(refusal));
+    return refusal.retryAfterSeconds ?? Infinity;
+  }
+  return null;
+}
+
+suite('accounts', () => {
+  test('five failures cost nothing; then 1 s doubling to 15 minutes', () => {
+    const waits = Array.from({ length: 101 }, (_, failures) => {
+      const at = nextTry(failures, NOW);
+      return at === '' ? 0 : (Date.parse(at) - NOW) / 1000;
+    });
+    assert.deepEqual(waits.slice(0, 18), [0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+    assert.ok(waits.slice(16).every((wait) => wait === 900));
+  });
+
+  test('429 while the wait lasts, with what is left of it', () => {
+    const nextTryAt = nextTry(10, NOW);
+    assert.equal(
+      waitOf(() => checkFailures({ failures: 10, nextTryAt }, NOW)),
+      16,
+    );
+    assert.equal(
+      waitOf(() => checkFailures({ failures: 10, nextTryAt }, NOW + 15_001)),
+      1,
+    );
+    assert.equal(
+      waitOf(() => checkFailures({ failures: 10, nextTryAt }, NOW + 16_000)),
+      null,
+    );
+  });
+
+  test('429 after a hundred failures nothing is looked at any more, and the message says who can help', () => {
+    assert.equal(
+      waitOf(() => checkFailures({ failures: 99, nextTryAt: '' }, NOW)),
+      null,
+    );
+    assert.equal(
+      waitOf(() => checkFailures({ failures: 100, nextTryAt: '' }, NOW)),
+      Infinity,
+    );
+    assert.throws(() => checkFailures({ failures: 100, nextTryAt: '' }, NOW), /owner of the tenant, or the operator, can give a new link/);
+  });
+
+  test('a clock that was put back locks nobody out', () => {
+    assert.equal(
+      waitOf(() => checkFailures({ failures: 30, nextTryAt: nextTry(30, NOW) }, NOW - 86_400_000)),
+      null,
+    );
+  });
+});
+
+suite('addresses', () => {
+  test('429 after twenty attempts in a minute, for that address alone, until the minute is over', () => {
+    const throttle = new ClientThrottle();
+    for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW + count * 1000);
+    assert.equal(
+      waitOf(() => throttle.take('192.0.2.1', NOW + 20_000)),
+      40,
+    );
+    assert.equal(
+      waitOf(() => throttle.take('192.0.2.2', NOW + 20_000)),
+      null,
+    );
+    assert.equal(
+      waitOf(() => throttle.take('192.0.2.1', NOW + 60_000)),
+      null,
+    );
+  });
+
+  test('a clock that was put back locks no address out', () => {
+    const throttle = new ClientThrottle();
+    for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW);
+    assert.equal(
+      waitOf(() => throttle.take('192.0.2.1', NOW - 3_600_000)),
+      null,
+    );
+  });
+
+  test('an IPv6 network counts as one address, an IPv4 address as itself in whatever form', () => {
+    const forms: Record<string, string> = {
+      '192.0.2.1': '192.0.2.1',
+      '::ffff:192.0.2.1': '192.0.2.1',
+      '2001:db8:0:1:aaaa:bbbb:cccc:dddd': '2001:db8:0:1',
+      '2001:0DB8:0000:0001::1': '2001:db8:0:1',
+      '2001:db8::1': '2001:db8:0:0',
+      '2001:db8::': '2001:db8:0:0',
+      '::1': '0:0:0:0',
+      '::': '0:0:0:0',
+      'fe80::1%eth0': 'fe80:0:0:0',
+      '': '',
+    };
+    for (const [client, network] of Object.entries(forms)) assert.equal(networkOf(client), network, client);
+  });
+
+  test('ten thousand addresses are remembered; the oldest go first', () => {
+    const throttle = new ClientThrottle();
+    const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+    for (const number of [0, 1]) for (let count = 0; count < 20; count++) throttle.take(address(number), NOW);
+    for (let number = 2; number <= 10_000; number++) throttle.take(address(number), NOW);
+    assert.equal(
+      waitOf(() => throttle.take(address(1), NOW)),
+      60,
+    );
+    assert.equal(
+      waitOf(() => throttle.take(address(0), NOW)),
+      null,
+    );
+  });
+});
+
+test('failures of accounts that do not exist are counted as the store counts others', () => {
+  const unknown = new UnknownAccounts();
+  const [bob, eve] = [
+    { teamId: 'acme', email: 'bob@example.com' },
+    { teamId: 'acme', email: 'eve@example.com' },
+  ];
+  assert.equal(unknown.takeAttempt(bob, 0, 'a'), true);
+  assert.equal(unknown.takeAttempt(bob, 0, 'b'), false);
+  assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
+  assert.deepEqual(unknown.find(eve), { failures: 0, nextTryAt: '' });
+  assert.equal(unknown.takeAttempt(bob, 1, 'c'), true);
+  unknown.giveBackAttempt(bob, 0, '');
+  assert.deepEqual(unknown.find(bob), { failures: 2, nextTryAt: 'c' });
+  unknown.giveBackAttempt(bob, 1, 'a');
+  assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
+});

@@ -1,0 +1,107 @@
+/**
+ * A service whose demo tenant has been at work for some days, for pictures of the dashboard: calls that went well and wrong, replaced keys, users of
+ * every role, a field of its own, an order invoiced in part. Earlier days are made by a service whose clock is behind; everything else is as it ships.
+ */
+import assert from 'node:assert/strict';
+import { Service, type Keys } from '../service.ts';
+import { codeOf, PASSWORD, Visitor } from './visitor.ts';
+
+const TEAM = 'demo';
+const DAY_MS = 86_400_000;
+/** How many days ago, and how busy it was. */
+const EARLIER: readonly (readonly [daysAgo: number, rounds: number])[] = [
+  [9, 4],
+  [8, 9],
+  [7, 14],
+  [4, 11],
+  [3, 21],
+  [2, 6],
+  [1, 17],
+];
+const ROUNDS_TODAY = 5;
+
+export interface BusyTeam {
+  readonly service: Service;
+  readonly owner: Visitor;
+  /** Has a second factor, by this secret. */
+  readonly withFactor: Visitor;
+  /** Of a user who has not set a password yet. */
+  readonly link: string;
+  /** The sales order that was left by a partial invoice, and that invoice. */
+  readonly order: string;
+  readonly invoice: string;
+  /** Of a request that was refused. */
+  readonly requestID: string;
+}
+
+/** A process whose clock is behind by so many days. */
+function startEarlier(daysAgo: number, place?: string): Promise<Service> {
+  const code = `const Real = Date, by = ${daysAgo * DAY_MS};
+    globalThis.Date = class Date extends Real {
+      constructor(...given) { given.length === 0 ? super(Real.now() - by) : super(...given); }
+      static now() { return Real.now() - by; }
+    };`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`, STOREROOM_DEMO: 'on' };
+  return Service.start({ ...(place !== undefined && { place }), env });
+}
+
+export async function startBusyTeam(): Promise<BusyTeam> {
+  const [[firstDay, firstRounds], ...days] = EARLIER as readonly [(typeof EARLIER)[0], ...typeof EARLIER];
+  let service = await startEarlier(firstDay);
+  const owner = new Visitor(service, TEAM, 'owner@example.com');
+  await expectGood(owner.post('/link', { token: /link#(\S+)/.exec(service.output)?.[1], password: PASSWORD }));
+  const [, apiID = '', apiSecret = ''] = /'(sr_id_\w+):(sr_sk_\w+)'/.exec(service.output) ?? [];
+  let keys: Keys = { teamID: TEAM, apiID, apiSecret };
+  await makeCalls(service, keys, firstRounds);
+  for (const [daysAgo, rounds] of days) {
+    await service.stop();
+    service = await startEarlier(daysAgo, service.place);
+    await makeCalls(service, keys, rounds);
+  }
+  await service.stop();
+  service = await Service.start({ place: service.place });
+
+  const today = new Visitor(service, TEAM, owner.email);
+  await expectGood(today.signIn());
+  const withFactor = await Visitor.make(service, TEAM, 'developer', 'dana@example.com');
+  await Visitor.make(service, TEAM, 'viewer', 'victor@example.com');
+  const { secret } = (await expectGood(withFactor.post('/second-factor/begin'))) as { secret: string };
+  await expectGood(withFactor.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) }));
+  const { link } = (await expectGood(today.post('/users', { email: 'newcomer@example.com', role: 'viewer' }))) as { link: string };
+
+  keys = (await expectGood(today.post('/keys/replace', { password: PASSWORD, overlap: '7d' }))) as Keys;
+  await makeCalls(service, keys, ROUNDS_TODAY);
+  await expectGood(today.post('/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }));
+  await expectGood(today.post('/fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' }));
+  const { rest } = (await expectGood(
+    today.post('/orders/invoice', {
+      ORDER_NUMBER: '20010',
+      quantities: { 1: '2', 2: '2' },
+      serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
+      tracking: ['PG7740219907'],
+    }),
+  )) as { rest: string };
+  const { requests } = (await expectGood(today.get('/requests', { status: '4xx' }))) as { requests: { requestID: string; code: string }[] };
+  const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;
+  return { service, owner: today, withFactor, link, order: rest, invoice: '20010', requestID: refused.requestID };
+}
+
+async function expectGood(replying: ReturnType<Visitor['post']>): Promise<unknown> {
+  const { status, text, body } = await replying;
+  assert.equal(status, 200, text);
+  return body as unknown;
+}
+
+/** As a shop's programs would call: mostly reads, some writes, now and then something that is refused. */
+async function makeCalls(service: Service, keys: Keys, rounds: number): Promise<void> {
+  const call = service.call.bind(service, keys);
+  for (let round = 0; round < rounds; round++) {
+    await call('GET', '/orders/single', { query: { orderNum: String(20001 + (round % 14)) } });
+    await call('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: `#${1001 + (round % 12)}` } });
+    await call('POST', '/inventory/query', { query: { maxReturn: '20' }, body: [{ field: 'CATEGORY', value: 'phone', contains: true }] });
+    if (round % 3 === 0) await call('POST', '/customers/update', { body: { CUSTOMER_CODE: '50003', NOTES: `Called back, ${round + 1}.` } });
+    if (round % 4 === 1) await call('GET', '/customers/single', { query: { customerCode: '59999' } });
+    if (round % 4 === 2) await call('PUT', '/orders/create', { body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' } });
+    if (round % 5 === 0) await call('POST', '/orders/query', { body: [{ field: 'ORDER_STATUS', value: 'OPEN' }] });
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * The keys in a browser: from the one-time link to a pair that works, an overlap and its end, what becomes of the secret on the page, and all of it by
+ * keyboard alone.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import type { Keys, Service } from '../service.ts';
+import { copy, goByMenu, openAs, openAt, paste, until } from './at-pages.ts';
+import { goTo, waitUntilLoaded } from './browser.ts';
+import { openScene } from './scene.ts';
+import { PASSWORD, Visitor } from './visitor.ts';
+
+const TABS_MAX = 60;
+
+let service: Service;
+before(async () => {
+  service = await openScene();
+});
+after(() => service.stop());
+
+let tenants = 0;
+/** A tenant with keys, and its owner. */
+async function open(): Promise<{ keys: Keys; owner: Visitor }> {
+  const keys = await service.makeTenant(`shop${++tenants}`);
+  return { keys, owner: await Visitor.make(service, keys.teamID, 'owner') };
+}
+const statusOf = async (keys: Keys): Promise<number> => (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
+const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+const password = (page: Page): Locator => page.getByLabel('Your password', { exact: true });
+
+/** Goes there by the menu, chooses when the old keys stop, and saves. */
+async function replaceKeys(page: Page, overlap = 'At once'): Promise<void> {
+  await goByMenu(page, 'API Settings');
+  await button(page, 'Replace Keys').click();
+  await page.getByLabel(overlap, { exact: true }).check();
+  await password(page).fill(PASSWORD);
+  await button(page, 'Save').click();
+  await page.getByRole('heading', { name: 'New keys' }).waitFor();
+}
+
+/** The pair that is shown, by its copy buttons. */
+async function copyPair(page: Page, { teamID }: Keys): Promise<Keys> {
+  const apiID = await copy(page, button(page, 'Copy the new API ID'));
+  return { teamID, apiID, apiSecret: await copy(page, button(page, 'Copy the new API Secret')) };
+}
+
+/** Everywhere a page can keep something: storage of every kind, cookies, history, and the document with what is typed into it. */
+const readAll = (page: Page): Promise<string> =>
+  page.evaluate<string>(`(async () => JSON.stringify([
+    { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys(), document.cookie, history.state, location.href, window.name,
+    document.documentElement.outerHTML, document.body.innerText, [...document.querySelectorAll('input, textarea')].map(({ value }) => value),
+  ]))()`);
+
+test('a one-time link signs in once, and its token leaves the address before anything is asked', async (context) => {
+  const { teamID } = await service.makeTenant('linked');
+  const owner = new Visitor(service, teamID, 'owner@linked.example');
+  const token = await owner.invite('owner');
+  const page = await openAt(context, service, owner);
+  await page.addInitScript(
+    'const ask = window.fetch; window.asked = []; window.fetch = (...call) => { window.asked.push([location.href, String(call[0])]); return ask(...call); };',
+  );
+  const urls: string[] = [];
+  page.on('request', (request) => urls.push(request.url(), request.headers()['referer'] ?? ''));
+  await page.goto(`/dashboard/link#${token}`);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.getByLabel('The same again', { exact: true }).fill(PASSWORD);
+  const asked = await page.evaluate<[string, string][]>('window.asked');
+  assert.deepEqual(asked, [[`${service.origin}/dashboard/link`, '/dashboard/api/link/check']]);
+  await button(page, 'Set password and sign in').click();
+  await page.getByRole('heading', { level: 1, name: 'API Settings' }).waitFor();
+  await waitUntilLoaded(page);
+  assert.equal(urls.join('\n').includes(token), false, 'the token was in a URL');
+  assert.equal((await readAll(page)).includes(token), false, 'the token was kept');
+  await page.goBack();
+  assert.equal(page.url().includes(token), false, 'Back shows the token');
+
+  const other = await openAt(context, service, owner);
+  await other.goto(`/dashboard/link#${token}`);
+  await other.getByText('This link cannot be used').waitFor();
+  assert.equal(await other.getByLabel('Password', { exact: true }).count(), 0);
+});
+
+test('the pair shown after Developer Settings, API Settings, Replace Keys, Save works at once, and the one before is refused', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, owner);
+  await replaceKeys(page);
+  const issued = await copyPair(page, keys);
+  assert.notEqual(issued.apiID, keys.apiID);
+  assert.equal(await statusOf(issued), 200);
+  assert.equal(await statusOf(keys), 401);
+  const { shown } = await page.getByRole('region', { name: 'New keys' }).evaluate((panel) => ({ shown: panel.innerText as string }));
+  assert.ok(shown.includes(issued.apiID) && shown.includes(issued.apiSecret), 'what is shown is not what is copied');
+  const curl = await copy(page, button(page, 'Copy call in curl'));
+  assert.equal((JSON.parse(await paste(curl, keys)) as { code: string }).code, 'NOT_FOUND', 'good keys, and no order of that number');
+  await button(page, 'I have stored it').click();
+  assert.equal((await readAll(page)).includes(issued.apiSecret), false);
+});
+
+test('with an overlap the old pair works on and is listed until End now ends it at once', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, owner);
+  await replaceKeys(page, 'After 1 hour');
+  const issued = await copyPair(page, keys);
+  assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 200]);
+  await button(page, 'I have stored it').click();
+  const listed = page.getByRole('region', { name: 'Old keys', exact: true });
+  await listed.getByRole('row').filter({ hasText: keys.apiID }).filter({ hasText: 'in 60 minutes' }).waitFor();
+  await button(page, `End now: ${keys.apiID}`).click();
+  const question = page.getByRole('dialog');
+  await button(page, 'Cancel').click();
+  assert.equal(await statusOf(keys), 200, 'ended without the confirmation');
+  await button(page, `End now: ${keys.apiID}`).click();
+  await question.getByRole('button', { name: 'End now', exact: true }).click();
+  await listed.waitFor({ state: 'detached' });
+  assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 401]);
+});
+
+test('a secret that was shown is not there again: after a reload, Back, in any storage, in the document or in a later answer', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, owner);
+  await replaceKeys(page);
+  const { apiSecret } = await copyPair(page, keys);
+  const kept = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href])');
+  assert.equal(kept.includes(apiSecret), false, 'kept while it is shown');
+
+  const bodies: Promise<string>[] = [];
+  page.on('response', (response) => bodies.push(response.text().catch(() => '')));
+  page.on('dialog', (question) => void question.accept()); // the browser asks too, before the page is loaded anew
+  await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Leave without storing it?' }).waitFor();
+  await button(page, 'Stay').click();
+  assert.ok((await readAll(page)).includes(apiSecret), 'staying lost it');
+  await page.reload();
+  await waitUntilLoaded(page);
+  assert.equal((await readAll(page)).includes(apiSecret), false, 'a reload showed it');
+
+  await replaceKeys(page);
+  const second = await copyPair(page, keys);
+  await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await button(page, 'Leave').click();
+  for (const [way, go] of [
+    ['leaving', () => undefined],
+    ['Back', () => page.goBack()],
+    ['Forward', () => page.goForward()],
+    ['Back', () => page.goBack()],
+  ] as const) {
+    await go();
+    await waitUntilLoaded(page);
+    assert.equal((await readAll(page)).includes(second.apiSecret), false, `${way} showed it`);
+  }
+  for (const path of ['/requests', '/audit', '/account', '/explorer']) await goTo(page, path);
+  const answers = (await Promise.all(bodies)).filter((body) => !body.includes('"apiSecret"'));
+  assert.ok(answers.length > 20);
+  for (const secret of [apiSecret, second.apiSecret])
+    assert.equal(
+      answers.some((body) => body.includes(secret)),
+      false,
+      'a later answer had it',
+    );
+});
+
+/** Tab until it has the focus. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  for (let tabs = 0; tabs < TABS_MAX; tabs++) {
+    await page.keyboard.press('Tab');
+    if ((await target.count()) === 1 && (await hasFocus(target))) return;
+  }
+  assert.fail(`${String(target)} is not reached by Tab`);
+}
+const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element === element.ownerDocument.activeElement);
+async function waitForFocus(target: Locator): Promise<void> {
+  await target.waitFor();
+  await until(() => hasFocus(target), `${String(target)} has the focus`);
+}
+
+test('keyboard alone leads from the sign-in page to the copied secret', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAt(context, service, owner);
+  await page.goto('/dashboard/sign-in');
+  await waitForFocus(page.getByLabel('Team', { exact: true }));
+  await page.keyboard.type(keys.teamID);
+  await tabTo(page, page.getByLabel('E-mail address'));
+  await page.keyboard.type(owner.email);
+  await tabTo(page, page.getByLabel('Password', { exact: true }));
+  await page.keyboard.type(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
+
+  await tabTo(page, page.getByRole('link', { name: 'API Settings', exact: true }));
+  await page.keyboard.press('Enter');
+  await waitForFocus(page.getByRole('heading', { level: 1, name: 'API Settings' }));
+  await waitUntilLoaded(page);
+  await tabTo(page, button(page, 'Replace Keys'));
+  await page.keyboard.press('Space');
+  await waitForFocus(page.getByLabel('At once', { exact: true }));
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await waitForFocus(button(page, 'Replace Keys'));
+
+  await page.keyboard.press('Enter');
+  await waitForFocus(page.getByLabel('At once', { exact: true }));
+  await page.keyboard.press('ArrowDown');
+  assert.ok(await page.getByLabel('After 1 hour', { exact: true }).isChecked());
+  await tabTo(page, password(page));
+  await page.keyboard.type(PASSWORD);
+  await tabTo(page, button(page, 'Save'));
+  await page.keyboard.press('Space');
+  await waitForFocus(page.getByRole('heading', { name: 'New keys' }));
+  await tabTo(page, button(page, 'Copy the new API ID'));
+  const apiID = await copy(page, button(page, 'Copy the new API ID'), () => page.keyboard.press('Enter'));
+  await tabTo(page, button(page, 'Copy the new API Secret'));
+  const apiSecret = await copy(page, button(page, 'Copy the new API Secret'), () => page.keyboard.press('Space'));
+  assert.deepEqual([await statusOf({ ...keys, apiID, apiSecret }), await statusOf(keys)], [200, 200]);
+  await tabTo(page, button(page, 'I have stored it'));
+  await page.keyboard.press('Enter');
+  await waitForFocus(page.getByRole('heading', { level: 1, name: 'API Settings' }));
+  assert.equal((await readAll(page)).includes(apiSecret), false);
+});
+
+test('a wrong password is said at its field, and nothing is replaced', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, owner);
+  await goByMenu(page, 'API Settings');
+  await button(page, 'Replace Keys').click();
+  await password(page).fill(`${PASSWORD}.`);
+  await button(page, 'Save').click();
+  await waitForFocus(password(page));
+  const said = await password(page).evaluate((field) => {
+    const about = (field.getAttribute('aria-describedby') as string).split(' ').map((id) => field.ownerDocument.getElementById(id).textContent as string);
+    return `${field.getAttribute('aria-invalid') as string}: ${about.join(' ')}`;
+  });
+  assert.match(said, /^true: .*password/i);
+  assert.equal(await page.getByRole('heading', { name: 'New keys' }).count(), 0);
+  assert.equal(await statusOf(keys), 200);
+  const { body } = await owner.get('/keys');
+  assert.deepEqual((body as { keys: { apiID: string }[] }).keys.map(({ apiID }) => apiID), [keys.apiID]); // prettier-ignore
+});
+
+test('a viewer sees the pair in force and no Replace Keys', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, await owner.add('viewer'));
+  await goByMenu(page, 'API Settings');
+  await page.getByText(keys.apiID, { exact: true }).waitFor();
+  await page.getByText('Replacing keys needs the role developer').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Replace|End now/ }).count(), 0);
+});

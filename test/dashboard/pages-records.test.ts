@@ -1,0 +1,263 @@
+/**
+ * Records in a browser: found, filtered and paged through as the API has them, the call shown for it run as it stands; and an order approved and invoiced
+ * in part, with what the API, the stock and the page tell of it afterwards.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { Shop, succeed, valuesOf, type Filters, type Values } from '../records.ts';
+import type { Service } from '../service.ts';
+import { copy, goByMenu, openAs, paste } from './at-pages.ts';
+import { goTo, waitUntilLoaded } from './browser.ts';
+import { openScene } from './scene.ts';
+import { Visitor } from './visitor.ts';
+
+const ORDERS = 120;
+const PAGE_SIZE = 50;
+const numberOf = (index: number): string => String(10_001 + index);
+
+let service: Service;
+let shop: Shop;
+let owner: Visitor;
+let viewer: Visitor;
+before(async () => {
+  service = await openScene();
+  shop = await Shop.open(service, 'shop');
+  owner = await Visitor.make(service, 'shop', 'owner');
+  viewer = await owner.add('viewer');
+  const orders = Array.from({ length: ORDERS }, (_, index) => ({
+    ORDER_NUMBER: numberOf(index),
+    ORDER_TYPE: 'quote',
+    REFERENCE_NUMBER: `#${1000 + index}`,
+    SHIP_VIA: index % 7 === 0 ? 'Federal Shipping' : 'United Package',
+    CUSTOMER_CODE: index % 11 === 0 ? 'VINET' : 'TOMSP',
+  }));
+  await shop.load('orders', orders);
+  await shop.load('inventory', ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }))); // prettier-ignore
+});
+after(() => service.stop());
+
+const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+const listOf = (page: Page): Locator => page.getByRole('region', { name: 'Orders', exact: true });
+const numbersIn = async (page: Page): Promise<string[]> => listOf(page).getByRole('row').getByRole('link').allInnerTexts();
+/** The texts of the cells of the row with this one first. */
+async function rowOf(page: Page, table: string, first: string): Promise<string[]> {
+  const row = page.getByRole('region', { name: table, exact: true }).getByRole('row').filter({ has: page.getByRole('cell', { name: first }) }).first(); // prettier-ignore
+  const texts = await row.getByRole('cell').allInnerTexts();
+  return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim());
+}
+async function stockOf(partCode: string): Promise<[onHand: string, committed: string]> {
+  const { QTY_ONHAND = '', QTY_COMMITTED = '' } = await succeed(shop.getInventoryItem(partCode));
+  return [QTY_ONHAND, QTY_COMMITTED];
+}
+/** Where an order for five of a part and a care plan for each of them begins. */
+async function makeOrder(partCode: string, ORDER_TYPE: string, REFERENCE_NUMBER: string): Promise<string> {
+  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ ORDER_TYPE, REFERENCE_NUMBER }));
+  await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: partCode, QUANTITY: '5', UNIT_PRICE: '100' }));
+  await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: `CARE-${partCode}`, QUANTITY: '5', CARE_PLAN: 'Y' }));
+  return ORDER_NUMBER;
+}
+const openOrder = (page: Page, number: string): Promise<void> => goTo(page, `/records/orders/${number}`);
+
+test('an order is found by its number, and by its storefront number with and without the #', async (context) => {
+  const page = await openAs(context, service, viewer);
+  for (const [typed, number] of [
+    [numberOf(17), numberOf(17)],
+    ['#1042', numberOf(42)],
+    ['1043', numberOf(43)],
+  ] as const) {
+    await goByMenu(page, 'Orders');
+    await page.getByRole('searchbox', { name: 'Order number or #1001' }).fill(typed);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: `Order ${number}`, exact: true }).waitFor();
+    await waitUntilLoaded(page);
+  }
+  await goByMenu(page, 'Orders');
+  await page.getByRole('searchbox', { name: 'Order number or #1001' }).fill('#no');
+  await button(page, 'Open').click();
+  await page.getByText("There is no order '#no'").waitFor();
+});
+
+async function fillFilter(page: Page, number: number, field: string, match: string, value: string): Promise<void> {
+  await button(page, 'Add filter').click();
+  await page.getByLabel(`Field of filter ${number}`).fill(field);
+  await page.getByLabel(`Match of filter ${number}`).selectOption(match);
+  await page.getByLabel(`Value of filter ${number}`).fill(value);
+}
+
+test('a filter of two conditions shows what the API answers, and the call shown runs as it stands', async (context) => {
+  const page = await openAs(context, service, viewer);
+  await fillFilter(page, 1, 'ship_via', 'contains', 'FEDERAL');
+  await fillFilter(page, 2, 'CUSTOMER_CODE', 'is exactly', 'VINET');
+  await page.getByLabel('Conjunction of filter 2').selectOption('OR');
+  await button(page, 'Apply filters').click();
+  const filters: Filters = [
+    { field: 'SHIP_VIA', value: 'federal', contains: true },
+    { field: 'CUSTOMER_CODE', value: 'VINET', conjunction: 'OR' },
+  ];
+  const wanted = await succeed<Values[]>(shop.queryOrders(filters));
+  const meant = Array.from({ length: ORDERS }, (_, index) => index).filter((index) => index % 7 === 0 || index % 11 === 0);
+  assert.deepEqual(valuesOf(wanted, 'ORDER_NUMBER'), meant.map(numberOf));
+  await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
+  assert.deepEqual(await numbersIn(page), valuesOf(wanted, 'ORDER_NUMBER'));
+
+  await page.getByText('API call', { exact: true }).click();
+  await page.getByRole('tab', { name: 'curl' }).click();
+  const printed = JSON.parse(await paste(await copy(page, button(page, 'Copy curl')), shop.keys)) as { data: Values[] };
+  assert.deepEqual(printed.data, wanted);
+
+  await page.reload();
+  await waitUntilLoaded(page);
+  assert.deepEqual(await numbersIn(page), valuesOf(wanted, 'ORDER_NUMBER'));
+  await page.getByLabel('Conjunction of filter 2').selectOption('AND');
+  await button(page, 'Apply filters').click();
+  await page.getByText('2 records', { exact: true }).waitFor();
+  assert.deepEqual(await numbersIn(page), [numberOf(0), numberOf(77)]);
+  await page.goBack();
+  await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
+});
+
+test('pages go forth through every order once, and back by the button and by Back', async (context) => {
+  const page = await openAs(context, service, viewer);
+  const expectPage = async (number: number, length: number): Promise<string[]> => {
+    await page.getByText(`Page ${number} · ${length} records`, { exact: true }).waitFor();
+    return numbersIn(page);
+  };
+  const next = async (): Promise<void> => button(page, 'Next').click();
+  const pages = [await expectPage(1, PAGE_SIZE)];
+  await next();
+  pages.push(await expectPage(2, PAGE_SIZE));
+  await next();
+  const all = valuesOf(await succeed<Values[]>(shop.queryOrders([])), 'ORDER_NUMBER');
+  pages.push(await expectPage(3, all.length - 2 * PAGE_SIZE));
+  assert.deepEqual(pages.flat(), all);
+  assert.ok(await button(page, 'Next').isDisabled());
+  await button(page, 'Previous').click();
+  assert.deepEqual(await expectPage(2, PAGE_SIZE), pages[1]);
+  await page.reload();
+  assert.deepEqual(await expectPage(2, PAGE_SIZE), pages[1]);
+  await button(page, 'Previous').click();
+  assert.deepEqual(await expectPage(1, PAGE_SIZE), pages[0]);
+  await page.goBack();
+  assert.deepEqual(await expectPage(2, PAGE_SIZE), pages[1]);
+});
+
+test('an order approved in the browser is a sales order in the API, and its units are committed there and on the page', async (context) => {
+  const number = await makeOrder('APPROVED', 'quote', '#approved');
+  const page = await openAs(context, service, owner);
+  await openOrder(page, number);
+  await button(page, 'Approve').click();
+  assert.equal((await succeedOrder(number))['ORDER_TYPE'], 'quote', 'approved without the confirmation');
+  await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText(`Order ${number} is a sales order now`).waitFor();
+  await waitUntilLoaded(page);
+  assert.equal((await succeedOrder(number))['ORDER_TYPE'], 'sales_order');
+  assert.deepEqual(await stockOf('APPROVED'), ['9', '5']);
+  assert.deepEqual(await rowOf(page, 'Stock of the parts', 'APPROVED'), ['APPROVED', '9', '0 → , now 5', '9 → , now 4']);
+  assert.equal(await button(page, 'Approve').count(), 0);
+});
+
+const succeedOrder = async (number: string): Promise<Values> => {
+  const { status, body, text } = await shop.getOrder(number);
+  assert.equal(status, 200, text);
+  return (body as { data: Values }).data;
+};
+
+interface Found {
+  order_type: string;
+  pims_order_number: string;
+  tracking_numbers: unknown;
+  items: { part_number: string; quantity: number; shipped: number; serial_numbers: unknown; is_care_plan: boolean }[];
+}
+async function lookUp(reference: string): Promise<Found[]> {
+  const { status, body, text } = await shop.findOrdersByStorefrontReference(reference);
+  assert.equal(status, 200, text);
+  return (body as { orders: Found[] }).orders;
+}
+
+test('2 of 5 units invoiced in the browser are so in the API, in the stock and on the page; what is left is a new sales order', async (context) => {
+  const number = await makeOrder('PHONE', 'sales_order', '#5001');
+  assert.deepEqual(await stockOf('PHONE'), ['9', '5']);
+  const page = await openAs(context, service, owner);
+  await openOrder(page, number);
+  await button(page, 'Invoice').click();
+  const form = page.getByRole('dialog');
+  await form.getByLabel('Units of line 1').fill('2');
+  await form.getByLabel('Serial numbers of line 1').fill('SN-A1\nSN-A2');
+  await form.getByLabel('Units of line 2').fill('2');
+  assert.equal(await form.getByLabel('Serial numbers of line 2').count(), 0, 'a care plan has no serial numbers');
+  await form.getByLabel('Tracking numbers').fill('TRACK-1, TRACK-2');
+  await form.getByText('4 of 10 units; what is left becomes a new sales order.').waitFor();
+  await form.getByRole('button', { name: 'Invoice', exact: true }).click();
+  await page.getByText('What is left became the sales order').waitFor();
+  await waitUntilLoaded(page);
+
+  const found = await lookUp('#5001');
+  const rest = found[1]!.pims_order_number;
+  assert.deepEqual(found.map((one) => [one.order_type, one.pims_order_number]), [['invoice', number], ['sales_order', rest]]); // prettier-ignore
+  const items = found.map((one) => one.items.map((item) => [item.part_number, item.quantity, item.shipped, item.serial_numbers, item.is_care_plan]));
+  assert.deepEqual(items, [
+    [['PHONE', 2, 2, ['SN-A1', 'SN-A2'], false], ['CARE-PHONE', 2, 2, [], true]],
+    [['PHONE', 3, 0, [], false], ['CARE-PHONE', 3, 0, [], true]],
+  ]); // prettier-ignore
+  assert.deepEqual(found.map(({ tracking_numbers: tracking }) => tracking), [['TRACK-1', 'TRACK-2'], []]); // prettier-ignore
+  assert.deepEqual(await stockOf('PHONE'), ['7', '3']);
+
+  assert.deepEqual(await rowOf(page, 'Stock of the parts', 'PHONE'), ['PHONE', '9 → , now 7', '5 → , now 3', '4']);
+  const comparison = 'Ordered and shipped, part by part';
+  assert.deepEqual((await rowOf(page, comparison, 'PHONE')).slice(1), ['5', '2', '2', '3', '2', '3']);
+  assert.deepEqual((await rowOf(page, comparison, 'All parts')).slice(1), ['10', '4', '4', '6', '4', '6']);
+  await page.getByText('Partly shipped').waitFor();
+  assert.match((await rowOf(page, 'Lines of the order', 'PHONE')).join(' '), /SN-A1 SN-A2/);
+  assert.equal(await page.getByRole('button', { name: /^(Approve|Invoice)$/ }).count(), 0, 'an invoice goes no further');
+  await page.getByRole('link', { name: rest }).first().click();
+  await page.getByRole('heading', { level: 1, name: `Order ${rest}` }).waitFor();
+  await waitUntilLoaded(page);
+  assert.deepEqual((await rowOf(page, comparison, 'PHONE')).slice(1), ['5', '2', '2', '3', '2', '3']);
+  await goTo(page, '/records/inventory/PHONE');
+  for (const [label, value] of [
+    ['On hand', '7'],
+    ['Committed', '3'],
+    ['Available', '4'],
+  ] as const)
+    // prettier-ignore
+    assert.equal(await page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]').innerText(), value, label);
+});
+
+test('what the service refuses of an invoice stands in its form, and nothing is changed', async (context) => {
+  const number = await makeOrder('REFUSED', 'sales_order', '#refused');
+  const untouched = await shop.everything();
+  const page = await openAs(context, service, owner);
+  await openOrder(page, number);
+  await button(page, 'Invoice').click();
+  const form = page.getByRole('dialog');
+  const submit = (): Promise<void> => form.getByRole('button', { name: 'Invoice', exact: true }).click();
+  await form.getByLabel('Units of line 1').fill('2');
+  await form.getByLabel('Serial numbers of line 1').fill('A\nB\nC');
+  await form.getByText('3 serial numbers for 2 units.').waitFor();
+  await submit();
+  await form
+    .getByRole('alert')
+    .getByText(/serial/i)
+    .waitFor();
+  await form.getByLabel('Serial numbers of line 1').fill('');
+  await form.getByLabel('Units of line 1').fill('6');
+  await form.getByText('From 0 to 5.').waitFor();
+  await submit();
+  await form.getByRole('alert').getByText(/6/).waitFor();
+  await button(page, 'No units').click();
+  await submit();
+  await form
+    .getByRole('alert')
+    .getByText(/nothing/i)
+    .waitFor();
+  assert.equal(await shop.everything(), untouched);
+  await button(page, 'Cancel').click();
+});
+
+test('a viewer cannot approve or invoice, and is told why', async (context) => {
+  const page = await openAs(context, service, viewer);
+  await openOrder(page, numberOf(3));
+  await page.getByText('Approving and invoicing need the role developer; yours is viewer.').waitFor();
+  for (const name of ['Approve', 'Invoice']) assert.ok(await button(page, name).isDisabled(), name);
+});

@@ -1,0 +1,216 @@
+/**
+ * Usage and requests in a browser, after calls that are known: the figures shown and downloaded are those of the calls, a request is found by the ID of its
+ * answer and repeated by the command that is copied, new ones come in by themselves, and filters keep what they say.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import type { Answer, Keys, Service } from '../service.ts';
+import { copy, goByMenu, openAs, paste } from './at-pages.ts';
+import { goTo, waitUntilLoaded } from './browser.ts';
+import { openScene } from './scene.ts';
+import { Visitor } from './visitor.ts';
+
+let service: Service;
+before(async () => {
+  service = await openScene();
+});
+after(() => service.stop());
+
+let tenants = 0;
+async function open(): Promise<{ keys: Keys; owner: Visitor }> {
+  const keys = await service.makeTenant(`shop${++tenants}`);
+  return { keys, owner: await Visitor.make(service, keys.teamID, 'owner') };
+}
+const idOf = ({ headers }: Answer): string => headers.get('x-request-id')!;
+const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+
+interface Made {
+  readonly operation: string;
+  readonly status: number;
+  readonly requestID: string;
+}
+/** Calls of several operations, answered and refused; one with a wrong secret, which is not counted. */
+async function makeMix(keys: Keys): Promise<Made[]> {
+  const made: Made[] = [];
+  const call = async (operation: string, times: number, ...[method, path, options]: [string, string, object]) => {
+    for (let time = 0; time < times; time++) {
+      const answer = await service.call(keys, method, path, options);
+      made.push({ operation, status: answer.status, requestID: idOf(answer) });
+    }
+  };
+  await call('queryOrders', 4, 'POST', '/orders/query', { body: [] });
+  await call('queryOrders', 1, 'POST', '/orders/query', { body: [{ field: 'NO_SUCH', value: 'x' }] });
+  await call('getOrder', 3, 'GET', '/orders/single', { query: { orderNum: 'nothing' } });
+  await call('createOrder', 2, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: '#1001' } });
+  await call('createOrder', 1, 'PUT', '/orders/create', { body: { FREIGHT: 'much' } });
+  await call('createCustomer', 1, 'PUT', '/customers/create', { body: { CUSTOMER_NAME: 'Ada' } });
+  await service.call({ ...keys, apiSecret: 'wrong' }, 'POST', '/orders/query', { body: [] });
+  return made;
+}
+const isRefused = ({ status }: Made): boolean => status >= 400;
+const namesOf = (made: readonly Made[]): string[] => [...new Set(made.map(({ operation }) => operation))].toSorted();
+
+/** The texts of the cells, a row each. */
+const cellsOf = (table: Locator): Promise<string[][]> =>
+  table.locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell: { innerText: string }) => cell.innerText.trim())));
+const figureOf = (page: Page, label: string): Locator => page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]');
+const today = (): string => new Date().toISOString().slice(0, 10);
+
+test('usage shows and downloads the calls that were made, and the figure of `storeroom usage`', async (context) => {
+  const { keys, owner } = await open();
+  const made = await makeMix(keys);
+  const page = await openAs(context, service, owner);
+  await goByMenu(page, 'Usage');
+  const told = (await service.command('usage', keys.teamID, '--json')).json() as { total: number; byOperation: { operation: string; calls: number }[] };
+  const total = String(made.length);
+  const refused = String(made.filter(isRefused).length);
+  assert.equal(String(told.total), total);
+  assert.equal(await figureOf(page, 'Calls this month').innerText(), total);
+  assert.equal(await figureOf(page, 'Refused').first().innerText(), refused);
+  const sums = namesOf(made).map((name) => {
+    const mine = made.filter(({ operation }) => operation === name);
+    return { name, calls: mine.length, refused: mine.filter(isRefused).length };
+  });
+  assert.deepEqual(
+    told.byOperation.map(({ operation, calls }) => `${operation} ${calls}`).toSorted(),
+    sums.map(({ name, calls }) => `${name} ${calls}`),
+  );
+  const byOperation = await cellsOf(page.getByRole('region', { name: 'Calls by operation', exact: true }));
+  assert.deepEqual(
+    byOperation.map((cells) => cells.slice(0, 4).join(' ')).toSorted(),
+    sums.map(({ name, ...sum }) => `${name} ${sum.calls} ${sum.calls - sum.refused} ${sum.refused}`),
+  );
+  await page.getByRole('tab', { name: 'By day' }).click();
+  const byDay = await cellsOf(page.getByRole('region', { name: 'Calls by day', exact: true }));
+  assert.deepEqual(byDay.map((cells) => cells.slice(1, 4)), [[total, String(made.length - Number(refused)), refused]]); // prettier-ignore
+  assert.equal(await page.getByRole('region', { name: 'Calls by day', exact: true }).locator('time').getAttribute('datetime'), today());
+  await page.getByRole('img', { name: `: ${total} calls, ${refused} refused` }).waitFor();
+
+  const downloading = page.waitForEvent('download');
+  await button(page, 'Download CSV').click();
+  const download = await downloading;
+  assert.equal(download.suggestedFilename(), `storeroom-usage-${keys.teamID}-${today().slice(0, 7)}.csv`);
+  const [head, ...lines] = readFileSync(await download.path(), 'utf8').split('\r\n');
+  assert.equal(head, 'day,operation,calls,refused');
+  assert.deepEqual(lines.toSorted(), ['', ...sums.map(({ name, ...sum }) => `${today()},${name},${sum.calls},${sum.refused}`)]);
+
+  await service.call(keys, 'POST', '/orders/query', { body: [] });
+  await button(page, 'Refresh').click();
+  await figureOf(page, 'Calls this month')
+    .getByText(String(made.length + 1), { exact: true })
+    .waitFor();
+});
+
+/** Types the ID into the search above the requests. */
+async function find(page: Page, requestID: string): Promise<void> {
+  await goByMenu(page, 'Requests');
+  await page.getByRole('searchbox', { name: 'Request ID' }).fill(requestID);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**/dashboard/requests/${requestID}`);
+  await page.getByRole('heading', { name: 'Repeat it' }).waitFor();
+}
+
+test('a request is found by its X-Request-Id, with what was sent and refused and without a secret', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, owner);
+  const { teamID, apiID, apiSecret } = keys;
+  const answer = await service.request('GET', '/orders/single', { query: { teamID, apiID, apiSecret, orderNum: `it's "#1" & 100%` } });
+  const { code, message } = answer.body as { code: string; message: string };
+  await find(page, idOf(answer));
+  await page.getByRole('heading', { level: 1, name: 'getOrder' }).waitFor();
+  const parameters = await cellsOf(page.getByRole('region', { name: 'Names and values' }));
+  assert.deepEqual(parameters.map((cells) => cells.slice(0, 2)), [['orderNum', `it's "#1" & 100%`]]); // prettier-ignore
+  await page.getByText(message, { exact: true }).waitFor();
+  await page.getByText(code, { exact: true }).waitFor();
+  assert.equal((await page.content()).includes(apiSecret), false);
+
+  const write = await service.request('PUT', '/orders/create', { body: { teamID, apiID, apiSecret, NOTES: `it's $HOME`, FREIGHT: 'much' } });
+  await find(page, idOf(write));
+  const shown = await page.getByRole('region', { name: 'Body of the request' }).innerText();
+  assert.deepEqual(JSON.parse(shown), { NOTES: `it's $HOME`, FREIGHT: 'much' });
+  await page.getByText('FREIGHT', { exact: true }).waitFor();
+  assert.equal((await page.content()).includes(apiSecret), false);
+});
+
+test('the command of Copy as curl runs with the keys put in, and answers the same', async (context) => {
+  const { keys, owner } = await open();
+  const odd = `it's "Ø" $HOME \\ \`id\` #1`;
+  await service.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: odd, NOTES: '-' } });
+  const page = await openAs(context, service, owner);
+  const repeat = async (answer: Answer): Promise<void> => {
+    await find(page, idOf(answer));
+    const command = await copy(page, button(page, 'Copy as curl'));
+    assert.equal(command.includes(keys.apiSecret), false);
+    const again = JSON.parse(await paste(command, keys)) as Record<string, unknown>;
+    // Each answer has its own ID; only refusals carry it in the body.
+    assert.deepEqual({ ...again, requestId: '' }, { ...(answer.body as object), requestId: '' });
+  };
+  const query = await service.call(keys, 'POST', '/orders/query', { query: { maxReturn: '1' }, body: [{ field: 'REFERENCE_NUMBER', value: odd }] });
+  assert.equal((query.body as { data: unknown[] }).data.length, 1);
+  await repeat(query);
+  await repeat(await service.call(keys, 'GET', '/orders/by_storefront_reference', { query: { storefront_order_number: odd } }));
+  await repeat(await service.call(keys, 'GET', '/orders/single', { query: { orderNum: odd } }));
+  await repeat(await service.call(keys, 'POST', '/customers/update', { body: { CUSTOMER_CODE: odd } }));
+});
+
+const requestsOf = (page: Page): Locator => page.getByRole('region', { name: 'Requests', exact: true });
+
+test('Live shows a new call without a reload', async (context) => {
+  const { keys, owner } = await open();
+  const page = await openAs(context, service, owner);
+  await service.call(keys, 'POST', '/orders/query', { body: [] });
+  await goByMenu(page, 'Requests');
+  await requestsOf(page).getByText('queryOrders').waitFor();
+  await page.evaluate(`window.isSame = true`);
+  await button(page, 'Live').click();
+  assert.equal(await button(page, 'Live').getAttribute('aria-pressed'), 'true');
+  for (const operation of ['getOrder', 'getCustomer']) {
+    const path = operation === 'getOrder' ? '/orders/single' : '/customers/single';
+    const answer = await service.call(keys, 'GET', path, { query: { [operation === 'getOrder' ? 'orderNum' : 'customerCode']: 'nothing' } });
+    const row = requestsOf(page)
+      .getByRole('row')
+      .filter({ hasText: idOf(answer) });
+    await row.getByText(operation, { exact: true }).waitFor();
+    await row.getByText('NOT_FOUND', { exact: true }).waitFor();
+    assert.match((await requestsOf(page).getByRole('row').nth(1).innerText()), new RegExp(idOf(answer))); // prettier-ignore
+  }
+  assert.equal(await page.evaluate<boolean>('window.isSame'), true, 'the page was loaded anew');
+});
+
+test('filters of status and operation show what they say, and survive a reload, a request that is looked at, and Back', async (context) => {
+  const { keys, owner } = await open();
+  const made = await makeMix(keys);
+  const page = await openAs(context, service, owner);
+  await goByMenu(page, 'Requests');
+  const [status, operation] = [page.getByLabel('Status', { exact: true }), page.getByLabel('Operation', { exact: true })];
+  const expectShown = async (statusClass: string, name: string, wanted: readonly Made[]): Promise<void> => {
+    await requestsOf(page).getByRole('row').nth(wanted.length).waitFor();
+    await page.getByText(`${wanted.length} requests`).waitFor();
+    const shown = (await cellsOf(requestsOf(page))).map((cells) => `${cells[1]} ${cells[2]} ${cells.at(-1)}`);
+    assert.deepEqual(shown, wanted.map((one) => `${one.status} ${one.operation} ${one.requestID}`).toReversed());
+    assert.deepEqual([await status.inputValue(), await operation.inputValue()], [statusClass, name]);
+  };
+  const refused = made.filter(isRefused);
+  const orders = refused.filter((one) => one.operation === 'getOrder');
+  await expectShown('', '', made);
+  await status.selectOption('4xx refused');
+  await expectShown('4xx', '', refused);
+  await operation.selectOption('getOrder');
+  await expectShown('4xx', 'getOrder', orders);
+  await page.reload();
+  await waitUntilLoaded(page);
+  await expectShown('4xx', 'getOrder', orders);
+  await requestsOf(page).getByRole('link').first().click();
+  await page.getByRole('heading', { level: 1, name: 'getOrder' }).waitFor();
+  await page.goBack();
+  await expectShown('4xx', 'getOrder', orders);
+  await page.goBack();
+  await expectShown('4xx', '', refused);
+  await page.goBack();
+  await expectShown('', '', made);
+  await goTo(page, '/requests?status=404&operation=getOrder');
+  await requestsOf(page).getByRole('row').nth(orders.length).waitFor();
+  assert.deepEqual((await cellsOf(requestsOf(page))).map((cells) => cells.at(-1)), orders.map(({ requestID }) => requestID).toReversed()); // prettier-ignore
+});

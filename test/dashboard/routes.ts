@@ -1,0 +1,132 @@
+/**
+ * Every route of the dashboard below /dashboard/api, with the least role that may use it and a request that an allowed user would have carried out.
+ * The list is compared with the sources (`listRoutes`), so that no route can be added without a row here. Judges nothing.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bodyOf, type GoodCall } from '../operations.ts';
+import { BASE_PATH, type Service } from '../service.ts';
+import { codeOf, type Role, type Visitor } from './visitor.ts';
+
+const SOURCES = join(import.meta.dirname, '../../src/http/dashboard');
+const ROUTE = /method: '(GET|POST)',\s+path: '([^']+)'/g;
+const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'createCustomer', 'updateCustomer'];
+export const NEW_PASSWORD = 'seven copper kites above';
+
+/** A secret as it could have been begun with. */
+const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+
+/** Whatever of a tenant a request can name. */
+export interface Named {
+  readonly teamID: string;
+  /** Of the pair in force, and of one that was replaced and is good still. */
+  readonly apiID: string;
+  readonly oldApiID: string;
+  /** E-mail address of a user besides those who ask. */
+  readonly email: string;
+  readonly sessionId: string;
+  readonly requestID: string;
+  readonly cursor: string;
+  /** An order that can be approved, and one that can be invoiced. */
+  readonly quote: string;
+  readonly salesOrder: string;
+  /** Of a link that was not used. */
+  readonly linkToken: string;
+  readonly calls: readonly GoodCall[];
+}
+
+export interface Row {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  /** The least; `nobody` where no session is needed. */
+  readonly role: Role | 'nobody';
+  readonly query?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** Words that make a name of its own of each request. */
+let requests = 0;
+const unique = (): string => `R${process.pid}X${++requests}`;
+
+type Make = (named: Named, visitor: Visitor) => Pick<Row, 'query' | 'body'>;
+const nothing: Make = () => ({});
+const empty: Make = () => ({ body: {} });
+const own =
+  (make: (named: Named, visitor: Visitor) => object): Make =>
+  (named, visitor) => ({ body: make(named, visitor) });
+
+/** What ends the session, or changes what the requests behind it need, is last. */
+const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], make: Make][] = [
+  ['GET', '/session', 'viewer', nothing],
+  ['GET', '/sessions', 'viewer', nothing],
+  ['GET', '/keys', 'viewer', nothing],
+  ['GET', '/usage', 'viewer', nothing],
+  ['GET', '/requests', 'viewer', ({ cursor }) => ({ query: { cursor } })],
+  ['GET', '/requests/single', 'viewer', ({ requestID }) => ({ query: { requestID } })],
+  ['GET', '/fields', 'viewer', nothing],
+  ['GET', '/settings', 'viewer', nothing],
+  ['GET', '/users', 'owner', nothing],
+  ['GET', '/audit', 'owner', nothing],
+  ['GET', '/audit/verify', 'owner', nothing],
+  ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
+  ['POST', '/orders/approve', 'developer', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
+  ['POST', '/orders/invoice', 'developer', own(({ salesOrder }) => ({ ORDER_NUMBER: salesOrder, quantities: {}, serials: {}, tracking: [] }))],
+  ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
+  ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
+  ['POST', '/users/role', 'owner', own(({ email }) => ({ email, role: 'developer' }))],
+  ['POST', '/users/link', 'owner', own(({ email }) => ({ email }))],
+  ['POST', '/users/remove', 'owner', own(({ email }) => ({ email }))],
+  ['POST', '/keys/end', 'developer', own(({ oldApiID }) => ({ apiID: oldApiID }))],
+  ['POST', '/keys/replace', 'developer', own((_named, { password }) => ({ password, overlap: '1h' }))],
+  ['POST', '/second-factor/begin', 'viewer', empty],
+  ['POST', '/second-factor/enable', 'viewer', own((_named, { password }) => ({ password, secret: SECRET, code: codeOf(SECRET) }))],
+  ['POST', '/second-factor/disable', 'viewer', own((_named, { password }) => ({ password, code: codeOf(SECRET, 1) }))],
+  ['POST', '/sessions/end', 'viewer', own(({ sessionId }) => ({ sessionId }))],
+  ['POST', '/sign-in', 'nobody', own((_named, { teamID, email, password }) => ({ teamID, email, password }))],
+  ['POST', '/password', 'viewer', own((_named, { password }) => ({ password, newPassword: NEW_PASSWORD }))],
+  ['POST', '/sign-out', 'viewer', empty],
+  ['POST', '/link/check', 'nobody', own(({ linkToken }) => ({ token: linkToken }))],
+  ['POST', '/link', 'nobody', own(({ linkToken }) => ({ token: linkToken, password: NEW_PASSWORD }))],
+];
+
+/** All routes, with requests that name what is `named`, sent by the visitor. */
+export function rowsOf(named: Named, visitor: Visitor): Row[] {
+  const rows = ROWS.map(([method, path, role, make]): Row => ({ method, path, role, ...make(named, visitor) }));
+  const operations = named.calls.flatMap((call): Row[] => {
+    const isWrite = WRITES.includes(call.operation);
+    const { method, path, query } = call;
+    const body = bodyOf(call);
+    const row = { method, query, ...(body !== undefined && { body }) };
+    const explorer: Row = { ...row, path: `/explorer${path}`, role: isWrite ? 'developer' : 'viewer' };
+    return isWrite ? [explorer] : [explorer, { ...row, path: `/records${path}`, role: 'viewer' }];
+  });
+  // In front, as what follows ends sessions.
+  return [...operations, ...rows];
+}
+
+/** `METHOD /path` of every route there is: those written in the sources, and the operations of the contract behind the explorer's and the records' doors. */
+export async function listRoutes(service: Service): Promise<string[]> {
+  const files = globSync('*-routes.ts', { cwd: SOURCES });
+  const written = files.flatMap((file) => {
+    const source = readFileSync(join(SOURCES, file), 'utf8');
+    const found = [...source.matchAll(ROUTE)].map(([, method, path]) => `${method} ${path}`);
+    const paths = source.match(/\bpath: '/g)?.length ?? 0;
+    if (found.length !== paths) throw new Error(`${file} has ${paths} paths, of which ${found.length} could be read.`);
+    return found;
+  });
+  const { paths } = (await (await fetch(`${service.origin}/openapi.json`)).json()) as { paths: Record<string, Record<string, { operationId: string }>> };
+  const ofTheApi = Object.entries(paths).filter(([path]) => path.startsWith(BASE_PATH));
+  const operations = ofTheApi.flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { operationId }]) => {
+      const place = (door: string): string => `${method.toUpperCase()} ${door}${path.slice(BASE_PATH.length)}`;
+      return WRITES.includes(operationId) ? [place('/explorer')] : [place('/explorer'), place('/records')];
+    }),
+  );
+  return [...written, ...operations].toSorted();
+}
+
+/** Sends a row as the pages would; headers given win. */
+export function sendRow(visitor: Visitor, { method, path, query, body }: Row, headers: Record<string, string> = {}): ReturnType<Visitor['send']> {
+  const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
+  return visitor.send(method, `/dashboard/api${path}${search}`, body === undefined ? undefined : JSON.stringify(body), headers);
+}

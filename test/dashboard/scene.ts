@@ -1,0 +1,94 @@
+/**
+ * What the tests of the dashboard set up and look into: services that take each visitor's address from X-Forwarded-For, SQL on the store that a service is
+ * using (either one), everything the store holds as bytes, and what is compared to see that nothing has changed. Judges nothing.
+ */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { zstdDecompressSync } from 'node:zlib';
+import { runStatement } from '../postgres.ts';
+import { Service } from '../service.ts';
+import type { Reply, Visitor } from './visitor.ts';
+
+const SCHEMA = 'storeroom';
+const BUSY_MS = 5000;
+const OPENING_BRACKET = 0x5b;
+
+/** A service behind a proxy on this machine, so that visitors have addresses of their own. */
+export const openScene = (env: Record<string, string> = {}): Promise<Service> => Service.start({ env: { STOREROOM_TRUSTED_PROXIES: '127.0.0.1', ...env } });
+
+export type File = 'control.db' | 'requests.db' | 'usage.db';
+
+/** One statement on the control data beside the service; tables are written `@SESSIONS`, columns `"SEEN_AT"`. With SQLite in the file named. */
+export async function runSql(service: Service, statement: string, file: File = 'control.db'): Promise<Record<string, unknown>[]> {
+  if (service.databaseUrl !== undefined) return runStatement(service.databaseUrl, statement.replaceAll(/@([A-Z_]+)/g, `${SCHEMA}."$1"`));
+  const path = join(service.dataFolder, file);
+  if (!existsSync(path)) throw new Error(`There is no ${file} yet.`);
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  try {
+    return database.prepare(statement.replaceAll(/@([A-Z_]+)/g, '"$1"')).all();
+  } finally {
+    database.close();
+  }
+}
+
+/** The names of those of `needles` that are anywhere in the store: in its files with SQLite, in a row of a table with PostgreSQL, in what is compressed. */
+export async function findInStore(service: Service, needles: Readonly<Record<string, string | Uint8Array>>): Promise<string[]> {
+  const heap = service.databaseUrl === undefined ? readFolder(service.dataFolder) : await readDatabase(service.databaseUrl);
+  const hasRequests = service.databaseUrl !== undefined || existsSync(join(service.dataFolder, 'requests.db'));
+  const requests = hasRequests ? await runSql(service, 'SELECT "LINES" FROM @REQUESTS', 'requests.db') : [];
+  for (const { LINES } of requests) {
+    const bytes = Buffer.from(LINES as Uint8Array);
+    heap.push(bytes[0] === OPENING_BRACKET ? bytes : zstdDecompressSync(bytes));
+  }
+  return Object.entries(needles)
+    .filter(([, needle]) => formsOf(needle).some((form) => heap.some((bytes) => bytes.includes(form))))
+    .map(([name]) => name);
+}
+
+/** As it is, and as PostgreSQL writes bytes. */
+function formsOf(needle: string | Uint8Array): Buffer[] {
+  const bytes = Buffer.from(needle);
+  return [bytes, Buffer.from(bytes.toString('hex'))];
+}
+
+function readFolder(folder: string): Buffer[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+}
+
+async function readDatabase(url: string): Promise<Buffer[]> {
+  const tables = await runStatement(
+    url,
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  const rows = await Promise.all(tables.map(({ name }) => runStatement(url, `SELECT t::text AS text FROM ${name as string} t`)));
+  return rows.map((found) => Buffer.from(found.map(({ text }) => text as string).join('\n')));
+}
+
+const QUERIES = ['/orders/query', '/customers/query', '/inventory/query'];
+
+/** All that an owner can see of the tenant, in one text, but for what looking and calling itself changes: times of use, usage and the request log. */
+export async function everythingOf(owner: Visitor): Promise<string> {
+  const seen: unknown[] = [];
+  for (const path of QUERIES) seen.push((await owner.post(`/records${path}`, [])).body);
+  for (const path of ['/settings', '/users', '/fields', '/audit', '/audit/verify']) seen.push((await owner.get(path)).body);
+  const { keys } = (await owner.get('/keys')).body as { keys: { apiID: string; endsAt: string | null }[] };
+  const { sessions } = (await owner.get('/sessions')).body as { sessions: { sessionId: string }[] };
+  return JSON.stringify([seen, keys.map(({ apiID, endsAt }) => ({ apiID, endsAt })), sessions.map(({ sessionId }) => sessionId)], undefined, 1);
+}
+
+/** What an outsider could tell two refusals apart by: status, headers but for the date and ID, and the body without its ID. */
+export function appearanceOf({ status, headers, body, text }: Reply): unknown {
+  const { requestId, ...rest } = body as { requestId: string };
+  const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
+  return { status, headers: shown, length: text.length - requestId.length, body: rest };
+}
+
+/** The audit log as `action of target by actor`, oldest first. */
+export async function auditOf(
+  owner: Visitor,
+): Promise<{ action: string; target: string; actor: string; client: string; at: string; detail: object; number: number }[]> {
+  const { body } = await owner.get('/audit');
+  return (body as { records: never[] }).records.toReversed();
+}

@@ -1,0 +1,165 @@
+/**
+ * `npm run screenshots`: the pictures of docs/dashboard.md. Every page and notable state, on a phone and on a laptop, light and dark, of a real
+ * service; each is looked over by axe-core on the way. No secret comes into a picture: texts that look like one are replaced before it is taken.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { checkAxe, checkWidth, goTo, openPage, signIn, waitUntilLoaded, type ColorScheme } from './browser.ts';
+import { startBusyTeam, type BusyTeam } from './busy-team.ts';
+import { PASSWORD } from './visitor.ts';
+
+const FOLDER = join(import.meta.dirname, '../../docs/screenshots');
+const SIZES: readonly (readonly [width: number, height: number])[] = [
+  [1440, 900],
+  [390, 844],
+];
+const SCHEMES: readonly ColorScheme[] = ['light', 'dark'];
+const HEIGHT_MAX = 1600;
+const QUALITY = 70;
+
+let team: BusyTeam;
+before(async () => {
+  team = await startBusyTeam();
+  mkdirSync(FOLDER, { recursive: true });
+});
+after(() => team.service.stop());
+
+/** Takes the page as it is now in all four ways. Faults are told together at the end, so that one page does not hide another. */
+async function take(page: Page, name: string): Promise<void> {
+  const faults: unknown[] = [];
+  for (const [width, height] of SIZES)
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height });
+      const look = async (check: (page: Page) => Promise<void>) => check(page).catch((fault: unknown) => faults.push(`${name}-${width}-${colorScheme}: ${String(fault)}`)); // prettier-ignore
+      await look(checkAxe);
+      await look(checkWidth);
+      await maskSecrets(page);
+      writeFileSync(join(FOLDER, `${name}-${width}-${colorScheme}.webp`), await shoot(page, width, height));
+    }
+  await page.setViewportSize({ width: SIZES[0]![0], height: SIZES[0]![1] });
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+}
+
+/** As high as the page, within bounds. WebP is a third of what PNG is; the driver takes none, the browser does. */
+async function shoot(page: Page, width: number, least: number): Promise<Buffer> {
+  const whole = await page.locator('html').evaluate((root) => root.scrollHeight);
+  await page.setViewportSize({ width, height: Math.min(Math.max(whole, least), HEIGHT_MAX) });
+  await page.locator('html').evaluate((root) => root.scrollTo(0, 0));
+  const browser = await page.context().newCDPSession(page);
+  const { data } = await browser.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+  await browser.detach();
+  return Buffer.from(data, 'base64');
+}
+
+/** Replaces in the page what looks like a secret, also where it is drawn for a program to read. */
+async function maskSecrets(page: Page): Promise<void> {
+  await page.locator('html').evaluate((root) => {
+    const texts = root.ownerDocument.createTreeWalker(root, 4); // NodeFilter.SHOW_TEXT
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      const text = node.nodeValue ?? '';
+      // Groups of the secret of a second factor, and recovery codes, are texts of their own.
+      const isCode = node.parentElement?.closest('.groups, .codes') !== null;
+      const masked = isCode ? text.replace(/\w/g, '•') : text.replace(/(?<=sr_sk_|link#)[\w-]+/g, '•'.repeat(24));
+      if (masked !== text) node.nodeValue = masked;
+    }
+    for (const drawn of root.querySelectorAll('svg.qr-code path')) {
+      const far = drawn.ownerSVGElement.viewBox.baseVal.width - 11;
+      drawn.setAttribute('d', `M4 4h7v7h-7zM${far} 4h7v7h-7zM4 ${far}h7v7h-7z`);
+    }
+  });
+}
+
+async function openSignedIn(context: TestContext): Promise<Page> {
+  const page = await openPage(context, team.service);
+  await signIn(page, team.owner);
+  return page;
+}
+
+const path = (...parts: string[]): string => parts.map((part) => `/${encodeURIComponent(part)}`).join('');
+
+test('pages for anybody', async (context) => {
+  const page = await openPage(context, team.service);
+  await goTo(page, '/sign-in');
+  await take(page, 'sign-in');
+  await page.getByLabel('Team', { exact: true }).fill(team.withFactor.teamID);
+  await page.getByLabel('E-mail address').fill(team.withFactor.email);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByLabel('Code', { exact: true }).waitFor();
+  await take(page, 'sign-in-code');
+  await goTo(page, new URL(team.link).pathname.replace('/dashboard', '') + new URL(team.link).hash);
+  await page.getByRole('button', { name: 'Set password and sign in' }).waitFor();
+  await take(page, 'link');
+});
+
+/** Pages that are shown by their address alone. */
+const PAGES: readonly (readonly [name: string, path: (team: BusyTeam) => string])[] = [
+  ['orders', () => '/records/orders'],
+  ['customers', () => '/records/customers'],
+  ['inventory', () => '/records/inventory'],
+  ['order', ({ invoice }) => path('records', 'orders', invoice)],
+  ['customer', () => path('records', 'customers', '50003')],
+  ['part', () => path('records', 'inventory', 'FK/6#SND+512')],
+  ['requests', () => '/requests'],
+  ['request', ({ requestID }) => path('requests', requestID)],
+  ['usage', () => '/usage'],
+  ['fields', () => '/fields'],
+  ['settings', () => '/settings'],
+  ['users', () => '/users'],
+  ['audit', () => '/audit'],
+  ['account', () => '/account'],
+  ['not-found', () => '/nowhere'],
+];
+
+test('pages by their address', async (context) => {
+  const page = await openSignedIn(context);
+  for (const [name, pathOf] of PAGES)
+    await context.test(name, async () => {
+      await goTo(page, pathOf(team));
+      await take(page, name);
+    });
+});
+
+test('an order about to be invoiced', async (context) => {
+  const page = await openSignedIn(context);
+  await goTo(page, path('records', 'orders', team.order));
+  await page.getByRole('button', { name: 'Invoice', exact: true }).click();
+  await page.getByRole('dialog').waitFor();
+  await take(page, 'order-invoice');
+});
+
+test('the explorer with an answer', async (context) => {
+  const page = await openSignedIn(context);
+  await goTo(page, path('explorer', 'queryOrders'));
+  await page.getByLabel('maxReturn').fill('1');
+  await page.getByLabel('Filters, as JSON').fill('[\n  { "field": "CUSTOMER_CODE", "value": "VINET" }\n]');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByRole('region', { name: 'Body of the answer' }).waitFor();
+  await take(page, 'explorer');
+});
+
+test('keys: the pair in force, replacing it, and what was issued', async (context) => {
+  const page = await openSignedIn(context);
+  await goTo(page, '/api-settings');
+  await take(page, 'api-settings');
+  await page.getByRole('button', { name: 'Replace Keys' }).click();
+  await page.getByLabel('After 24 hours').check();
+  await take(page, 'api-settings-replace');
+  await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('heading', { name: 'New keys' }).waitFor();
+  await waitUntilLoaded(page);
+  await take(page, 'api-settings-issued');
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+});
+
+test('setting up a second factor', async (context) => {
+  const page = await openSignedIn(context);
+  await goTo(page, '/account');
+  await page.getByRole('button', { name: 'Set up', exact: true }).click();
+  await page.getByRole('img', { name: 'QR code' }).waitFor();
+  await take(page, 'account-second-factor');
+});

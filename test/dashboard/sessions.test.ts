@@ -1,0 +1,253 @@
+/**
+ * Sessions over HTTP: the cookie, when its token changes and when it ends, and that what is no token lets nobody in. Ages are put into the store by SQL,
+ * beside the running service.
+ */
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { after, before, suite, test } from 'node:test';
+import { exchange, writeRequest } from '../raw-http.ts';
+import type { Service } from '../service.ts';
+import { findInStore, openScene, runSql } from './scene.ts';
+import { API, COOKIE, PASSWORD, Visitor, type Reply } from './visitor.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let service: Service;
+let owner: Visitor;
+let user: Visitor;
+before(async () => {
+  service = await openScene();
+  await service.makeTenant('shop');
+  owner = await Visitor.make(service, 'shop', 'owner');
+  user = await owner.add('developer');
+});
+after(() => service.stop());
+
+const expectSignedIn = async (visitor: Visitor): Promise<void> => assert.equal((await visitor.get('/session')).status, 200);
+const expectSignedOut = async (visitor: Visitor): Promise<void> => {
+  const { status, body, headers } = await visitor.get('/session');
+  assert.equal(`${status} ${body.code}`, '401 NOT_SIGNED_IN');
+  assert.deepEqual(headers.getSetCookie(), [], 'a refusal sets no cookie');
+};
+/** Another browser that sends this token. */
+const holding = (token: string | undefined, { email } = user): Visitor => {
+  const visitor = new Visitor(service, 'shop', email);
+  visitor.token = token;
+  return visitor;
+};
+const signIn = async (): Promise<Visitor> => {
+  const visitor = user.elsewhere();
+  assert.equal((await visitor.signIn()).status, 200);
+  return visitor;
+};
+const hashOf = (token: string | undefined): string => hash('sha256', token!, 'hex');
+/** The token's row, as SQL of either store names it. */
+const where = (token: string | undefined): string =>
+  service.databaseUrl === undefined ? `"TOKEN_HASH" = x'${hashOf(token)}'` : `"TOKEN_HASH" = decode('${hashOf(token)}', 'hex')`;
+const age = async (token: string | undefined, column: 'SEEN_AT' | 'CREATED_AT', ms: number): Promise<void> => {
+  await runSql(service, `UPDATE @SESSIONS SET "${column}" = '${new Date(Date.now() - ms).toISOString()}' WHERE ${where(token)}`);
+};
+
+suite('the cookie', () => {
+  test('has exactly these attributes, whichever answer sets it: __Host-, Path=/, HttpOnly, Secure, SameSite=Strict', async () => {
+    const visitor = await owner.add('viewer', 'cookie@shop.example');
+    const replies: Record<string, Reply> = {
+      'sign-in': await visitor.signIn(),
+      password: await visitor.post('/password', { password: PASSWORD, newPassword: 'seven copper kites above' }),
+    };
+    for (const [what, { status, headers }] of Object.entries(replies)) {
+      const cookies = headers.getSetCookie();
+      assert.equal(`${status} ${cookies.length}`, '200 1', what);
+      assert.match(cookies[0]!, /^__Host-storeroom_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/, what);
+    }
+  });
+
+  test('signing out takes it back with the same attributes and has the browser clear what it keeps', async () => {
+    const visitor = await signIn();
+    const { status, headers } = await visitor.post('/sign-out');
+    assert.equal(status, 200);
+    const [cookie, ...more] = headers.getSetCookie();
+    assert.deepEqual(more, []);
+    const [pair, ...attributes] = cookie!.split('; ');
+    assert.equal(pair, `${COOKIE}=`);
+    const lasting = /^(Expires=Thu, 01 Jan 1970 00:00:00 GMT|Max-Age=0)$/;
+    assert.deepEqual(attributes.filter((one) => !lasting.test(one)).toSorted(), ['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']); // prettier-ignore
+    assert.ok(attributes.some((one) => lasting.test(one)));
+    assert.equal(headers.get('clear-site-data'), '"cache", "storage"');
+  });
+
+  test('a token is in no body, no other header, and only its hash is in the store', async () => {
+    const visitor = user.elsewhere();
+    const { text, headers } = await visitor.signIn();
+    const token = visitor.token!;
+    assert.ok(!text.includes(token));
+    assert.ok([...headers].every(([name, value]) => name === 'set-cookie' || !value.includes(token)));
+    for (const path of ['/session', '/sessions']) assert.ok(!(await visitor.get(path)).text.includes(token), path);
+    assert.ok(!(await owner.get('/audit')).text.includes(token));
+    const needles = { token, 'token bytes': Buffer.from(token, 'base64url'), hash: Buffer.from(hashOf(token), 'hex'), password: PASSWORD };
+    assert.deepEqual(await findInStore(service, needles), ['hash']);
+    assert.ok(!service.output.includes(token));
+  });
+});
+
+suite('a new token', () => {
+  test('comes with every sign-in, and the one the browser had ends', async () => {
+    const visitor = await signIn();
+    const old = visitor.token;
+    assert.equal((await visitor.signIn()).status, 200);
+    assert.notEqual(visitor.token, old);
+    await expectSignedIn(visitor);
+    await expectSignedOut(holding(old));
+  });
+
+  test('comes after every use of the password, and the one before is dead', async () => {
+    const visitor = await signIn();
+    const began = (await visitor.get('/session')).body.endsAt as string;
+    const confirmations: (() => Promise<Reply>)[] = [
+      () => visitor.post('/keys/replace', { password: PASSWORD, overlap: 'none' }),
+      () => visitor.post('/password', { password: PASSWORD, newPassword: 'seven copper kites above' }),
+      () => visitor.post('/password', { password: 'seven copper kites above', newPassword: PASSWORD }),
+    ];
+    for (const confirm of confirmations) {
+      const old = visitor.token;
+      assert.equal((await confirm()).status, 200);
+      assert.notEqual(visitor.token, old);
+      await expectSignedOut(holding(old));
+      await expectSignedIn(visitor);
+    }
+    assert.equal((await visitor.get('/session')).body.endsAt, began, 'confirming the password lengthened the session');
+  });
+
+  test('is never one that the caller brought along', async () => {
+    const planted = 'P'.repeat(43);
+    const visitor = holding(planted);
+    assert.equal((await visitor.signIn()).status, 200);
+    assert.notEqual(visitor.token, planted);
+    await expectSignedOut(holding(planted));
+    const invited = new Visitor(service, 'shop', 'fixed@shop.example');
+    invited.token = planted;
+    await invited.open(((await owner.post('/users', { email: invited.email, role: 'viewer' })).body.link as string).split('#')[1]!);
+    assert.notEqual(invited.token, planted);
+    await expectSignedOut(holding(planted));
+  });
+
+  test('is not given, and the old one not ended, by a sign-in that is refused', async () => {
+    const visitor = await signIn();
+    const old = visitor.token;
+    assert.equal((await visitor.signIn('wrong wrong wrong')).status, 401);
+    assert.equal(visitor.token, old);
+    await expectSignedIn(visitor);
+  });
+});
+
+suite('the end', () => {
+  test('comes 30 minutes after the last use, which every use puts off', async () => {
+    const visitor = await signIn();
+    await age(visitor.token, 'SEEN_AT', 29 * MINUTE_MS);
+    await expectSignedIn(visitor);
+    const [row] = await runSql(service, `SELECT "SEEN_AT" FROM @SESSIONS WHERE ${where(visitor.token)}`);
+    assert.ok(Date.now() - Date.parse(row!['SEEN_AT'] as string) < MINUTE_MS, 'a use was not noted');
+    await age(visitor.token, 'SEEN_AT', 30 * MINUTE_MS);
+    await expectSignedOut(visitor);
+    assert.equal((await visitor.post('/explorer/orders/query', [])).status, 401);
+    const { sessions } = (await (await signIn()).get('/sessions')).body as { sessions: { seenAt: string }[] };
+    assert.ok(!sessions.some(({ seenAt }) => Date.now() - Date.parse(seenAt) >= 30 * MINUTE_MS), 'an ended session is listed');
+  });
+
+  test('comes after 12 hours however much it is used', async () => {
+    const visitor = await signIn();
+    await age(visitor.token, 'CREATED_AT', 12 * HOUR_MS - MINUTE_MS);
+    await expectSignedIn(visitor);
+    await age(visitor.token, 'CREATED_AT', 12 * HOUR_MS);
+    await expectSignedOut(visitor);
+  });
+
+  test('comes with a time that lies ahead: a clock put back lengthens nothing', async () => {
+    for (const column of ['SEEN_AT', 'CREATED_AT'] as const) {
+      const visitor = await signIn();
+      await age(visitor.token, column, -5 * MINUTE_MS);
+      await expectSignedOut(visitor);
+    }
+  });
+
+  test('comes with signing out, for this session alone, and a replay is 401', async () => {
+    const [visitor, other] = [await signIn(), await signIn()];
+    const { token } = visitor;
+    assert.equal((await visitor.post('/sign-out')).status, 200);
+    assert.equal(visitor.token, undefined);
+    await expectSignedOut(holding(token));
+    assert.equal((await holding(token).post('/sign-out')).status, 401);
+    await expectSignedIn(other);
+  });
+
+  test('can be given to one session or to all others, and to nobody else’s', async () => {
+    const [visitor, second, third] = [await signIn(), await signIn(), await signIn()];
+    const { sessions } = (await second.get('/sessions')).body as { sessions: { sessionId: string; isThisOne: boolean }[] };
+    const { sessionId } = sessions.find(({ isThisOne }) => isThisOne)!;
+    assert.equal((await owner.post('/sessions/end', { sessionId })).status, 404);
+    await expectSignedIn(second);
+    assert.equal((await visitor.post('/sessions/end', { sessionId })).status, 200);
+    await expectSignedOut(second);
+    assert.equal((await visitor.post('/sessions/end', { sessionId })).status, 404);
+    await expectSignedIn(third);
+    assert.equal((await visitor.post('/sessions/end')).status, 200);
+    await expectSignedOut(third);
+    await expectSignedOut(user);
+    await expectSignedIn(visitor);
+    await expectSignedIn(owner);
+    assert.equal((await visitor.get('/sessions')).body.sessions.length, 1);
+  });
+
+  test('comes with the removal of the user or the tenant, and another role holds from the next request on', async () => {
+    const visitor = await owner.add('viewer', 'mover@shop.example');
+    const body = { recordType: 'orders', name: 'MOVED', type: 'text' };
+    assert.equal((await visitor.post('/fields', body)).body.code, 'ROLE_NOT_ALLOWED');
+    await owner.post('/users/role', { email: visitor.email, role: 'developer' });
+    assert.equal((await visitor.post('/fields', body)).status, 200);
+    await owner.post('/users/role', { email: visitor.email, role: 'viewer' });
+    assert.equal((await visitor.post('/fields', { ...body, name: 'MOVED_AGAIN' })).body.code, 'ROLE_NOT_ALLOWED');
+    await owner.post('/users/remove', { email: visitor.email });
+    await expectSignedOut(visitor);
+
+    await service.makeTenant('leaving');
+    const leaver = await Visitor.make(service, 'leaving', 'owner');
+    assert.equal((await service.command('tenant', 'remove', 'leaving', '--yes')).code, 0);
+    await expectSignedOut(leaver);
+    await service.makeTenant('leaving');
+    await expectSignedOut(leaver);
+  });
+});
+
+test('what is no token is 401 and never a fault: tampered, empty, quoted, long, foreign, twice', async () => {
+  const { token = '' } = await signIn();
+  const flipped = `${token.slice(0, 10)}${token[10] === 'A' ? 'B' : 'A'}${token.slice(11)}`;
+  const ask = async (cookie: string): Promise<number> => {
+    const headers = [`Host: ${new URL(service.origin).host}`, 'Sec-Fetch-Site: same-origin', `Cookie: ${cookie}`];
+    const [answer] = await exchange(service.origin, writeRequest('GET', `${API}/session`, headers));
+    return answer!.status;
+  };
+  assert.equal(await ask(`other=1; ${COOKIE}=${token}`), 200);
+  const bad = [
+    flipped,
+    '',
+    '""',
+    ' ',
+    token.slice(1),
+    `${token}A`,
+    token.toUpperCase(),
+    hashOf(token),
+    '%00',
+    '%',
+    '%ff%fe',
+    '__proto__',
+    "' OR 1=1 --",
+    'x'.repeat(7000),
+  ];
+  for (const value of bad) assert.equal(await ask(`${COOKIE}=${value}`), 401, JSON.stringify(value.slice(0, 60)));
+  for (const cookie of ['', ';', '=', `storeroom_session=${token}`, `${COOKIE.toLowerCase()}=${token}`, `${COOKIE} ${token}`, `__proto__=${token}`])
+    assert.equal(await ask(cookie), 401, cookie);
+  assert.equal(await ask(`${COOKIE}=${flipped}; ${COOKIE}=${flipped}`), 401);
+  assert.ok([200, 401].includes(await ask(`${COOKIE}=${flipped}; ${COOKIE}=${token}`)));
+  assert.equal(await ask(`${COOKIE}=${'x'.repeat(10_000)}`), 431);
+});

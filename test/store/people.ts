@@ -1,0 +1,87 @@
+/**
+ * Tenants with users for the contract, their sessions, and the audit log read back as the one chain it has to be. Speaks the ports alone.
+ */
+import assert from 'node:assert/strict';
+import type { Session, User, UserChange, UserName } from '../../src/account/store.ts';
+import { Refusal } from '../../src/errors.ts';
+import { hashRecord, type AuditRecord } from '../../src/tenant/audit.ts';
+import { accepted, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
+
+export type AccountStore = OpenedStore['accounts'];
+
+export const bytes = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+export const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
+export const linkOf = (teamId: string, email: string): Uint8Array => new Uint8Array(Buffer.from(`${teamId} ${email}`.padEnd(32)).subarray(0, 32));
+export const actionsOf = (records: readonly AuditRecord[]): string[] => records.map(({ action }) => action);
+
+const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex');
+/** With bytes as text: stores give them in classes of their own. */
+export function plain<T>(value: T): T {
+  if (value instanceof Uint8Array) return hex(value) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one as unknown)])) as T;
+}
+
+/** All records of a tenant, which have to be one chain that ends at its head. */
+export async function readChain(accounts: AccountStore, teamId: string): Promise<AuditRecord[]> {
+  const records = await accounts.walkAudit(teamId, 1, 1000);
+  let before = '';
+  for (const [index, record] of records.entries()) {
+    assert.equal(record.number, index + 1);
+    assert.equal(record.hash, hashRecord(teamId, record.number, before, record), `record ${record.number} does not follow`);
+    before = record.hash;
+  }
+  assert.deepEqual(await accounts.readAuditHead(teamId), { number: records.length, hash: before });
+  return records;
+}
+
+/** Does it again where the store was too busy: nothing was written then. */
+export async function untilTaken<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const outcome = await work().catch((fault: unknown) => {
+      if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault as T;
+      throw fault;
+    });
+    if (!(outcome instanceof Refusal && outcome.code === 'SERVICE_BUSY')) return outcome;
+  }
+}
+
+export class People {
+  readonly store: StoreUnderTest;
+  constructor(store: StoreUnderTest) {
+    this.store = store;
+  }
+
+  async accounts(): Promise<AccountStore> {
+    return (await this.store.first()).accounts;
+  }
+
+  /** A tenant with these users, by the first letters of their roles. */
+  async newTeam(...roles: User['role'][]): Promise<{ teamId: string; names: UserName[] }> {
+    const { teamId } = (await this.store.newTenant()).tenant;
+    const names = roles.map((role, index) => ({ teamId, email: `${role}-${index}@example.com` }));
+    const accounts = await this.accounts();
+    for (const [index, name] of names.entries())
+      accepted(await accounts.createUser({ ...name, role: roles[index]!, createdAt: NOW, link: { hash: linkOf(teamId, name.email), endsAt: at(60) } }, entry({ action: 'user.created' }))); // prettier-ignore
+    return { teamId, names };
+  }
+
+  /** A user with a password, a second factor and three recovery codes. */
+  async newUser(): Promise<UserName> {
+    const [name] = (await this.newTeam('owner')).names;
+    const change: UserChange = {
+      password: { hash: '$argon2id$…', setAt: at(1) },
+      secondFactor: { sealedSecret: bytes(9), lastStep: 100, recoveryHashes: [bytes(1), bytes(2), bytes(3)] },
+      link: null,
+    };
+    accepted(await (await this.accounts()).changeUser(name!, change, entry({ action: 'user.changed' })));
+    return name!;
+  }
+}
+
+let sessions = 0;
+export function newSession(name: UserName, times: Partial<Session> = {}): Session {
+  const tokenHash = bytes(1);
+  new DataView(tokenHash.buffer).setUint32(0, ++sessions);
+  return { ...name, tokenHash, sessionId: `s${sessions}`, createdAt: NOW, seenAt: NOW, client: '192.0.2.7', agent: 'Mozilla/5.0 ü', ...times };
+}

@@ -1,0 +1,111 @@
+/**
+ * The file of the request log: made when something is logged and not before, bounded in its log, part of backups and moves, and no reason to stop when it is
+ * broken.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import type { RequestBlock } from '../../src/tenant/store.ts';
+import { moveStore } from '../../src/store/move.ts';
+import { openTables } from '../../src/store/open.ts';
+import { restoreBackup } from '../../src/store/sqlite/backup.ts';
+import { newDatabase } from '../postgres.ts';
+import { newFolder, openForAll } from './sqlite-folder.ts';
+import { accepted, assertRefused, NOW } from './store-under-test.ts';
+
+const ALL = { before: '', from: '', to: '' };
+const block = (number: number, bytes: number): RequestBlock => ({
+  teamId: 'team-1',
+  blockId: `${NOW} boot-${String(number).padStart(6, '0')}`,
+  firstAt: NOW,
+  boot: 'boot',
+  firstNumber: number,
+  lastNumber: number,
+  lines: new Uint8Array(bytes).fill(number % 256),
+});
+
+test('the file is there once something was logged; a tenant is removed without it', async () => {
+  const folder = newFolder();
+  const file = join(folder, 'requests.db');
+  const store = openForAll(folder);
+  const tenant = accepted(await store.tenants.createTenant('team-1', 'A tenant', NOW));
+  await store.tenants.removeTenant(tenant);
+  assert.ok(!existsSync(file));
+  await store.requests.addRequests([block(1, 10)], [], []);
+  assert.ok(existsSync(file));
+});
+
+test('its log starts over again and again, and space that was freed is used again', async () => {
+  const folder = newFolder();
+  const file = join(folder, 'requests.db');
+  const { requests } = openForAll(folder);
+  const countLogRestarts = (): number => readFileSync(`${file}-wal`).readUInt32BE(12);
+  let blocks = 0;
+  while (blocks < 5000 && (blocks < 300 || countLogRestarts() < 2)) {
+    await requests.addRequests([block(blocks++, 100_000)], [], []);
+    await nextTurn();
+  }
+  assert.ok(countLogRestarts() >= 2, 'the log has grown and grown');
+  const countPages = (): number => {
+    const db = new DatabaseSync(file, { readOnly: true });
+    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+    db.close();
+    return pages;
+  };
+  await requests.forgetRequests('2026-11-21');
+  assert.deepEqual(await requests.readBlocks('team-1', ALL, 10), []);
+  const before = countPages();
+  for (let number = 0; number < 200; number++) {
+    await requests.addRequests([block(number, 100_000)], [], []);
+    await nextTurn();
+    await requests.forgetRequests('2026-11-21');
+  }
+  assert.ok(countPages() <= before);
+});
+
+test('STORE_UNAVAILABLE a file that is broken is reported once and ends nothing but the log', async () => {
+  const folder = newFolder();
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'requests.db'), 'no database at all'.repeat(1000));
+  const reports: string[] = [];
+  const store = openForAll(folder, { report: (event) => void reports.push(event) });
+  for (let time = 0; time < 3; time++) await assert.rejects(store.requests.addRequests([block(1, 10)], [], []));
+  assert.equal(reports.length, 1);
+  assert.match(reports[0]!, /request log .*requests\.db cannot be used/);
+  assert.equal((await store.usage.addUsage([{ teamId: 'team-1', day: '2026-11-20', operation: 'getOrder', calls: 1 }])).get('team-1 2026-11'), 1);
+  await store.requests.close();
+  assertRefused(await store.requests.readKeyUses('team-1').catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
+});
+
+test('a backup and a move, to PostgreSQL and back, have the requests, refusals and uses of keys', async () => {
+  const folder = newFolder();
+  const store = openForAll(folder);
+  accepted(await store.tenants.createTenant('team-1', 'A tenant', NOW));
+  const blocks = Array.from({ length: 300 }, (_, number) => block(number, number * 100 + 1));
+  const refusals = [{ teamId: 'team-1', day: '2026-11-20', operation: 'getOrder', calls: 3 }];
+  const use = { apiId: 'key', usedAt: NOW, client: '192.0.2.1', usedInUrlAt: '' };
+  await store.requests.addRequests(blocks, refusals, [{ teamId: 'team-1', ...use }]);
+  const [backup, restored, moved] = [newFolder(), newFolder(), newFolder()];
+  await store.backup(backup);
+  restoreBackup(backup, restored);
+  const url = await newDatabase();
+  const places = [{ data: restored, databaseUrl: '' }, { data: '', databaseUrl: url }, { data: moved, databaseUrl: '' }]; // prettier-ignore
+  for (const [from, to] of [
+    [places[0]!, places[1]!],
+    [places[1]!, places[2]!],
+  ] as const) {
+    // prettier-ignore
+    const ends = [{ store: await openTables(from, 'the source'), name: 'the source' }, { store: await openTables(to, 'the target'), name: 'the target' }] as const;
+    const { tables } = await moveStore(ends[0], ends[1], { start: () => undefined, advance: () => undefined });
+    assert.equal(tables.find(({ table }) => table === 'REQUESTS')?.rows, 300);
+    for (const { store: end } of ends) await end.close();
+  }
+  const { requests } = openForAll(moved);
+  const read = await requests.readBlocks('team-1', ALL, 1000);
+  assert.deepEqual(read.map((one) => ({ ...one, lines: Buffer.from(one.lines) })), blocks.toReversed().map((one) => ({ ...one, lines: Buffer.from(one.lines) }))); // prettier-ignore
+  assert.deepEqual(await requests.readRefusals('team-1', '2026-11'), refusals);
+  assert.deepEqual(await requests.readKeyUses('team-1'), [use]);
+});

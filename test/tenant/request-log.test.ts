@@ -1,0 +1,420 @@
+/**
+ * The request log over a real store: what was recorded is found, page by page and by its ID, as a plain list would have it; no secret gets into it, what is
+ * old leaves it, and a store that fails disturbs nobody, loses nothing while there is room, and is never told the same twice.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { issueKey } from '../../src/tenant/credentials.ts';
+import type { LoggedCall, RequestsQuery, RequestView } from '../../src/tenant/logged-request.ts';
+import { RequestLog } from '../../src/tenant/request-log.ts';
+import type { RequestBlock, RequestStore } from '../../src/tenant/store.ts';
+import { newFolder, openFolder, openForAll } from '../store/sqlite-folder.ts';
+import { assertRefused } from '../store/store-under-test.ts';
+
+const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
+const at = (ms: number): string => new Date(NOW_MS + ms).toISOString();
+const folder = newFolder();
+const { requests } = openForAll(folder);
+let teams = 0;
+let numbers = 0;
+const newTeam = (): string => `team-${++teams}`;
+const newLog = (store: RequestStore = requests): RequestLog => new RequestLog(store, { keptDays: 30 });
+
+function call(teamId: string, more: Partial<LoggedCall> = {}): LoggedCall {
+  return {
+    requestId: `bo-ot_1-${(++numbers).toString(36)}`,
+    at: at(0),
+    teamId,
+    operation: 'getOrder',
+    httpStatus: 200,
+    milliseconds: 1.25,
+    client: '192.0.2.1',
+    apiId: 'sr_id_1',
+    explorerUser: null,
+    isUrlCredential: false,
+    code: null,
+    field: null,
+    message: null,
+    query: { ORDER_NUMBER: '1' },
+    body: null,
+    ...more,
+  };
+}
+
+/** Records calls and lets them into the store in groups. */
+async function record(log: RequestLog, calls: readonly LoggedCall[], groupSize = Infinity): Promise<void> {
+  for (const [index, one] of calls.entries()) {
+    log.record(one);
+    if ((index + 1) % groupSize === 0) await log.settled();
+  }
+  await log.settled();
+}
+
+async function searchAll(log: RequestLog, teamId: string, query: RequestsQuery = {}): Promise<{ found: RequestView[]; pages: number }> {
+  const found: RequestView[] = [];
+  let searchedTo = '~';
+  for (let cursor: string | undefined, pages = 1; ; pages++) {
+    const page = await log.search(teamId, { ...query, ...(cursor !== undefined && { cursor }) }, NOW_MS);
+    assert.ok(page.requests.length <= 50);
+    found.push(...page.requests);
+    if (page.next === null) {
+      assert.equal(page.searchedTo, '');
+      return { found, pages };
+    }
+    assert.ok(page.searchedTo <= searchedTo && page.requests.every((one) => one.at >= page.searchedTo), 'it only goes back, as far as it says');
+    searchedTo = page.searchedTo;
+    cursor = page.next;
+  }
+}
+const idsOf = (found: readonly RequestView[]): string[] => found.map(({ requestID }) => requestID);
+
+/** The same with a list: newest first, those of one moment by boot and number. */
+function expectIds(calls: readonly LoggedCall[], keep: (one: LoggedCall) => boolean = () => true): string[] {
+  const placeOf = ({ at: time, requestId }: LoggedCall): string => {
+    const dash = requestId.lastIndexOf('-');
+    return `${time} ${requestId.slice(0, dash)} ${String(Number.parseInt(requestId.slice(dash + 1), 36)).padStart(16, '0')}`;
+  };
+  return calls.filter(keep).toSorted((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1)).map(({ requestId }) => requestId); // prettier-ignore
+}
+
+test('what was recorded is shown as it was, and in full by its ID', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const refused = call(teamId, {
+    httpStatus: 400,
+    code: 'INVALID_VALUE',
+    message: 'QUANTITY is wrong.',
+    field: 'QUANTITY',
+    body: '{"QUANTITY":"x"}',
+  });
+  const explored = call(teamId, { at: at(5), apiId: null, explorerUser: 'ann@example.com', operation: 'queryOrders', query: { ü: '☃\u0000\n"' } });
+  await record(log, [refused, explored]);
+  const shown = [explored, refused].map((one) => ({
+    requestID: one.requestId,
+    at: one.at,
+    operation: one.operation,
+    httpStatus: one.httpStatus,
+    milliseconds: 1.3,
+    client: one.client,
+    apiID: one.apiId,
+    explorerUser: one.explorerUser,
+    code: one.code,
+    message: one.message,
+  }));
+  assert.deepEqual(await log.search(teamId, {}, NOW_MS), { requests: shown, next: null, searchedTo: '', keptDays: 30 });
+  assert.deepEqual(await log.find(teamId, explored.requestId, NOW_MS), { ...shown[0], field: null, query: explored.query, body: null });
+  assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), { ...shown[1], field: 'QUANTITY', query: refused.query, body: '{"QUANTITY":"x"}' });
+});
+
+test('each filter keeps what it names, alone and with the others', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const calls = [200, 201, 400, 404, 499, 500, 503].flatMap((httpStatus, minute) =>
+    ['getOrder', 'createOrder'].map((operation) => call(teamId, { httpStatus, operation, at: at(minute * 60_000) })),
+  );
+  await record(log, calls, 3);
+  const check = async (query: RequestsQuery, keep: (one: LoggedCall) => boolean): Promise<void> =>
+    assert.deepEqual(idsOf((await searchAll(log, teamId, query)).found), expectIds(calls, keep), JSON.stringify(query));
+  await check({}, () => true);
+  await check({ status: '404' }, ({ httpStatus }) => httpStatus === 404);
+  await check({ status: '4xx' }, ({ httpStatus }) => httpStatus >= 400 && httpStatus <= 499);
+  await check({ status: '1xx' }, () => false);
+  await check({ operation: 'createOrder' }, ({ operation }) => operation === 'createOrder');
+  await check({ operation: 'create' }, () => false);
+  await check({ from: at(120_000) }, (one) => one.at >= at(120_000));
+  await check({ to: '2026-11-20T09:32Z' }, (one) => one.at < at(120_000));
+  await check({ from: at(60_000), to: at(60_001) }, (one) => one.at === at(60_000));
+  await check(
+    { status: '5xx', operation: 'getOrder', from: at(0), to: '9999-12-31T23:59:59.999Z' },
+    (one) => one.httpStatus >= 500 && one.operation === 'getOrder',
+  );
+  await check({ status: '', operation: '', from: '', to: '', cursor: '' }, () => true);
+  assert.deepEqual((await searchAll(log, newTeam())).found, []);
+});
+
+test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  await record(
+    log,
+    Array.from({ length: 60 }, () => call(teamId)),
+  );
+  const refusal = (query: RequestsQuery): Promise<unknown> => log.search(teamId, query, NOW_MS).catch((fault: unknown) => fault);
+  for (const status of ['x', '40', '4x', '600', '4XX', '404 ', '-1']) assertRefused(await refusal({ status }), 'INVALID_PARAMETER', 'status');
+  for (const time of [
+    'now',
+    '2026-11-20',
+    '2026-02-30T00:00:00Z',
+    '2026-11-20T09:30:00',
+    '2026-11-20T25:00Z',
+    '2026-11-20T09:30:00+01:00',
+    '+010000-01-01T00:00Z',
+  ])
+    for (const field of ['from', 'to'] as const) assertRefused(await refusal({ [field]: time }), 'INVALID_PARAMETER', field);
+  const { next } = await log.search(teamId, {}, NOW_MS);
+  for (const cursor of ['x', '~', next!.slice(0, -1), `${next}A`, next!.toUpperCase(), Buffer.from('2026 x 1').toString('base64url')])
+    assertRefused(await refusal({ cursor }), 'INVALID_CURSOR', 'cursor');
+});
+
+test('pages over any blocks, of several nodes and with slow requests among them, are what a list has', async () => {
+  const arriving = fc.record({
+    boot: fc.constantFrom('a', 'b-c'),
+    wait: fc.constantFrom(0, 0, 1, 40, 900, 5000),
+    took: fc.constantFrom(0, 0, 0, 300, 2500, 12_000),
+    status: fc.constantFrom(200, 404),
+    times: fc.constantFrom(1, 1, 7, 130),
+    stores: fc.boolean(),
+  });
+  const bound = fc.option(fc.integer({ min: 0, max: 30_000 }), { nil: undefined });
+  await fc.assert(
+    fc.asyncProperty(fc.array(arriving, { maxLength: 25 }), fc.constantFrom('', '404'), bound, bound, async (given, status, from, to) => {
+      const teamId = newTeam();
+      const logs = { a: newLog(), 'b-c': newLog() };
+      const calls: LoggedCall[] = [];
+      let now = 0;
+      for (const { boot, wait, took, status: httpStatus, times, stores } of given) {
+        now += wait;
+        for (let time = 0; time < times; time++) {
+          const one = call(teamId, { requestId: `${boot}-${(++numbers).toString(36)}`, at: at(now - took), httpStatus });
+          calls.push(one);
+          logs[boot as 'a'].record(one);
+        }
+        if (stores) await logs[boot as 'a'].settled();
+      }
+      await Promise.all([logs.a.settled(), logs['b-c'].settled()]);
+      const query = { status, ...(from !== undefined && { from: at(from) }), ...(to !== undefined && { to: at(to) }) };
+      const expected = expectIds(
+        calls,
+        (one) => (status === '' || one.httpStatus === 404) && (from === undefined || one.at >= at(from)) && (to === undefined || one.at < at(to)),
+      );
+      assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expected);
+      for (const one of calls.slice(-3)) assert.equal((await logs['b-c'].find(teamId, one.requestId, NOW_MS))?.at, one.at);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a search for what is rare comes back soon, says how far it came, and goes on until it has found everything', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const calls = Array.from({ length: 1300 }, (_, index) => call(teamId, { at: at(index * 100), httpStatus: index % 1000 === 7 ? 500 : 200 }));
+  await record(log, calls, 1);
+  const { found, pages } = await searchAll(log, teamId, { status: '5xx' });
+  assert.deepEqual(
+    idsOf(found),
+    expectIds(calls, ({ httpStatus }) => httpStatus === 500),
+  );
+  assert.equal(pages, 4);
+});
+
+test('a search through more requests than it looks at in one go loses none, also when all are of one moment', async () => {
+  for (const step of [0, 0.02]) {
+    const [log, teamId] = [newLog(), newTeam()];
+    const calls = Array.from({ length: 130_000 }, (_, index) =>
+      call(teamId, { at: at(Math.floor(index * step)), httpStatus: index % 60_000 === 7 ? 500 : 200 }),
+    );
+    await record(log, calls, 5000);
+    assert.equal(log.dropped, 0);
+    const { found } = await searchAll(log, teamId, { status: '500' });
+    assert.deepEqual(
+      idsOf(found),
+      expectIds(calls, ({ httpStatus }) => httpStatus === 500),
+    );
+  }
+});
+
+test('a request is found by its ID whenever it was finished, and no other is', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const calls = Array.from({ length: 300 }, (_, index) => call(teamId, { at: at(index * 100), query: { place: String(index) } }));
+  const late = calls.filter((_, index) => index % 17 === 0);
+  await record(log, [...calls.filter((one) => !late.includes(one)), ...late.toReversed()], 10);
+  for (const one of calls) assert.deepEqual((await log.find(teamId, one.requestId, NOW_MS))?.query, one.query);
+  const id = calls[150]!.requestId;
+  assert.equal(await log.find(newTeam(), id, NOW_MS), undefined, 'another tenant does not find it');
+  const others = [
+    id.replace('bo', 'bu'),
+    id.toUpperCase(),
+    id.replace(/-(\w+)$/, '-0$1'),
+    `bo-ot_1-${(numbers + 1).toString(36)}`,
+    `${id}zzzzzzzzzzzz`,
+    '',
+    '-',
+    'x',
+    `${id} `,
+    '%',
+  ];
+  for (const other of others) assert.equal(await log.find(teamId, other, NOW_MS), undefined, other);
+});
+
+test('no secret is in the stored bytes, wherever a caller has put it', async () => {
+  const own = newFolder();
+  const store = openForAll(own);
+  const [log, teamId] = [newLog(store.requests), newTeam()];
+  const { apiSecret } = issueKey();
+  const text = `before ${apiSecret} after`;
+  const hidden = { client: apiSecret, message: text, field: text, query: { [apiSecret]: text }, body: JSON.stringify({ a: text, b: [apiSecret] }) };
+  const cut = { message: 'x'.repeat(970) + apiSecret, body: 'x'.repeat(4050) + apiSecret, query: { a: 'x'.repeat(1000) + apiSecret } };
+  for (const many of [1, 20, 2000]) await record(log, Array.from({ length: many }, () => [call(teamId, hidden), call(teamId, cut)]).flat());
+  const blocks = await store.requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100);
+  const stored = blocks.map(({ lines }) => (lines[0] === 0x5b ? Buffer.from(lines) : zstdDecompressSync(lines)).toString());
+  assert.equal(stored.join('\n').split('\n').length, 4042);
+  for (const part of [apiSecret, apiSecret.slice(0, 12)]) {
+    for (const lines of stored) assert.ok(!lines.includes(part));
+    for (const file of readdirSync(own).filter((name) => name.startsWith('requests'))) assert.ok(!readFileSync(join(own, file)).includes(part), file);
+    assert.ok(!JSON.stringify(await store.requests.readKeyUses(teamId)).includes(part));
+  }
+  assert.ok(stored[0]!.includes('before sr_sk_… after'));
+});
+
+test('long texts are cut, and broken characters break nothing', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const wide = '😀'.repeat(5000);
+  const broken = '\uD83D\u0000x';
+  const long = call(teamId, { message: `x${wide}`, body: `x${wide}`, query: { a: `x${wide}`, b: 'short' }, client: 'y'.repeat(100), httpStatus: 400 });
+  const odd = call(teamId, { message: broken, body: broken, query: { [broken]: broken }, client: broken, apiId: 'odd', at: at(1) });
+  await record(log, [long, odd]);
+  const found = await log.find(teamId, long.requestId, NOW_MS);
+  assert.equal(found?.message?.length, 1000);
+  assert.equal(found.body?.length, 4096);
+  assert.deepEqual(Object.entries(found.query).map(([name, { length }]) => [name, length]), [['a', 1024], ['b', 5]]); // prettier-ignore
+  assert.equal(found.client.length, 64);
+  assert.ok(found.message.isWellFormed() && found.body.isWellFormed());
+  assert.equal((await log.find(teamId, odd.requestId, NOW_MS))?.query[broken], broken);
+  assert.deepEqual((await requests.readKeyUses(teamId)).map(({ apiId, client }) => [apiId, client]), [['odd', '\uFFFDx'], ['sr_id_1', 'y'.repeat(64)]]); // prettier-ignore
+});
+
+test('refused calls are counted by day and operation, and the last use of a key is kept, in a URL or not', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const statuses = [200, 399, 400, 401, 500];
+  await record(log, statuses.map((httpStatus) => call(teamId, { httpStatus })), 2); // prettier-ignore
+  await record(log, [
+    call(teamId, { httpStatus: 404, at: at(86_400_000), operation: 'getCustomer', isUrlCredential: true, client: 'late' }),
+    call(teamId, { at: at(1000), client: 'early' }),
+    call(teamId, { at: at(99_000), apiId: null, explorerUser: 'ann@example.com' }),
+  ]);
+  assert.deepEqual(await requests.readRefusals(teamId, '2026-11'), [
+    { teamId, day: '2026-11-20', operation: 'getOrder', calls: 3 },
+    { teamId, day: '2026-11-21', operation: 'getCustomer', calls: 1 },
+  ]);
+  assert.deepEqual(await requests.readKeyUses(teamId), [{ apiId: 'sr_id_1', usedAt: at(86_400_000), client: 'late', usedInUrlAt: at(86_400_000) }]);
+});
+
+test('what is older than the days kept is not shown, and gone from the store once it was forgotten; what is newer stays', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  const day = 86_400_000;
+  const calls = [31, 30.01, 29.99, 1, 0].map((days) => call(teamId, { at: at(-days * day) }));
+  await record(log, calls, 1);
+  const kept = expectIds(calls.slice(2));
+  assert.deepEqual(idsOf((await searchAll(log, teamId)).found), kept);
+  assert.deepEqual(idsOf((await searchAll(log, teamId, { from: at(-90 * day) })).found), kept);
+  await log.forgetOld(NOW_MS);
+  const left = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100);
+  assert.equal(left.length, 3);
+  assert.equal(await log.find(teamId, calls[0]!.requestId, NOW_MS), undefined);
+  assert.ok(await log.find(teamId, calls[2]!.requestId, NOW_MS));
+});
+
+test('what is recorded gets into the store by itself', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  log.record(call(teamId));
+  const keepAlive = setInterval(() => undefined, 1000);
+  while ((await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 1)).length === 0) await nextTurn();
+  clearInterval(keepAlive);
+});
+
+test('a store that fails and then takes what it is given again has every call once, whether it had taken it before it failed or not', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 }), async (ways) => {
+      const teamId = newTeam();
+      let way = 'takes';
+      const addRequests: RequestStore['addRequests'] = async (...batch) => {
+        if (way !== 'fails') await requests.addRequests(...batch);
+        if (way !== 'takes') throw new Error('disk on fire');
+      };
+      const log = newLog(Object.assign(Object.create(requests) as RequestStore, { addRequests, readBlocks: requests.readBlocks.bind(requests) }));
+      const calls: LoggedCall[] = [];
+      for (way of ways) {
+        calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
+        log.record(calls.at(-1)!);
+        await log.settled();
+      }
+      way = 'takes';
+      calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
+      await record(log, calls.slice(-1));
+      assert.deepEqual(idsOf((await searchAll(log, teamId)).found), expectIds(calls));
+      assert.equal((await requests.readRefusals(teamId, '2026-11'))[0]?.calls, calls.length);
+      assert.equal(log.dropped, 0);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('a closed store disturbs nobody; so many calls wait for it, older ones are dropped and counted', async () => {
+  const store = openFolder(newFolder());
+  const log = newLog(store.requests);
+  const teamId = newTeam();
+  await record(log, [call(teamId)]);
+  await store.close();
+  for (let index = 0; index < 100_000; index++) {
+    log.record(call(teamId));
+    if (index % 4000 === 0) await log.settled();
+  }
+  await log.settled();
+  assert.ok(log.dropped >= 75_000 && log.dropped <= 80_000, String(log.dropped));
+  assertRefused(await log.search(teamId, {}, NOW_MS).catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
+  const body = 'x'.repeat(4096);
+  const before = log.dropped;
+  for (let index = 0; index < 20_000; index++) log.record(call(teamId, { body }));
+  assert.ok(log.dropped >= before + 10_000, 'many characters are dropped sooner');
+  await log.settled();
+});
+
+test('while the store is slow, what does not fit any more is dropped and counted, and all the rest gets there', async () => {
+  const teamId = newTeam();
+  const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
+  const addRequests: RequestStore['addRequests'] = async (...batch) => {
+    await isFree;
+    await requests.addRequests(...batch);
+  };
+  const log = newLog(Object.assign(Object.create(requests) as RequestStore, { addRequests }));
+  for (let index = 0; index < 60_000; index++) {
+    log.record(call(teamId));
+    if (index % 1000 === 0) await nextTurn();
+  }
+  free();
+  await log.settled();
+  let stored = 0;
+  for (const { lines } of await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100))
+    stored += zstdDecompressSync(lines).toString().split('\n').length;
+  assert.ok(stored >= 20_000);
+  assert.equal(stored + log.dropped, 60_000);
+});
+
+test('a call that cannot be written down is dropped and counted, and others are not', async () => {
+  const [log, teamId] = [newLog(), newTeam()];
+  log.record(call(teamId, { milliseconds: 1n as unknown as number }));
+  log.record({} as LoggedCall);
+  log.record(call(teamId, { requestId: 'boot-' }));
+  await record(log, [call(teamId)]);
+  assert.equal(log.dropped, 3);
+  assert.equal((await searchAll(log, teamId)).found.length, 1);
+});
+
+test('a busy moment is one block of each tenant, far smaller than its lines', async () => {
+  const log = newLog();
+  const [one, other] = [newTeam(), newTeam()];
+  await record(
+    log,
+    Array.from({ length: 4000 }, (_, index) => call(index % 4 ? one : other, { at: at(index / 10), query: { ORDER_NUMBER: String(index) } })),
+  );
+  for (const [teamId, most] of [
+    [one, 40_000],
+    [other, 15_000],
+  ] as const) {
+    // prettier-ignore
+    const blocks: RequestBlock[] = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100);
+    assert.equal(blocks.length, 1);
+    assert.ok(blocks[0]!.lines.length < most, String(blocks[0]!.lines.length));
+  }
+});
