@@ -19,10 +19,10 @@ import type { DashboardServices } from './dashboard/services.ts';
 import { JSON_TYPE, sendRefusal, STATIC_HEADERS, writeError } from './envelope.ts';
 import { inventoryOperations } from './inventory.ts';
 import { addContract, writeContract } from './openapi.ts';
-import { addRequestLog } from './request-log.ts';
+import { observeCalls } from './request-log.ts';
 import { addOperation, apiDoor, type OperationServices } from './route.ts';
 import { orderOperations } from './orders.ts';
-import { addHealth, addMetrics, addReference, type ServiceState } from './service.ts';
+import { addHealth, addMetrics, addReference, type AnswerObserver, type ServiceState } from './service.ts';
 import { refuseBySchema } from './validation.ts';
 
 declare module 'fastify' {
@@ -81,13 +81,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // An Expect that Node does not know may be passed over (RFC 9110); Node by itself would answer without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, refusePath(request, reply, methods)));
-  if (options.logRequests) logRequests(app, options.log);
+
+  const observers = [observeCalls(options.requestLog)];
+  if (options.metrics) observers.push(addMetrics(app));
+  if (options.logRequests) observers.push(observeRequests(options.log));
+  // One hook for all: every request pays for each.
+  app.addHook('onResponse', (request, reply, done) => {
+    const ms = reply.elapsedTime;
+    for (const observe of observers) observe(request, reply, ms);
+    done();
+  });
 
   await addContract(app);
-  if (options.metrics) addMetrics(app);
   const operations = [...orderOperations(options), ...customerOperations(options), ...inventoryOperations(options)];
   const services = { ...options, limits: new Limits() };
-  addRequestLog(app, options.requestLog);
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, apiDoor(services));
     addHealth(scope, options.state);
@@ -127,7 +134,8 @@ function limitRequests(app: FastifyInstance, { inFlightMost, state }: AppOptions
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request;
     state.inFlight++;
-    reply.raw.once('close', () => void state.inFlight--);
+    // It comes once by itself; `once` would pay for saying so.
+    reply.raw.on('close', () => void state.inFlight--);
     if (state.stopping) reply.header('connection', 'close');
     reply.headers(STATIC_HEADERS).header('x-request-id', request.id);
     request.sentType = raw.headers['content-type'];
@@ -210,13 +218,7 @@ function answerMalformed(error: Error & { code?: string; rawPacket?: unknown }, 
 }
 
 /** One line a request, without its query, its body or its headers. */
-function logRequests(app: FastifyInstance, log: FastifyBaseLogger): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { operation, tenant } = request;
-    log.debug(
-      { requestId: request.id, operation, teamId: tenant?.teamId, httpStatus: reply.statusCode, ms: reply.elapsedTime, client: request.ip },
-      'answered',
-    );
-    done();
-  });
-}
+const observeRequests =
+  (log: FastifyBaseLogger): AnswerObserver =>
+  ({ id, ip, operation, tenant }, { statusCode }, ms) =>
+    log.debug({ requestId: id, operation, teamId: tenant?.teamId, httpStatus: statusCode, ms, client: ip }, 'answered');

@@ -4,14 +4,12 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
-import { hashSecret, looksLikeSecret, readBasic, sameHash, type Credentials } from '../tenant/credentials.ts';
+import { CALLER_PARAMETERS, hashSecret, looksLikeSecret, readBasic, sameHash, type Credentials } from '../tenant/credentials.ts';
 import type { Tenant, TenantStore } from '../tenant/store.ts';
 import type { ReadBody } from './body.ts';
 
 type Parameters = Record<string, unknown>;
 
-/** What says who calls. */
-export const PARAMETERS = ['teamID', 'apiID', 'apiSecret'] as const;
 const NOTHING: Parameters = {};
 const NO_HASH = hashSecret('');
 
@@ -27,7 +25,7 @@ export function readClaim(request: FastifyRequest): Claim {
   const body = takeFromBody((request.body as ReadBody | undefined)?.value);
   const teamId = first(query['teamID']) || first(body['teamID']);
   if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
-  for (const name of PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
+  for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
   return { teamId, credentials: request.authorizations > 1 ? null : readCredentials(request.headers.authorization, query, body) };
 }
 
@@ -64,7 +62,7 @@ function takeFromBody(body: unknown): Parameters {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return NOTHING;
   const taken: Parameters = {};
   const fields = body as Parameters;
-  for (const name of PARAMETERS) {
+  for (const name of CALLER_PARAMETERS) {
     if (!Object.hasOwn(fields, name)) continue;
     const value = fields[name];
     // A list or an object is no value of a parameter; it is as good as none, and never looked into.

@@ -11,6 +11,9 @@ export interface Credentials {
   readonly apiSecret: string;
 }
 
+/** The parameters that say who calls, in a query or a body. */
+export const CALLER_PARAMETERS: readonly string[] = ['teamID', 'apiID', 'apiSecret'];
+
 /** A new pair; the secret exists only here and in the answer that shows it. */
 export interface IssuedKey extends Credentials {
   readonly secretHash: Buffer;

@@ -22,8 +22,8 @@ export interface LoggedCall {
   readonly code: string | null;
   readonly field: string | null;
   readonly message: string | null;
-  /** Query parameters without credentials. */
-  readonly query: Readonly<Record<string, string>>;
+  /** Query parameters as they were read. What says who calls is left out of the line. */
+  readonly query: Readonly<Record<string, unknown>>;
   /** JSON text of the body without credentials; null when there was none. */
   readonly body: string | null;
 }

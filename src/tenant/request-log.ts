@@ -4,11 +4,13 @@
  */
 import { hideSecrets } from './credentials.ts';
 import type { LoggedCall, RequestDetailView, RequestsQuery, RequestsView } from './logged-request.ts';
-import { addLine, CLIENT_CHARACTERS_MAX, cut, packBlocks, writeLine, type Gathered } from './request-lines.ts';
+import { addLine, CLIENT_CHARACTERS_MAX, cut, nextTurn, openGathered, packBlocks, writeLine, type Gathered } from './request-lines.ts';
 import { findRequest, searchRequests } from './request-search.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './store.ts';
 
 const FLUSH_MS = 250;
+/** So many calls are written down together. */
+const TOGETHER = 125;
 /** So much is stored without waiting for the time to come. */
 const BATCH_LINES = 5000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
@@ -26,16 +28,21 @@ interface Batch {
   readonly uses: Map<string, TeamKeyUse>;
   lines: number;
   characters: number;
-  /** Kept for the next time when the store did not take them; the same ones, so that the store knows them. */
-  blocks?: RequestBlock[];
+  /** Those that are full, and in the end all. Kept for the next time when the store did not take them: the same ones, so that the store knows them. */
+  readonly blocks: RequestBlock[];
 }
 
-const openBatch = (): Batch => ({ gathered: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0 });
+const openBatch = (): Batch => ({ gathered: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0, blocks: [] });
 
 export class RequestLog {
   readonly #store: RequestStore;
   readonly #keptDays: number;
+  /** Calls not yet written down: many at a time take a fraction of what each would in between its answer and the next request. */
+  #taken: LoggedCall[] = [];
   #open = openBatch();
+  /** Where the call before went, in the open batch. */
+  #last: Gathered | undefined;
+  #lastUse: TeamKeyUse | undefined;
   /** Batches that are full, or that the store did not take; the oldest first. */
   readonly #line: Batch[] = [];
   #isSending = false;
@@ -57,14 +64,14 @@ export class RequestLog {
 
   /** Takes a call down. Returns at once and never throws. */
   record(call: LoggedCall): void {
-    try {
-      const dash = call.requestId.lastIndexOf('-');
-      const number = Number.parseInt(call.requestId.slice(dash + 1), 36);
-      if (!Number.isSafeInteger(number)) throw new TypeError('This is no request ID.');
-      this.#gather(call, call.requestId.slice(0, dash), number, writeLine(number, call));
-    } catch {
-      this.#dropped++;
-    }
+    this.#recorded++;
+    this.#taken.push(call);
+    this.#setTimer();
+    if (this.#taken.length < TOGETHER) return;
+    this.#writeTaken();
+    if (this.#open.lines < BATCH_LINES && this.#open.characters < BATCH_CHARACTERS) return;
+    this.#closeBatch();
+    void this.#flush();
   }
 
   /** Resolves when everything recorded so far is in the store, or the store has not taken it once. */
@@ -95,36 +102,65 @@ export class RequestLog {
     return new Date(nowMs - this.#keptDays * DAY_MS).toISOString();
   }
 
-  #gather(call: LoggedCall, boot: string, number: number, line: string): void {
-    const { teamId, at, operation } = call;
+  #writeTaken(): void {
+    const taken = this.#taken;
+    this.#taken = [];
+    for (const call of taken)
+      try {
+        const dash = call.requestId.lastIndexOf('-');
+        const number = Number.parseInt(call.requestId.slice(dash + 1), 36);
+        if (!Number.isSafeInteger(number)) throw new TypeError('This is no request ID.');
+        this.#gather(call, dash, number, writeLine(number, call));
+      } catch {
+        this.#dropped++;
+      }
+  }
+
+  #gather(call: LoggedCall, dash: number, number: number, line: string): void {
     const batch = this.#open;
-    const key = `${teamId} ${boot}`;
-    const gathered = batch.gathered.get(key);
-    if (gathered) addLine(gathered, number, at, line);
-    else batch.gathered.set(key, { teamId, boot, firstAt: at, lastAt: at, firstNumber: number, lastNumber: number, lines: [line] });
-    if (call.apiId !== null) noteUse(batch.uses, call.apiId, call);
-    if (call.httpStatus >= 400) {
-      const day = at.slice(0, 10);
-      const counted = `${teamId} ${day} ${operation}`;
-      const refusal = batch.refusals.get(counted);
-      if (refusal) refusal.calls++;
-      else batch.refusals.set(counted, { teamId, day, operation, calls: 1 });
+    let gathered = this.#findGathered(call, dash, number);
+    if (!addLine(gathered, number, call.at, line)) {
+      batch.blocks.push(...packBlocks(gathered));
+      gathered = this.#openGathered(call, gathered.boot, number);
+      addLine(gathered, number, call.at, line);
     }
-    this.#recorded++;
+    if (call.apiId !== null) this.#noteUse(call.apiId, call);
+    if (call.httpStatus >= 400) noteRefusal(batch.refusals, call);
     batch.lines++;
     batch.characters += line.length;
-    this.#setTimer();
-    if (batch.lines >= BATCH_LINES || batch.characters >= BATCH_CHARACTERS) {
-      this.#closeBatch();
-      void this.#flush();
+  }
+
+  /** Most often it is that of the call before. */
+  #findGathered({ teamId, requestId, at }: LoggedCall, dash: number, number: number): Gathered {
+    const last = this.#last;
+    if (last?.teamId === teamId && last.boot.length === dash && requestId.startsWith(last.boot)) return last;
+    const boot = requestId.slice(0, dash);
+    const found = this.#open.gathered.get(`${boot} ${teamId}`);
+    return found ? (this.#last = found) : this.#openGathered({ teamId, at }, boot, number);
+  }
+
+  #openGathered({ teamId, at }: Pick<LoggedCall, 'teamId' | 'at'>, boot: string, number: number): Gathered {
+    this.#last = openGathered(teamId, boot, number, at);
+    this.#open.gathered.set(`${boot} ${teamId}`, this.#last);
+    return this.#last;
+  }
+
+  #noteUse(apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
+    let use = this.#lastUse?.apiId === apiId ? this.#lastUse : this.#open.uses.get(apiId);
+    if (!use) this.#open.uses.set(apiId, (use = { teamId, apiId, usedAt: at, client: writeClient(client), usedInUrlAt: '' }));
+    this.#lastUse = use;
+    if (at >= use.usedAt) {
+      use.usedAt = at;
+      if (client !== use.client) use.client = writeClient(client);
     }
+    if (isUrlCredential && at > use.usedInUrlAt) use.usedInUrlAt = at;
   }
 
   /** One at a time; the timer comes again while something waits. */
   #flush(): Promise<void> {
     return (this.#flushing ??= this.#send().finally(() => {
       this.#flushing = undefined;
-      if (this.#open.lines > 0 || this.#line.length > 0) this.#setTimer();
+      if (this.#taken.length > 0 || this.#open.lines > 0 || this.#line.length > 0) this.#setTimer();
     }));
   }
 
@@ -138,9 +174,11 @@ export class RequestLog {
 
   async #send(): Promise<void> {
     let tried = this.#recorded;
+    this.#writeTaken();
     // While the store takes nothing, what comes in gathers in one batch instead of many small ones.
     if (await this.#sendLine()) {
       tried = this.#recorded;
+      this.#writeTaken();
       this.#closeBatch();
       await this.#sendLine();
     }
@@ -164,12 +202,11 @@ export class RequestLog {
   }
 
   async #sendBatch(batch: Batch): Promise<void> {
-    if (!batch.blocks) {
-      const blocks: RequestBlock[] = [];
-      // One after the other: the thread pool that compresses is the one that syncs the counts.
-      for (const gathered of batch.gathered.values()) blocks.push(...(await Array.fromAsync(packBlocks(gathered))));
-      batch.blocks = blocks;
-      batch.gathered.clear();
+    // One a turn of the event loop, however many tenants there are.
+    for (const [key, gathered] of batch.gathered) {
+      batch.blocks.push(...packBlocks(gathered));
+      batch.gathered.delete(key);
+      await nextTurn();
     }
     await this.#store.addRequests(batch.blocks, [...batch.refusals.values()], [...batch.uses.values()]);
   }
@@ -178,6 +215,8 @@ export class RequestLog {
     if (this.#open.lines === 0) return;
     this.#line.push(this.#open);
     this.#open = openBatch();
+    this.#last = undefined;
+    this.#lastUse = undefined;
     while (this.#isOverfull()) {
       const [dropped] = this.#line.splice(this.#isSending ? 1 : 0, 1);
       this.#dropped += dropped!.lines;
@@ -194,16 +233,12 @@ export class RequestLog {
   }
 }
 
-function noteUse(uses: Map<string, TeamKeyUse>, apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
-  const use = uses.get(apiId);
-  if (!use) uses.set(apiId, { teamId, apiId, usedAt: at, client: writeClient(client), usedInUrlAt: isUrlCredential ? at : '' });
-  else {
-    if (at >= use.usedAt) {
-      use.usedAt = at;
-      if (client !== use.client) use.client = writeClient(client);
-    }
-    if (isUrlCredential && at > use.usedInUrlAt) use.usedInUrlAt = at;
-  }
+function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operation }: LoggedCall): void {
+  const day = at.slice(0, 10);
+  const key = `${teamId} ${day} ${operation}`;
+  const refusal = refusals.get(key);
+  if (refusal) refusal.calls++;
+  else refusals.set(key, { teamId, day, operation, calls: 1 });
 }
 
 /** As every store can hold it: this one is no part of a block. */

@@ -87,7 +87,7 @@ async function* readBlocks(store: RequestStore, teamId: string, { from, to, afte
 /** The first requests of a block that match: more than a page holds are not kept. */
 async function searchBlock(block: RequestBlock, { from, to, after, matches }: Search): Promise<{ matches: Found[]; lines: number }> {
   const { boot } = block;
-  const lines = await unpackLines(block);
+  const lines = unpackLines(block);
   let found: Found[] = [];
   for (let start = 0; start < lines.length; start += LINES_PER_TURN) {
     for (const line of lines.slice(start, start + LINES_PER_TURN)) {
@@ -110,7 +110,7 @@ export async function findRequest(store: RequestStore, teamId: string, requestId
   const number = Number.parseInt(digits, 36);
   const start = `[${number},`;
   for (const block of await store.findBlocks(teamId, boot, number)) {
-    const line = (await unpackLines(block)).find((one) => one.startsWith(start));
+    const line = unpackLines(block).find((one) => one.startsWith(start));
     if (line !== undefined) return viewDetail(boot, readLine(line));
     await nextTurn();
   }

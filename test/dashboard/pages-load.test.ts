@@ -1,23 +1,19 @@
 /**
- * What it takes to be shown the first pages: bytes as they come over the wire, whom they are fetched from, and how long it is until one can begin. Each
- * load is that of a browser that was never here before.
+ * What it takes to be shown the first pages: bytes as they come over the wire, and whom they are fetched from. Each load is that of a browser that was
+ * never here before. How long it takes is first-load.ts.
  */
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { stockShop } from '../operations.ts';
 import type { Service } from '../service.ts';
-import { openAt, until } from './at-pages.ts';
+import { openAt } from './at-pages.ts';
 import { signIn, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
 /** Of all files and answers together. */
 const BYTES_MAX = 60_000;
-/** Until the sign-in form takes input. */
-const INTERACTIVE_MS = 200;
-const LOADS = 5;
-const LOADS_MAX = 25;
 
 let service: Service;
 let owner: Visitor;
@@ -80,44 +76,4 @@ test('the first load of the sign-in page, and then that of the first records, ea
     assert.equal(new URL(one.url).origin, service.origin);
     if (/\.(js|css)$/.test(one.url)) assert.match(one.encoding, /^(br|gzip)$/, one.url);
   }
-});
-
-/** When it first held, in ms since the navigation began; `holds` is looked at whenever the document changes or something takes the focus. */
-async function timeUntil(page: Page, path: string, holds: string): Promise<number> {
-  await page.addInitScript(`{
-    const look = () => { if (window.heldAt === undefined && (${holds})) window.heldAt = performance.now(); };
-    new MutationObserver(look).observe(document, { childList: true, subtree: true, attributes: true });
-    document.addEventListener('focusin', look);
-  }`);
-  await page.goto(path);
-  await until(async () => (await page.evaluate('window.heldAt')) !== undefined, holds);
-  return page.evaluate<number>('window.heldAt');
-}
-const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]!;
-const rounded = (times: readonly number[]): string => times.map((time) => `${Math.round(time)} ms`).join(', ');
-
-test('the sign-in form of a warm service takes input less than 200 ms after the navigation began', async (context) => {
-  const times: number[] = [];
-  // Other tests run beside this one and take the processors: it is tried again until it had them to itself for once.
-  while (times.length < LOADS || (times.length < LOADS_MAX && Math.min(...times) >= INTERACTIVE_MS)) {
-    const page = await openAt(context, service, owner);
-    times.push(await timeUntil(page, '/dashboard/sign-in', `document.activeElement?.name === 'teamID'`));
-    await page.keyboard.type('shop');
-    assert.equal(await page.getByLabel('Team', { exact: true }).inputValue(), 'shop');
-  }
-  context.diagnostic(`sign-in form: ${rounded(times)}; median ${rounded([median(times)])}`);
-  assert.ok(Math.min(...times) < INTERACTIVE_MS, rounded(times));
-});
-
-test('the records are there for a user who is signed in; how soon is told', async (context) => {
-  const first = await openAt(context, service, owner);
-  await signIn(first, owner);
-  const cookies = await first.context().cookies();
-  const times: number[] = [];
-  for (let load = 0; load < LOADS; load++) {
-    const page = await openAt(context, service, owner);
-    await page.context().addCookies(cookies);
-    times.push(await timeUntil(page, '/dashboard/records/orders', `document.querySelector('[aria-label=Orders] tbody tr a') !== null`));
-  }
-  context.diagnostic(`records: ${rounded(times)}; median ${rounded([median(times)])}`);
 });

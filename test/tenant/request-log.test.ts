@@ -107,7 +107,12 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
   }));
   assert.deepEqual(await log.search(teamId, {}, NOW_MS), { requests: shown, next: null, searchedTo: '', keptDays: 30 });
   assert.deepEqual(await log.find(teamId, explored.requestId, NOW_MS), { ...shown[0], field: null, query: explored.query, body: null });
-  assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), { ...shown[1], field: 'QUANTITY', query: refused.query, body: '{"QUANTITY":"x"}' });
+  assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), {
+    ...shown[1],
+    field: 'QUANTITY',
+    query: refused.query,
+    body: '{"QUANTITY":"x"}',
+  });
 });
 
 test('each filter keeps what it names, alone and with the others', async () => {
@@ -256,7 +261,7 @@ test('no secret is in the stored bytes, wherever a caller has put it', async () 
   const hidden = { client: apiSecret, message: text, field: text, query: { [apiSecret]: text }, body: JSON.stringify({ a: text, b: [apiSecret] }) };
   const cut = { message: 'x'.repeat(970) + apiSecret, body: 'x'.repeat(4050) + apiSecret, query: { a: 'x'.repeat(1000) + apiSecret } };
   for (const many of [1, 20, 2000]) await record(log, Array.from({ length: many }, () => [call(teamId, hidden), call(teamId, cut)]).flat());
-  const blocks = await store.requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100);
+  const blocks = await store.requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
   const stored = blocks.map(({ lines }) => (lines[0] === 0x5b ? Buffer.from(lines) : zstdDecompressSync(lines)).toString());
   assert.equal(stored.join('\n').split('\n').length, 4042);
   for (const part of [apiSecret, apiSecret.slice(0, 12)]) {
@@ -271,7 +276,13 @@ test('long texts are cut, and broken characters break nothing', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const wide = '😀'.repeat(5000);
   const broken = '\uD83D\u0000x';
-  const long = call(teamId, { message: `x${wide}`, body: `x${wide}`, query: { a: `x${wide}`, b: 'short' }, client: 'y'.repeat(100), httpStatus: 400 });
+  const long = call(teamId, {
+    message: `x${wide}`,
+    body: `x${wide}`,
+    query: { a: `x${wide}`, b: 'short' },
+    client: 'y'.repeat(100),
+    httpStatus: 400,
+  });
   const odd = call(teamId, { message: broken, body: broken, query: { [broken]: broken }, client: broken, apiId: 'odd', at: at(1) });
   await record(log, [long, odd]);
   const found = await log.find(teamId, long.requestId, NOW_MS);
@@ -309,7 +320,7 @@ test('what is older than the days kept is not shown, and gone from the store onc
   assert.deepEqual(idsOf((await searchAll(log, teamId)).found), kept);
   assert.deepEqual(idsOf((await searchAll(log, teamId, { from: at(-90 * day) })).found), kept);
   await log.forgetOld(NOW_MS);
-  const left = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100);
+  const left = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
   assert.equal(left.length, 3);
   assert.equal(await log.find(teamId, calls[0]!.requestId, NOW_MS), undefined);
   assert.ok(await log.find(teamId, calls[2]!.requestId, NOW_MS));
@@ -385,7 +396,7 @@ test('while the store is slow, what does not fit any more is dropped and counted
   free();
   await log.settled();
   let stored = 0;
-  for (const { lines } of await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100))
+  for (const { lines } of await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000))
     stored += zstdDecompressSync(lines).toString().split('\n').length;
   assert.ok(stored >= 20_000);
   assert.equal(stored + log.dropped, 60_000);
@@ -401,7 +412,7 @@ test('a call that cannot be written down is dropped and counted, and others are 
   assert.equal((await searchAll(log, teamId)).found.length, 1);
 });
 
-test('a busy moment is one block of each tenant, far smaller than its lines', async () => {
+test('a busy moment is a few blocks of each tenant, far smaller than their lines', async () => {
   const log = newLog();
   const [one, other] = [newTeam(), newTeam()];
   await record(
@@ -413,8 +424,9 @@ test('a busy moment is one block of each tenant, far smaller than its lines', as
     [other, 15_000],
   ] as const) {
     // prettier-ignore
-    const blocks: RequestBlock[] = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 100);
-    assert.equal(blocks.length, 1);
-    assert.ok(blocks[0]!.lines.length < most, String(blocks[0]!.lines.length));
+    const blocks: RequestBlock[] = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+    assert.ok(blocks.length <= 10, String(blocks.length));
+    const bytes = blocks.reduce((sum, { lines }) => sum + lines.length, 0);
+    assert.ok(bytes < most, String(bytes));
   }
 });

@@ -2,7 +2,9 @@
  * The dashboard as a whole: its pages below /dashboard/, and the JSON they ask for below /dashboard/api/. Everything here is behind a session but signing
  * in; the operations of the API are here too, behind a session instead of keys. Source: decision 0023.
  */
+import { constants } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import compress from '@fastify/compress';
 import cookie from '@fastify/cookie';
 import type { Accounts } from '../../account/accounts.ts';
 import { Refusal } from '../../errors.ts';
@@ -19,9 +21,17 @@ import type { DashboardServices } from './services.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 import { usageRoutes } from './usage-routes.ts';
 
+/** Smaller answers are not worth the time. Those of the API itself never are: compressing a page of records takes longer than making it. */
+const COMPRESSED_BYTES_LEAST = 2048;
+
 export async function addDashboard(app: FastifyInstance, services: OperationServices & DashboardServices, operations: readonly Operation[]): Promise<void> {
   const { accounts } = services;
   await app.register(cookie);
+  await app.register(compress, {
+    threshold: COMPRESSED_BYTES_LEAST,
+    encodings: ['br', 'gzip'],
+    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
+  });
   for (const route of signInRoutes(services)) addOpenRoute(app, route);
   const routes = [accountRoutes, keyRoutes, usageRoutes, recordRoutes, tenantRoutes].flatMap((routesOf) => routesOf(services, operations));
   for (const route of routes) addRoute(app, accounts, route);

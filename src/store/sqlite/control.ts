@@ -26,6 +26,11 @@ export class SqliteControl implements Control {
     return this.#reader.read(() => this.#db.rows<R>(sql, ...values));
   }
 
+  /** The first row: what every call pays for. */
+  readFirst<R extends Row>(sql: string, ...values: Bound[]): Promise<R | undefined> {
+    return this.#reader.read(() => this.#db.row<R>(sql, ...values));
+  }
+
   change<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
     return this.#queue.run(() => runWriting(this.#db, work()));
   }

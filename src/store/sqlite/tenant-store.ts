@@ -12,15 +12,17 @@ import type { SqliteControl } from './control.ts';
 const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS} FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ? AND k.TEAM_ID = ?`;
 
 export class SqliteTenantStore extends Tenants implements TenantStore {
+  readonly #control: SqliteControl;
   readonly #removeData: (tenant: Tenant) => Promise<void>;
 
   constructor(control: SqliteControl, removeData: (tenant: Tenant) => Promise<void>) {
     super(control);
+    this.#control = control;
     this.#removeData = removeData;
   }
 
   async findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
-    const [found] = await this.control.read<[Uint8Array, string, ...TenantRow]>(FIND_CALLER, apiId, teamId);
+    const found = await this.#control.readFirst<[Uint8Array, string, ...TenantRow]>(FIND_CALLER, apiId, teamId);
     if (!found || (found[1] !== '' && found[1] <= now)) return undefined;
     const [secretHash, , ...tenant] = found;
     return { secretHash, tenant: toTenant(tenant) };

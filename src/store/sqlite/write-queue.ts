@@ -33,8 +33,9 @@ export interface WriteQueueOptions {
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
-/** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. */
+/** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. Looked at every few commits, since most are small. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
+const COMMITS_PER_LOOK = 8;
 
 export class WriteQueue {
   readonly #db: Database;
@@ -170,7 +171,9 @@ export class WriteQueue {
   }
 
   #isLogLong(): boolean {
-    return this.#commits > 0 && (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX;
+    return (
+      this.#commits > 0 && this.#commits % COMMITS_PER_LOOK === 0 && (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX
+    );
   }
 
   /**

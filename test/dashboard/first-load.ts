@@ -1,0 +1,60 @@
+/**
+ * `npm run bench:dashboard`: how long it is until the first pages can be used, by a browser that was never here before, from a service that is warm. The
+ * median of seven loads has a bar; it is no part of `npm test`, where other tests take the processors.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { stockShop } from '../operations.ts';
+import type { Service } from '../service.ts';
+import { openAt, until } from './at-pages.ts';
+import { signIn } from './browser.ts';
+import { openScene } from './scene.ts';
+import { Visitor } from './visitor.ts';
+
+const INTERACTIVE_MS = 200;
+const LOADS = 7;
+
+let service: Service;
+let owner: Visitor;
+before(async () => {
+  service = await openScene();
+  await stockShop(service, 'shop');
+  owner = await Visitor.make(service, 'shop', 'owner');
+});
+after(() => service.stop());
+
+/** When it first held, in ms since the navigation began; `holds` is looked at whenever the document changes or something takes the focus. */
+async function timeUntil(page: Page, path: string, holds: string): Promise<number> {
+  await page.addInitScript(`{
+    const look = () => { if (window.heldAt === undefined && (${holds})) window.heldAt = performance.now(); };
+    new MutationObserver(look).observe(document, { childList: true, subtree: true, attributes: true });
+    document.addEventListener('focusin', look);
+  }`);
+  await page.goto(path);
+  await until(async () => (await page.evaluate('window.heldAt')) !== undefined, holds);
+  return page.evaluate<number>('window.heldAt');
+}
+/** Loads the page again and again, each time in a new browser; fails when the median is over the bar. */
+async function measure(context: TestContext, open: () => Promise<Page>, path: string, holds: string): Promise<void> {
+  const times: number[] = [];
+  for (let load = 0; load < LOADS; load++) times.push(await timeUntil(await open(), path, holds));
+  const median = times.toSorted((a, b) => a - b)[Math.floor(LOADS / 2)]!;
+  context.diagnostic(`${path}: ${times.map((time) => Math.round(time)).join(', ')} ms; median ${Math.round(median)} ms`);
+  assert.ok(median < INTERACTIVE_MS, `${median} ms`);
+}
+
+test('the sign-in form takes input less than 200 ms after the navigation began', (context) =>
+  measure(context, () => openAt(context, service, owner), '/dashboard/sign-in', "document.activeElement?.name === 'teamID'"));
+
+test('the records are there less than 200 ms after it for a user who is signed in', async (context) => {
+  const first = await openAt(context, service, owner);
+  await signIn(first, owner);
+  const cookies = await first.context().cookies();
+  const open = async (): Promise<Page> => {
+    const page = await openAt(context, service, owner);
+    await page.context().addCookies(cookies);
+    return page;
+  };
+  await measure(context, open, '/dashboard/records/orders', "document.querySelector('[aria-label=Orders] tbody tr a') !== null");
+});
