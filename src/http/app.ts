@@ -83,7 +83,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, refusePath(request, reply, methods)));
 
   const observers = [observeCalls(options.requestLog)];
-  if (options.metrics) observers.push(addMetrics(app));
+  if (options.metrics) observers.push(addMetrics(app, options.requestLog));
   if (options.logRequests) observers.push(observeRequests(options.log));
   // One hook for all: every request pays for each.
   app.addHook('onResponse', (request, reply, done) => {

@@ -4,8 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifySchema } from 'fastify';
-import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { Refusal } from '../errors.ts';
+import type { RequestLog } from '../tenant/request-log.ts';
 import { JSON_TYPE } from './envelope.ts';
 import { describeErrors } from './openapi.ts';
 import { objectOf, textOf } from './schemas.ts';
@@ -49,8 +50,8 @@ interface Series {
 /** Is told of every answer once it is out, and how long it took. */
 export type AnswerObserver = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
 
-/** `/metrics` in the format of Prometheus: calls by operation and status, their durations, and the process. */
-export function addMetrics(app: FastifyInstance): AnswerObserver {
+/** `/metrics` in the format of Prometheus: calls by operation and status, their durations, what the request log has lost, and the process. */
+export function addMetrics(app: FastifyInstance, requestLog: RequestLog): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const calls = new Counter({ name: 'storeroom_requests_total', help: 'Answered requests.', labelNames: ['operation', 'status'], registers: [registry] });
@@ -62,6 +63,8 @@ export function addMetrics(app: FastifyInstance): AnswerObserver {
     buckets,
     registers: [registry],
   });
+  const help = 'Requests that are in no log, because the store did not take them.';
+  const lost = new Gauge({ name: 'storeroom_request_log_dropped', help, registers: [registry] });
   const known = new Map<string, Series>();
   // Taken down many at a time: in between an answer and the next request each would cost several times as much.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
@@ -74,6 +77,7 @@ export function addMetrics(app: FastifyInstance): AnswerObserver {
   };
   app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     takeDown();
+    lost.set(requestLog.dropped);
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return ({ operation = 'other' }, { statusCode }, ms) => {

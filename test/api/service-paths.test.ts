@@ -41,6 +41,10 @@ test('503 /readyz, and 200 /healthz, while the service drains before it stops', 
   assert.equal(await stopped, 0);
 });
 
+test('/metrics tells what the request log has lost: nothing', async () => {
+  assert.match(await (await get('/metrics')).text(), /^storeroom_request_log_dropped 0$/m);
+});
+
 test('/metrics tells calls by operation and status, and names no tenant, no record and no secret', async () => {
   await shop.shop.getOrder('order-mytenant');
   await shop.shop.getOrder('no-such-order');
