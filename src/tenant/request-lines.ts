@@ -2,7 +2,7 @@
  * Requests as the log keeps them: a request is a line of JSON without secrets, lines are gathered into blocks and compressed, and read back. Knows the
  * form of a block and nothing of when one is written or read. Source: decision 0022.
  */
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS, hideSecrets } from './credentials.ts';
 import type { LoggedCall, RequestDetailView, RequestView } from './logged-request.ts';
 import type { RequestBlock } from './store.ts';
@@ -14,7 +14,7 @@ export const CLIENT_CHARACTERS_MAX = 64;
 /** Between the first and the last request of a block. Whoever looks for a time has to look at the blocks of this much more. */
 export const BLOCK_SPAN_MS = 1000;
 
-/** A block with more than this is full: so few that packing them takes a tenth of a millisecond, and that no text lives long before it is packed. */
+/** A block with more than this is full: so few that no text lives long before it is packed. */
 const BLOCK_CHARACTERS = 64 * 1024;
 /** Fewer bytes are kept as they are. */
 const PLAIN_BYTES_MAX = 1024;
@@ -23,9 +23,9 @@ const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD
 /** No block is made that comes near the size. */
 const UNPACK = { maxOutputLength: 16 * 1024 * 1024 };
 
-/** What a line is a list of: number, at, operation, status, tenths of a millisecond, client, apiID, explorer's user, code, message, field, query, body. */
+/** What a line is a list of: number in base 36, at, operation, status, tenths of a millisecond, client, apiID, explorer's user, code, message, field, query, body. */
 export type LineValues = [
-  number,
+  string,
   string,
   string,
   number,
@@ -46,31 +46,32 @@ export interface Gathered {
   readonly boot: string;
   firstAt: string;
   lastAt: string;
-  firstNumber: number;
-  lastNumber: number;
+  /** Lowest and highest number, in base 36 as requests have it: a number made text stays in the engine until a full garbage collection. */
+  first: string;
+  last: string;
   /** Lines with a line feed between them. */
   text: string;
 }
 
-export const openGathered = (teamId: string, boot: string, number: number, at: string): Gathered => ({
+export const openGathered = (teamId: string, boot: string, digits: string, at: string): Gathered => ({
   teamId,
   boot,
   firstAt: at,
   lastAt: at,
-  firstNumber: number,
-  lastNumber: number,
+  first: digits,
+  last: digits,
   text: '',
 });
 
 /** Written by hand: JSON.stringify of the whole takes several times as long, and every call pays for it. */
 export function writeLine(
-  number: number,
+  digits: string,
   { at, operation, httpStatus, milliseconds, client, apiId, explorerUser, code, message, field, query, body }: LoggedCall,
 ): string {
   const who = `${writeText(client, CLIENT_CHARACTERS_MAX)},${writeText(apiId)},${explorerUser === null ? 'null' : writeText(explorerUser)}`;
   const refused = code === null && message === null ? 'null,null,null' : `${writeText(code)},${writeText(message, MESSAGE_CHARACTERS_MAX)},${writeText(field)}`;
   const asked = `${writeQuery(query)},${body === null ? 'null' : writeText(body, BODY_CHARACTERS_MAX)}]`;
-  const line = `[${number},"${at}","${operation}",${httpStatus},${Math.round(milliseconds * 10)},${who},${refused},${asked}`;
+  const line = `["${digits}","${at}","${operation}",${httpStatus},${Math.round(milliseconds * 10)},${who},${refused},${asked}`;
   return line.includes('sr_sk_') ? hideSecrets(line) : line;
 }
 
@@ -93,40 +94,60 @@ function writeQuery(query: LoggedCall['query']): string {
 /** The first characters; never half of one. */
 export const cut = (text: string, most: number): string => (text.length > most ? text.slice(0, most).toWellFormed() : text);
 
-/** Blocks of what was gathered: one, except where requests took so long that their times lie further apart than a block may span. */
-export const packBlocks = (gathered: Gathered): RequestBlock[] =>
-  divide(gathered).map(({ teamId, boot, firstAt, lastAt, firstNumber, lastNumber, text }) => {
-    const blockId = `${lastAt} ${boot}-${firstNumber.toString(36)}`;
-    return { teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines: pack(Buffer.from(text)) };
-  });
+/**
+ * Makes blocks of what was gathered, in the thread pool. All go through one stream: what a stream of their own leaves behind goes away only in a full
+ * garbage collection, and would bring one on every second.
+ */
+export class BlockPacker {
+  readonly #stream = createZstdCompress(FAST).on('data', (part: Buffer) => void this.#parts.push(part));
+  #parts: Buffer[] = [];
+
+  /** One block, except where requests took so long that their times lie further apart than a block may span. */
+  pack(gathered: Gathered): Promise<RequestBlock>[] {
+    return divide(gathered).map(async ({ teamId, boot, firstAt, lastAt, first, last, text }) => {
+      const block = { teamId, blockId: `${lastAt} ${boot}-${first}`, firstAt, boot, firstNumber: readNumber(first), lastNumber: readNumber(last) };
+      return { ...block, lines: await this.#compress(Buffer.from(text)) };
+    });
+  }
+
+  #compress(bytes: Buffer): Promise<Uint8Array> {
+    if (bytes.length < PLAIN_BYTES_MAX) return Promise.resolve(bytes);
+    const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+    this.#stream.write(bytes);
+    // Ends the frame, so that each can be read by itself. The copy is no piece of Node's pool of small buffers, which it would hold on to.
+    this.#stream.flush(constants.ZSTD_e_end, () => resolve(new Uint8Array(Buffer.concat(this.#parts.splice(0)))));
+    return promise;
+  }
+}
 
 function divide(gathered: Gathered): Gathered[] {
-  const { teamId, boot, firstAt, lastAt, text } = gathered;
+  const { teamId, boot, firstAt, lastAt } = gathered;
   const end = Date.parse(lastAt);
   if (end - Date.parse(firstAt) <= BLOCK_SPAN_MS) return [gathered];
   const parts = new Map<number, Gathered>();
-  for (const line of text.split('\n')) {
-    const [number, at] = readLine(line);
+  for (const line of gathered.text.split('\n')) {
+    const [digits, at] = readLine(line);
     const place = Math.floor((end - Date.parse(at)) / BLOCK_SPAN_MS);
     let part = parts.get(place);
-    if (!part) parts.set(place, (part = openGathered(teamId, boot, number, at)));
-    addLine(part, number, at, line);
+    if (!part) parts.set(place, (part = openGathered(teamId, boot, digits, at)));
+    addLine(part, digits, at, line);
   }
   return [...parts.values()];
 }
 
 /** False when the block is full. */
-export function addLine(to: Gathered, number: number, at: string, line: string): boolean {
+export function addLine(to: Gathered, digits: string, at: string, line: string): boolean {
   if (to.text.length > BLOCK_CHARACTERS) return false;
   if (at > to.lastAt) to.lastAt = at;
   else if (at < to.firstAt) to.firstAt = at;
-  if (number > to.lastNumber) to.lastNumber = number;
-  else if (number < to.firstNumber) to.firstNumber = number;
+  if (isLower(to.last, digits)) to.last = digits;
+  else if (isLower(digits, to.first)) to.first = digits;
   to.text += to.text === '' ? line : `\n${line}`;
   return true;
 }
 
-const pack = (bytes: Buffer): Uint8Array => (bytes.length < PLAIN_BYTES_MAX ? bytes : zstdCompressSync(bytes, FAST));
+const isLower = (a: string, b: string): boolean => (a.length === b.length ? a < b : a.length < b.length);
+export const readNumber = (digits: string): number => Number.parseInt(digits, 36);
 
 /** The lines of a block, in the order they were recorded. */
 export const unpackLines = ({ lines }: RequestBlock): string[] => unpack(lines).toString('utf8').split('\n');
@@ -139,9 +160,8 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void setIm
 export const readLine = (line: string): LineValues => JSON.parse(line) as LineValues;
 
 export function viewRequest(boot: string, values: LineValues): RequestView {
-  const [number, at, operation, httpStatus, tenths, client, apiID, explorerUser, code, message] = values;
-  const requestID = `${boot}-${number.toString(36)}`;
-  return { requestID, at, operation, httpStatus, milliseconds: tenths / 10, client, apiID, explorerUser, code, message };
+  const [digits, at, operation, httpStatus, tenths, client, apiID, explorerUser, code, message] = values;
+  return { requestID: `${boot}-${digits}`, at, operation, httpStatus, milliseconds: tenths / 10, client, apiID, explorerUser, code, message };
 }
 
 export function viewDetail(boot: string, values: LineValues): RequestDetailView {

@@ -4,7 +4,7 @@
  */
 import { hideSecrets } from './credentials.ts';
 import type { LoggedCall, RequestDetailView, RequestsQuery, RequestsView } from './logged-request.ts';
-import { addLine, CLIENT_CHARACTERS_MAX, cut, nextTurn, openGathered, packBlocks, writeLine, type Gathered } from './request-lines.ts';
+import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX, cut, nextTurn, openGathered, writeLine, type Gathered } from './request-lines.ts';
 import { findRequest, searchRequests } from './request-search.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './store.ts';
 
@@ -29,7 +29,7 @@ interface Batch {
   lines: number;
   characters: number;
   /** Those that are full, and in the end all. Kept for the next time when the store did not take them: the same ones, so that the store knows them. */
-  readonly blocks: RequestBlock[];
+  readonly blocks: Promise<RequestBlock>[];
 }
 
 const openBatch = (): Batch => ({ gathered: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0, blocks: [] });
@@ -37,6 +37,7 @@ const openBatch = (): Batch => ({ gathered: new Map(), refusals: new Map(), uses
 export class RequestLog {
   readonly #store: RequestStore;
   readonly #keptDays: number;
+  readonly #packer = new BlockPacker();
   /** Calls not yet written down: many at a time take a fraction of what each would in between its answer and the next request. */
   #taken: LoggedCall[] = [];
   #open = openBatch();
@@ -108,21 +109,21 @@ export class RequestLog {
     for (const call of taken)
       try {
         const dash = call.requestId.lastIndexOf('-');
-        const number = Number.parseInt(call.requestId.slice(dash + 1), 36);
-        if (!Number.isSafeInteger(number)) throw new TypeError('This is no request ID.');
-        this.#gather(call, dash, number, writeLine(number, call));
+        const digits = call.requestId.slice(dash + 1);
+        if (digits === '') throw new TypeError('This is no request ID.');
+        this.#gather(call, dash, digits, writeLine(digits, call));
       } catch {
         this.#dropped++;
       }
   }
 
-  #gather(call: LoggedCall, dash: number, number: number, line: string): void {
+  #gather(call: LoggedCall, dash: number, digits: string, line: string): void {
     const batch = this.#open;
-    let gathered = this.#findGathered(call, dash, number);
-    if (!addLine(gathered, number, call.at, line)) {
-      batch.blocks.push(...packBlocks(gathered));
-      gathered = this.#openGathered(call, gathered.boot, number);
-      addLine(gathered, number, call.at, line);
+    let gathered = this.#findGathered(call, dash, digits);
+    if (!addLine(gathered, digits, call.at, line)) {
+      batch.blocks.push(...this.#packer.pack(gathered));
+      gathered = this.#openGathered(call, gathered.boot, digits);
+      addLine(gathered, digits, call.at, line);
     }
     if (call.apiId !== null) this.#noteUse(call.apiId, call);
     if (call.httpStatus >= 400) noteRefusal(batch.refusals, call);
@@ -131,16 +132,16 @@ export class RequestLog {
   }
 
   /** Most often it is that of the call before. */
-  #findGathered({ teamId, requestId, at }: LoggedCall, dash: number, number: number): Gathered {
+  #findGathered({ teamId, requestId, at }: LoggedCall, dash: number, digits: string): Gathered {
     const last = this.#last;
     if (last?.teamId === teamId && last.boot.length === dash && requestId.startsWith(last.boot)) return last;
     const boot = requestId.slice(0, dash);
     const found = this.#open.gathered.get(`${boot} ${teamId}`);
-    return found ? (this.#last = found) : this.#openGathered({ teamId, at }, boot, number);
+    return found ? (this.#last = found) : this.#openGathered({ teamId, at }, boot, digits);
   }
 
-  #openGathered({ teamId, at }: Pick<LoggedCall, 'teamId' | 'at'>, boot: string, number: number): Gathered {
-    this.#last = openGathered(teamId, boot, number, at);
+  #openGathered({ teamId, at }: Pick<LoggedCall, 'teamId' | 'at'>, boot: string, digits: string): Gathered {
+    this.#last = openGathered(teamId, boot, digits, at);
     this.#open.gathered.set(`${boot} ${teamId}`, this.#last);
     return this.#last;
   }
@@ -204,11 +205,11 @@ export class RequestLog {
   async #sendBatch(batch: Batch): Promise<void> {
     // One a turn of the event loop, however many tenants there are.
     for (const [key, gathered] of batch.gathered) {
-      batch.blocks.push(...packBlocks(gathered));
+      batch.blocks.push(...this.#packer.pack(gathered));
       batch.gathered.delete(key);
       await nextTurn();
     }
-    await this.#store.addRequests(batch.blocks, [...batch.refusals.values()], [...batch.uses.values()]);
+    await this.#store.addRequests(await Promise.all(batch.blocks), [...batch.refusals.values()], [...batch.uses.values()]);
   }
 
   #closeBatch(): void {

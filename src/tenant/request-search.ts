@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import { Refusal } from '../errors.ts';
 import type { RequestDetailView, RequestsQuery, RequestsView, RequestView } from './logged-request.ts';
-import { BLOCK_SPAN_MS, nextTurn, readLine, unpackLines, viewDetail, viewRequest, type LineValues } from './request-lines.ts';
+import { BLOCK_SPAN_MS, nextTurn, readLine, readNumber, unpackLines, viewDetail, viewRequest, type LineValues } from './request-lines.ts';
 import type { RequestBlock, RequestStore } from './store.ts';
 
 const PAGE_REQUESTS = 50;
@@ -92,9 +92,9 @@ async function searchBlock(block: RequestBlock, { from, to, after, matches }: Se
   for (let start = 0; start < lines.length; start += LINES_PER_TURN) {
     for (const line of lines.slice(start, start + LINES_PER_TURN)) {
       const values = readLine(line);
-      const [number, at] = values;
+      const [digits, at] = values;
       if (at < from || (to !== '' && at >= to) || !matches(values)) continue;
-      const one = { at, boot, number };
+      const one = { at, boot, number: readNumber(digits) };
       if (!after || compare(one, after) > 0) found.push({ ...one, view: viewRequest(boot, values) });
     }
     found = found.toSorted(compare).slice(0, PAGE_REQUESTS + 1);
@@ -107,9 +107,8 @@ async function searchBlock(block: RequestBlock, { from, to, after, matches }: Se
 export async function findRequest(store: RequestStore, teamId: string, requestId: string): Promise<RequestDetailView | undefined> {
   const [, boot, digits] = REQUEST_ID.exec(requestId) ?? [];
   if (boot === undefined || digits === undefined) return undefined;
-  const number = Number.parseInt(digits, 36);
-  const start = `[${number},`;
-  for (const block of await store.findBlocks(teamId, boot, number)) {
+  const start = `["${digits}",`;
+  for (const block of await store.findBlocks(teamId, boot, readNumber(digits))) {
     const line = unpackLines(block).find((one) => one.startsWith(start));
     if (line !== undefined) return viewDetail(boot, readLine(line));
     await nextTurn();

@@ -221,7 +221,7 @@ suite('the log', () => {
       const rows = await runSql(service, `SELECT * FROM @REQUESTS WHERE "TEAM_ID" = '${teamID}'`, 'requests.db');
       for (const { BLOCK_ID, LINES } of rows) {
         const bytes = Buffer.from(LINES as Uint8Array);
-        const aged = (bytes[0] === 0x5b ? bytes : zstdDecompressSync(bytes)).toString().replaceAll(/^\[(\d+),"[^"]+"/gm, `[$1,"${at}"`);
+        const aged = (bytes[0] === 0x5b ? bytes : zstdDecompressSync(bytes)).toString().replaceAll(/^\["(\w+)","[^"]+"/gm, `["$1","${at}"`);
         const hex = Buffer.from(aged).toString('hex');
         const lines = service.databaseUrl === undefined ? `x'${hex}'` : `decode('${hex}', 'hex')`;
         const set = `"BLOCK_ID" = '${at} ${(BLOCK_ID as string).split(' ')[1]}', "FIRST_AT" = '${at}', "LINES" = ${lines}`;
