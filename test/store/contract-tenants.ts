@@ -131,6 +131,33 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.ok(await keys.findCaller('overlap', 'o2', at(999)));
   });
 
+  test('who calls without pause is what was last said of it, by whatever process', async () => {
+    const [here, there] = [await tenants(), (await store.openAgain()).tenants];
+    const find = async (apiId: string): Promise<(string | undefined)[]> => {
+      const found = [];
+      // Each asks twice, so that the second answer may come from what the first has left behind.
+      for (const one of [here, there, here, there]) found.push((await one.findCaller('hot', apiId, NOW))?.tenant.name);
+      return found;
+    };
+    const everywhere = (name: string | undefined): (string | undefined)[] => Array.from({ length: 4 }, () => name);
+    const settings = { defaultStage: 'quote', strict: true, monthQuota: null, callsPerSecond: null } as const;
+    await create('hot');
+    for (const [step, writer] of [here, there, there, here, here, there].entries()) {
+      const apiId = `hot-${step}`;
+      assert.deepEqual(await find(apiId), everywhere(undefined), 'no key yet');
+      await writer.replaceKeys('hot', { apiId, secretHash: HASH(step) }, NOW, entry());
+      assert.deepEqual(await find(`hot-${step - 1}`), everywhere(undefined), 'replaced');
+      assert.notEqual((await find(apiId))[0], undefined);
+      await writer.updateTenant('hot', { ...settings, name: `Name ${step}` }, null);
+      assert.deepEqual(await find(apiId), everywhere(`Name ${step}`));
+    }
+    await there.removeTenant((await there.findTenant('hot'))!);
+    assert.deepEqual(await find('hot-5'), everywhere(undefined), 'removed');
+    await create('hot');
+    await there.replaceKeys('hot', { apiId: 'hot-5', secretHash: HASH(1) }, NOW, entry());
+    assert.deepEqual(await find('hot-5'), everywhere('Name of hot'), 'made again');
+  });
+
   test('a removed tenant is gone with its keys; made again under its name, it sees nothing of what was there', async () => {
     const first = await store.first();
     const old = await create('again');

@@ -1,5 +1,5 @@
 /**
- * The embedded store's TenantStore: tenants and keys in the control file. Keys are read anew for every call, so a replaced one is dead at once.
+ * The embedded store's TenantStore: tenants and keys in the control file. Keys are checked anew for every call, so a replaced one is dead at once.
  */
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../../errors.ts';
@@ -9,7 +9,7 @@ import { FIRST_SETTINGS, refuseTaken, TENANT_COLUMNS, Tenants, toTenant, type Te
 import { row, run } from '../writing.ts';
 import type { SqliteControl } from './control.ts';
 
-const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS} FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ? AND k.TEAM_ID = ?`;
+const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS} FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ?`;
 
 export class SqliteTenantStore extends Tenants implements TenantStore {
   readonly #control: SqliteControl;
@@ -22,10 +22,10 @@ export class SqliteTenantStore extends Tenants implements TenantStore {
   }
 
   async findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
-    const found = await this.#control.readFirst<[Uint8Array, string, ...TenantRow]>(FIND_CALLER, apiId, teamId);
+    const found = await this.#control.readKept<[Uint8Array, string, ...TenantRow]>(FIND_CALLER, apiId);
     if (!found || (found[1] !== '' && found[1] <= now)) return undefined;
     const [secretHash, , ...tenant] = found;
-    return { secretHash, tenant: toTenant(tenant) };
+    return tenant[0] === teamId ? { secretHash, tenant: toTenant(tenant) } : undefined;
   }
 
   createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
