@@ -42,8 +42,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-const navigate = (path: string, headers: Record<string, string> = {}): Promise<Reply> =>
-  new Visitor(service, '', '').send('GET', path, undefined, { origin: '', 'sec-fetch-site': 'none', ...headers });
+const navigate = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Reply> =>
+  new Visitor(service, '', '').send(method, path, undefined, { origin: '', 'sec-fetch-site': 'none', ...headers });
 
 function expectHeaders({ headers }: Reply, expected: Record<string, string>, what: string): void {
   for (const [name, value] of Object.entries(expected)) assert.equal(headers.get(name), value, `${what}: ${name}`);
@@ -127,6 +127,15 @@ test('/ and /dashboard lead to the page, and to no other host', async () => {
   for (const path of ['/', '/dashboard', '/?next=https://evil.example', '/dashboard?x=//evil.example']) {
     const { status, headers } = await navigate(path);
     assert.deepEqual([status, headers.get('location')], [302, '/dashboard/'], path);
+  }
+});
+
+test('HEAD is answered as GET is, without a body', async () => {
+  const names = ['content-type', 'etag', 'cache-control', 'location', 'content-security-policy'];
+  for (const path of [...PAGES, '/', '/dashboard']) {
+    const [got, asked] = [await navigate(path), await navigate(path, {}, 'HEAD')];
+    assert.deepEqual([asked.status, asked.text], [got.status, ''], path);
+    for (const name of names) assert.equal(asked.headers.get(name), got.headers.get(name), `${path}: ${name}`);
   }
 });
 

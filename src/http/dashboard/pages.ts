@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import helmet from '@fastify/helmet';
 import files from '@fastify/static';
 import { Refusal } from '../../errors.ts';
@@ -61,11 +61,12 @@ export async function addPages(app: FastifyInstance): Promise<void> {
       if (!existsSync(DIST + PAGE)) throw new Refusal('UNKNOWN_PATH', 'The dashboard was not built: run `npm run build` and start again.');
       return reply.sendFile(PAGE, DIST);
     };
-    scope.get(`${PREFIX}*`, { schema: { hide: true } }, (request, reply) => {
+    const add = (url: string, handler: RouteHandlerMethod): void => void scope.route({ method: ['GET', 'HEAD'], url, schema: { hide: true }, handler });
+    add(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
       return sendPage(reply);
     });
-    for (const url of ['/', '/dashboard']) scope.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect(PREFIX));
+    for (const url of ['/', '/dashboard']) add(url, (_request, reply) => reply.redirect(PREFIX));
   });
 }
 
