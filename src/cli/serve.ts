@@ -15,7 +15,7 @@ import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import { Meter } from '../tenant/metering.ts';
 import { RequestLog } from '../tenant/request-log.ts';
 import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo.ts';
-import { writeLink, writeOrigin } from './user.ts';
+import { writeLink, writeOrigin } from './link.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 const MINUTE_MS = 60_000;

@@ -5,10 +5,11 @@
 import { Option, type Command } from 'commander';
 import { Accounts } from '../account/accounts.ts';
 import { ROLES, type Role } from '../account/roles.ts';
-import { readConfig, type Config } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { COMMAND_LINE } from '../tenant/audit.ts';
 import { addCommand, addGroup, answer, type AnswerOptions, type CommandContext } from './command.ts';
 import { withTenant } from './data.ts';
+import { writeLink } from './link.ts';
 import { writeTable } from './table.ts';
 
 type RoleOptions = AnswerOptions & { role: Role };
@@ -83,14 +84,3 @@ function addOtherCommands(group: Command, { environment }: CommandContext): void
 }
 
 const by = () => ({ nowMs: Date.now(), actor: COMMAND_LINE, client: '' });
-
-/** The token is behind the #, which no browser sends to any server and no proxy logs. */
-export function writeLink({ publicUrl, host, port }: Config, token: string, boundPort = port): string {
-  return `${publicUrl || writeOrigin(host, boundPort)}/dashboard/link#${token}`;
-}
-
-/** Where the service can be reached from this machine. */
-export function writeOrigin(host: string, port: number): string {
-  const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `http://${shown}:${port}`;
-}

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Keys, Service } from '../service.ts';
-import { auditOf, findInStore, openScene, runSql } from './scene.ts';
+import { auditOf, findInStore, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { Visitor, type Reply } from './visitor.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,27 +27,22 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tenants = 0;
-interface Tenant {
-  readonly keys: Keys;
-  readonly owner: Visitor;
+interface Tenant extends OwnedTenant {
   readonly developer: Visitor;
 }
 /** A tenant with keys of the command line, its owner and a developer. */
 async function open(): Promise<Tenant> {
-  const teamID = `shop${++tenants}`;
-  const keys = await service.makeTenant(teamID);
-  const owner = await Visitor.make(service, teamID, 'owner');
-  return { keys, owner, developer: await owner.add('developer') };
+  const tenant = await openTenant(service);
+  return { ...tenant, developer: await tenant.owner.add('developer') };
 }
 let shared: Tenant | undefined;
 /** The same tenant again, with a new pair and no other. */
 async function renew(): Promise<Tenant> {
-  const { owner } = (shared ??= await open());
+  const { teamID, owner } = (shared ??= await open());
   owner.client = owner.elsewhere().client;
   const developer = shared.developer.elsewhere();
   assert.equal((await developer.signIn()).status, 200);
-  return { owner, developer, keys: await replaced(owner, 'none') };
+  return { teamID, owner, developer, keys: await replaced(owner, 'none') };
 }
 const statusOf = async (keys: Keys): Promise<number> => (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
 const listOf = async (visitor: Visitor): Promise<Key[]> => (await visitor.get('/keys')).body.keys as Key[];

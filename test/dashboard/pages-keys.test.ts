@@ -8,7 +8,7 @@ import type { Locator, Page } from 'playwright-core';
 import type { Keys, Service } from '../service.ts';
 import { copy, goByMenu, openAs, openAt, paste, until } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
-import { openScene } from './scene.ts';
+import { openScene, openTenant } from './scene.ts';
 import { PASSWORD, Visitor } from './visitor.ts';
 
 const TABS_MAX = 60;
@@ -19,12 +19,6 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tenants = 0;
-/** A tenant with keys, and its owner. */
-async function open(): Promise<{ keys: Keys; owner: Visitor }> {
-  const keys = await service.makeTenant(`shop${++tenants}`);
-  return { keys, owner: await Visitor.make(service, keys.teamID, 'owner') };
-}
 const statusOf = async (keys: Keys): Promise<number> => (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const password = (page: Page): Locator => page.getByLabel('Your password', { exact: true });
@@ -82,7 +76,7 @@ test('a one-time link signs in once, and its token leaves the address before any
 });
 
 test('the pair shown after Developer Settings, API Settings, Replace Keys, Save works at once, and the one before is refused', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page);
   const issued = await copyPair(page, keys);
@@ -98,7 +92,7 @@ test('the pair shown after Developer Settings, API Settings, Replace Keys, Save 
 });
 
 test('with an overlap the old pair works on and is listed until End now ends it at once', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page, 'After 1 hour');
   const issued = await copyPair(page, keys);
@@ -117,7 +111,7 @@ test('with an overlap the old pair works on and is listed until End now ends it 
 });
 
 test('a secret that was shown is not there again: after a reload, Back, in any storage, in the document or in a later answer', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page);
   const { apiSecret } = await copyPair(page, keys);
@@ -175,7 +169,7 @@ async function waitForFocus(target: Locator): Promise<void> {
 }
 
 test('keyboard alone leads from the sign-in page to the copied secret', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAt(context, service, owner);
   await page.goto('/dashboard/sign-in');
   await waitForFocus(page.getByLabel('Team', { exact: true }));
@@ -219,7 +213,7 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
 });
 
 test('a wrong password is said at its field, and nothing is replaced', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');
   await button(page, 'Replace Keys').click();
@@ -238,7 +232,7 @@ test('a wrong password is said at its field, and nothing is replaced', async (co
 });
 
 test('a viewer sees the pair in force and no Replace Keys', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, await owner.add('viewer'));
   await goByMenu(page, 'API Settings');
   await page.getByText(keys.apiID, { exact: true }).waitFor();

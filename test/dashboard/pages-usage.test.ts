@@ -9,8 +9,7 @@ import type { Locator, Page } from 'playwright-core';
 import type { Answer, Keys, Service } from '../service.ts';
 import { copy, goByMenu, openAs, paste } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
-import { openScene } from './scene.ts';
-import { Visitor } from './visitor.ts';
+import { openScene, openTenant } from './scene.ts';
 
 let service: Service;
 before(async () => {
@@ -18,11 +17,6 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tenants = 0;
-async function open(): Promise<{ keys: Keys; owner: Visitor }> {
-  const keys = await service.makeTenant(`shop${++tenants}`);
-  return { keys, owner: await Visitor.make(service, keys.teamID, 'owner') };
-}
 const idOf = ({ headers }: Answer): string => headers.get('x-request-id')!;
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 
@@ -59,7 +53,7 @@ const figureOf = (page: Page, label: string): Locator => page.getByText(label, {
 const today = (): string => new Date().toISOString().slice(0, 10);
 
 test('usage shows and downloads the calls that were made, and the figure of `storeroom usage`', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Usage');
@@ -113,7 +107,7 @@ async function find(page: Page, requestID: string): Promise<void> {
 }
 
 test('a request is found by its X-Request-Id, with what was sent and refused and without a secret', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   const { teamID, apiID, apiSecret } = keys;
   const answer = await service.request('GET', '/orders/single', { query: { teamID, apiID, apiSecret, orderNum: `it's "#1" & 100%` } });
@@ -135,7 +129,7 @@ test('a request is found by its X-Request-Id, with what was sent and refused and
 });
 
 test('the command of Copy as curl runs with the keys put in, and answers the same', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const odd = `it's "Ø" $HOME \\ \`id\` #1`;
   await service.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: odd, NOTES: '-' } });
   const page = await openAs(context, service, owner);
@@ -158,7 +152,7 @@ test('the command of Copy as curl runs with the keys put in, and answers the sam
 const requestsOf = (page: Page): Locator => page.getByRole('region', { name: 'Requests', exact: true });
 
 test('Live shows a new call without a reload', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await service.call(keys, 'POST', '/orders/query', { body: [] });
   await goByMenu(page, 'Requests');
@@ -180,7 +174,7 @@ test('Live shows a new call without a reload', async (context) => {
 });
 
 test('filters of status and operation show what they say, and survive a reload, a request that is looked at, and Back', async (context) => {
-  const { keys, owner } = await open();
+  const { keys, owner } = await openTenant(service);
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Requests');

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
-import type { Answer, Keys, Service } from '../service.ts';
-import { openScene, runSql } from './scene.ts';
+import type { Answer, Service } from '../service.ts';
+import { openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
 const DAY_MS = 86_400_000;
@@ -28,24 +28,13 @@ interface Logged {
 }
 let service: Service;
 /** For tests that find what they have sent, whatever there is besides. */
-let shared: Tenant;
+let shared: OwnedTenant;
 before(async () => {
   service = await openScene();
-  shared = await open();
+  shared = await openTenant(service);
 });
 after(() => service.stop());
 
-let tenants = 0;
-interface Tenant {
-  readonly keys: Keys;
-  readonly owner: Visitor;
-  readonly teamID: string;
-}
-async function open(): Promise<Tenant> {
-  const teamID = `shop${++tenants}`;
-  const keys = await service.makeTenant(teamID);
-  return { keys, teamID, owner: await Visitor.make(service, teamID, 'owner') };
-}
 const idOf = ({ headers }: Pick<Answer, 'headers'>): string => headers.get('x-request-id')!;
 const searchOf = async (
   visitor: Visitor,
@@ -147,14 +136,14 @@ suite('a request', () => {
   });
 
   test('of another tenant is not found, though its ID is known', async () => {
-    const [one, two] = [shared, await open()];
+    const [one, two] = [shared, await openTenant(service)];
     const answer = await service.call(one.keys, 'PUT', '/orders/create', { body: { NOTES: 'private' } });
     assert.equal((await single(one.owner, idOf(answer))).status, 200);
     assert.equal((await single(two.owner, idOf(answer))).status, 404);
   });
 
   test('of a tenant that was removed is gone when it is made anew', async () => {
-    const { owner, keys, teamID } = await open();
+    const { owner, keys, teamID } = await openTenant(service);
     const answer = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'before' } });
     assert.equal((await single(owner, idOf(answer))).status, 200);
     assert.equal((await service.command('tenant', 'remove', teamID, '--yes')).code, 0);
@@ -212,7 +201,7 @@ suite('the log', () => {
   });
 
   test('goes back the days that are told and no further', async () => {
-    const { owner, keys, teamID } = await open();
+    const { owner, keys, teamID } = await openTenant(service);
     const answer = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'old' } });
     const { keptDays } = await searchOf(owner);
     assert.equal(keptDays, 30);

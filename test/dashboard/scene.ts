@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
 import { runStatement } from '../postgres.ts';
-import { Service } from '../service.ts';
-import type { Reply, Visitor } from './visitor.ts';
+import { Service, type Keys } from '../service.ts';
+import { Visitor, type Reply } from './visitor.ts';
 
 const SCHEMA = 'storeroom';
 const BUSY_MS = 5000;
@@ -16,6 +16,21 @@ const OPENING_BRACKET = 0x5b;
 
 /** A service behind a proxy on this machine, so that visitors have addresses of their own. */
 export const openScene = (env: Record<string, string> = {}): Promise<Service> => Service.start({ env: { STOREROOM_TRUSTED_PROXIES: '127.0.0.1', ...env } });
+
+export interface OwnedTenant {
+  readonly teamID: string;
+  readonly keys: Keys;
+  readonly owner: Visitor;
+}
+
+let tenants = 0;
+
+/** Another tenant, with keys of the command line and its owner signed in. */
+export async function openTenant(service: Service, ...settings: string[]): Promise<OwnedTenant> {
+  const teamID = `shop${++tenants}`;
+  const keys = await service.makeTenant(teamID, ...settings);
+  return { teamID, keys, owner: await Visitor.make(service, teamID, 'owner') };
+}
 
 export type File = 'control.db' | 'requests.db' | 'usage.db';
 

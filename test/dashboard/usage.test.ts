@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { stockShop } from '../operations.ts';
-import type { Keys, Service } from '../service.ts';
-import { openScene, runSql } from './scene.ts';
+import type { Service } from '../service.ts';
+import { openScene, openTenant, runSql } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
 const SECRET = `sr_sk_${'Ab3'.repeat(16)}Z`;
@@ -25,17 +25,6 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tenants = 0;
-interface Tenant {
-  readonly keys: Keys;
-  readonly owner: Visitor;
-  readonly teamID: string;
-}
-async function open(...settings: string[]): Promise<Tenant> {
-  const teamID = `shop${++tenants}`;
-  const keys = await service.makeTenant(teamID, ...settings);
-  return { keys, teamID, owner: await Visitor.make(service, teamID, 'owner') };
-}
 const usageOf = async (visitor: Visitor, query: Record<string, string> = {}): Promise<Usage> => (await visitor.get('/usage', query)).body as Usage;
 
 test('usage is the figure of `storeroom usage` after any calls: answered, refused, of the explorer; records looked at cost nothing', async () => {
@@ -69,7 +58,7 @@ test('usage is the figure of `storeroom usage` after any calls: answered, refuse
 });
 
 test('usage shows a quota, and calls beyond it as refused', async () => {
-  const { owner, keys, teamID } = await open('--quota', '5');
+  const { owner, keys, teamID } = await openTenant(service, '--quota', '5');
   assert.equal((await usageOf(owner)).monthQuota, 5);
   const statuses: number[] = [];
   for (let call = 0; call < 8; call++) statuses.push((await service.call(keys, 'POST', '/orders/query', { body: [] })).status);
@@ -82,7 +71,7 @@ test('usage shows a quota, and calls beyond it as refused', async () => {
 });
 
 test('usage of earlier months is there, newest first; a month that is none is refused', async () => {
-  const { owner, teamID } = await open();
+  const { owner, teamID } = await openTenant(service);
   for (const [month, calls] of [
     ['2026-02', 7],
     ['2025-12', 30],

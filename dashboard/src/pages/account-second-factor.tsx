@@ -7,7 +7,7 @@ import type { DisableSecondFactorRequest } from '../../../src/http/dashboard/int
 import { post } from '../api.ts';
 import { useSession } from '../session.tsx';
 import { Badge } from '../ui/badge.tsx';
-import { Actions, Button } from '../ui/button.tsx';
+import { Actions, Button, SubmitActions } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { PasswordField, TextField } from '../ui/field.tsx';
 import { focusHeading } from '../ui/focus.ts';
@@ -110,12 +110,9 @@ function TurnOff({ onClose }: { onClose: () => void }) {
           onValue={setCode}
           hint="Six digits from the app, or a recovery code."
         />
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger">
-            Turn off
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose} tone="danger">
+          Turn off
+        </SubmitActions>
       </Form>
     </Dialog>
   );

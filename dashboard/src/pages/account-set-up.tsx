@@ -7,7 +7,7 @@ import type { EnableSecondFactorRequest, RecoveryCodesView, SecondFactorView } f
 import { post } from '../api.ts';
 import { useLoad } from '../load.ts';
 import { useSession } from '../session.tsx';
-import { Actions, Button } from '../ui/button.tsx';
+import { SubmitActions } from '../ui/button.tsx';
 import { CodeField } from '../ui/code-field.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -80,12 +80,7 @@ function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string })
     <Form onSubmit={enable} label="Second factor">
       <CodeField value={code} onValue={setCode} />
       <PasswordField label="Your password" name="password" autocomplete="current-password" required value={password} onValue={setPassword} />
-      <Actions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" tone="primary">
-          Turn on
-        </Button>
-      </Actions>
+      <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
     </Form>
   );
 }

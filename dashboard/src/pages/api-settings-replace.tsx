@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { IssuedKeyView, ReplaceKeysRequest } from '../../../src/http/dashboard/interface.ts';
 import { post } from '../api.ts';
 import { useNow } from '../now.ts';
-import { Actions, Button } from '../ui/button.tsx';
+import { SubmitActions } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { PasswordField, RadioGroup } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -72,12 +72,7 @@ export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
           value={password}
           onValue={setPassword}
         />
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary">
-            Save
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose}>Save</SubmitActions>
       </Form>
     </Dialog>
   );

@@ -8,7 +8,7 @@ import { useLoad } from '../load.ts';
 import { useQuery } from '../router.tsx';
 import { useSession } from '../session.tsx';
 import { Badge } from '../ui/badge.tsx';
-import { Actions, Button } from '../ui/button.tsx';
+import { Button, SubmitActions } from '../ui/button.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Select, TextField } from '../ui/field.tsx';
@@ -194,12 +194,7 @@ function AddField({ recordType, onClose, onAdded }: { recordType: RecordType; on
           onValue={setType}
           options={TYPES.map((value) => ({ value, label: `${value}, such as ${EXAMPLES[value]}` }))}
         />
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary">
-            Add field
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose}>Add field</SubmitActions>
       </Form>
     </Dialog>
   );

@@ -8,7 +8,7 @@ import { post } from '../api.ts';
 import { add, compare, isDecimal, subtract } from '../decimal.ts';
 import type { Values } from '../records.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Actions, Button } from '../ui/button.tsx';
+import { Button, SubmitActions } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextArea, TextField } from '../ui/field.tsx';
 import { focusHeading } from '../ui/focus.ts';
@@ -79,12 +79,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
         <p class="invoice-summary" role="status">
           {summarise(lines, inputs)}
         </p>
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary">
-            Invoice
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose}>Invoice</SubmitActions>
       </Form>
     </Dialog>
   );

@@ -7,7 +7,7 @@ import type { NewUserRequest, UserLinkView, UserRequest, UserRoleRequest, UsersV
 import { post } from '../api.ts';
 import { restate } from '../restate.ts';
 import { useSession, type Role } from '../session.tsx';
-import { Actions, Button } from '../ui/button.tsx';
+import { SubmitActions } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { RadioGroup, TextField } from '../ui/field.tsx';
 import { focusHeading } from '../ui/focus.ts';
@@ -62,12 +62,7 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
           onValue={setEmail}
         />
         <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} />
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary">
-            Invite
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose}>Invite</SubmitActions>
       </Form>
     </Dialog>
   );
@@ -98,12 +93,7 @@ export function ChangeRole({ user, onChanged, onClose }: { user: UserRow; onChan
             Once you are no owner, only another owner can make you one again.
           </Notice>
         )}
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary">
-            Save
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose}>Save</SubmitActions>
       </Form>
     </Dialog>
   );
@@ -124,12 +114,7 @@ export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: 
               : 'They set their password by it. A link made before can no longer be used.'}
           </p>
         </div>
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary">
-            Make link
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose}>Make link</SubmitActions>
       </Form>
     </Dialog>
   );

@@ -52,5 +52,15 @@ export function ButtonLink({ to, tone = 'secondary', icon, children }: { to: str
   );
 }
 
-/** The buttons at the end of a form, a section or a dialog. Example: `<Actions><Button>Cancel</Button><Button type="submit" tone="primary">Save</Button></Actions>`. */
+/** The buttons at the end of a form, a section or a dialog. Example: `<Actions><Button icon="copy">Copy</Button></Actions>`. */
 export const Actions = ({ children }: { children: ComponentChildren }) => <div class="actions">{children}</div>;
+
+/** The end of a form in a dialog: what it does, and leaving without. Example: `<SubmitActions onCancel={onClose}>Save</SubmitActions>`. */
+export const SubmitActions = ({ onCancel, tone = 'primary', children }: { onCancel: () => void; tone?: ButtonTone; children: ComponentChildren }) => (
+  <Actions>
+    <Button onClick={onCancel}>Cancel</Button>
+    <Button type="submit" tone={tone}>
+      {children}
+    </Button>
+  </Actions>
+);

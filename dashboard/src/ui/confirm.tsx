@@ -3,7 +3,7 @@
  * the heading of the page, because what was asked about is going away.
  */
 import type { ComponentChildren } from 'preact';
-import { Actions, Button, type ButtonTone } from './button.tsx';
+import { type ButtonTone, SubmitActions } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { focusHeading } from './focus.ts';
 import { Form } from './form.tsx';
@@ -30,12 +30,9 @@ export function Confirm({ title, action, tone = 'danger', onConfirm, onClose, ch
     <Dialog title={title} onClose={onClose}>
       <Form onSubmit={confirm}>
         <div class="confirm-text">{children}</div>
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone={tone}>
-            {action}
-          </Button>
-        </Actions>
+        <SubmitActions onCancel={onClose} tone={tone}>
+          {action}
+        </SubmitActions>
       </Form>
     </Dialog>
   );
