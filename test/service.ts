@@ -123,6 +123,16 @@ export class Service {
     return service;
   }
 
+  /** So many on the same store at the same moment. When one does not start, none goes on, as one that nobody stops would keep the test for ever. */
+  static async startAll(count: number, options: ServiceOptions): Promise<Service[]> {
+    const starts = await Promise.allSettled(Array.from({ length: count }, () => Service.start(options)));
+    const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    const failed = starts.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (!failed) return services;
+    await Promise.all(services.map((service) => service.stop('SIGKILL')));
+    throw failed.reason;
+  }
+
   /** Starts the process (again) on the same store. */
   async restart(): Promise<void> {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], { env: { ...process.env, ...placeVariables(this.place), ...this.#env } });
@@ -144,7 +154,10 @@ export class Service {
       child.once('exit', (code) => reject(new Error(`The service ended with ${code} before it was ready:\n${started}`)));
       setTimeout(() => reject(new Error(`The service was not ready in time:\n${started}`)), START_MS).unref();
     });
-    await ready;
+    await ready.catch((fault: unknown) => {
+      child.kill('SIGKILL');
+      throw fault;
+    });
   }
 
   /** Of a service with PostgreSQL. */

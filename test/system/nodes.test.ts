@@ -29,7 +29,7 @@ let client: HttpClient;
 before(async () => {
   server = await PostgresServer.start();
   proxy = await PostgresProxy.open(await server.newDatabase());
-  nodes = await Promise.all(Array.from({ length: NODES }, () => Service.start({ databaseUrl: proxy.url })));
+  nodes = await Service.startAll(NODES, { databaseUrl: proxy.url });
   client = await HttpClient.open(nodes, CONNECTIONS);
 });
 after(async () => {
@@ -165,11 +165,8 @@ suite('three nodes over one PostgreSQL', () => {
 
 test('five nodes that start at the same moment on an empty database all come up, over one schema', async (context) => {
   const databaseUrl = await server.newDatabase();
-  const starting = Array.from({ length: 5 }, () => Service.start({ databaseUrl }));
-  context.after(async () => {
-    for (const result of await Promise.allSettled(starting)) if (result.status === 'fulfilled') await result.value.stop('SIGKILL');
-  });
-  const five = await Promise.all(starting);
+  const five = await Service.startAll(5, { databaseUrl });
+  context.after(() => Promise.all(five.map((node) => node.stop('SIGKILL'))));
   assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
   const keys = await five[0]!.makeTenant('shop');
   const numbers = await Promise.all(five.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string));

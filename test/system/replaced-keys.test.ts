@@ -19,7 +19,7 @@ let nodes: Service[];
 let client: HttpClient;
 before(async () => {
   const databaseUrl = await newDatabase();
-  nodes = await Promise.all(Array.from({ length: NODES }, () => Service.start({ databaseUrl })));
+  nodes = await Service.startAll(NODES, { databaseUrl });
   // All but the first, beside which the keys are replaced.
   client = await HttpClient.open(nodes.slice(1), CALLERS);
 });
