@@ -438,7 +438,7 @@ test('what goes through the log leaves nothing behind that only a full garbage c
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
   const [log, teamId] = [newLog(), newTeam()];
   const measure = async (): Promise<number> => {
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 80; round++) {
       await record(
         log,
         Array.from({ length: 1000 }, (_, index) => call(teamId, { query: { ORDER_NUMBER: `${round}-${index}` } })),
@@ -449,6 +449,6 @@ test('what goes through the log leaves nothing behind that only a full garbage c
   };
   const before = await measure();
   const left = (await measure()) - before;
-  // 20,000 lines are 3 MB, and 0.3 MB packed.
-  assert.ok(left < 256 * 1024, `${left} bytes are left`);
+  // 80,000 lines are 12 MB. About 0.8 MB stay, whatever is done; with a stream of zstd for each block it was 2.6 MB.
+  assert.ok(left < 1536 * 1024, `${left} bytes are left`);
 });
