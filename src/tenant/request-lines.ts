@@ -100,7 +100,7 @@ export const cut = (text: string, most: number): string => (text.length > most ?
  */
 export class BlockPacker {
   readonly #stream = createZstdCompress(FAST).on('data', (part: Buffer) => void this.#parts.push(part));
-  #parts: Buffer[] = [];
+  readonly #parts: Buffer[] = [];
 
   /** One block, except where requests took so long that their times lie further apart than a block may span. */
   pack(gathered: Gathered): Promise<RequestBlock>[] {

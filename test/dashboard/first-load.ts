@@ -5,12 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { stockShop } from '../operations.ts';
 import type { Service } from '../service.ts';
 import { openAt, until } from './at-pages.ts';
 import { signIn } from './browser.ts';
-import { openScene } from './scene.ts';
-import { Visitor } from './visitor.ts';
+import { openStockedScene } from './scene.ts';
+import type { Visitor } from './visitor.ts';
 
 const INTERACTIVE_MS = 200;
 const LOADS = 7;
@@ -18,9 +17,7 @@ const LOADS = 7;
 let service: Service;
 let owner: Visitor;
 before(async () => {
-  service = await openScene();
-  await stockShop(service, 'shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
+  ({ service, owner } = await openStockedScene());
 });
 after(() => service.stop());
 

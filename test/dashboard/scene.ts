@@ -6,6 +6,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
+import { stockShop } from '../operations.ts';
 import { runStatement } from '../postgres.ts';
 import { Service, type Keys } from '../service.ts';
 import { Visitor, type Reply } from './visitor.ts';
@@ -30,6 +31,13 @@ export async function openTenant(service: Service, ...settings: string[]): Promi
   const teamID = `shop${++tenants}`;
   const keys = await service.makeTenant(teamID, ...settings);
   return { teamID, keys, owner: await Visitor.make(service, teamID, 'owner') };
+}
+
+/** A service with one tenant that has records of every kind, and its owner. */
+export async function openStockedScene(): Promise<{ service: Service; owner: Visitor }> {
+  const service = await openScene();
+  await stockShop(service, 'shop');
+  return { service, owner: await Visitor.make(service, 'shop', 'owner') };
 }
 
 export type File = 'control.db' | 'requests.db' | 'usage.db';

@@ -433,7 +433,7 @@ test('a busy moment is a few blocks of each tenant, far smaller than their lines
   }
 });
 
-test('what goes through the log leaves nothing behind that only a full garbage collection takes away', async () => {
+test('what goes through the log leaves little behind that only a full garbage collection takes away', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
   const [log, teamId] = [newLog(), newTeam()];
@@ -449,6 +449,6 @@ test('what goes through the log leaves nothing behind that only a full garbage c
   };
   const before = await measure();
   const left = (await measure()) - before;
-  // 80,000 lines are 12 MB. About 0.8 MB stay, whatever is done; with a stream of zstd for each block it was 2.6 MB.
+  // 80,000 lines are 12 MB. About 0.8 MB stay; with a stream of zstd for each block it was 2.6 MB.
   assert.ok(left < 1536 * 1024, `${left} bytes are left`);
 });
