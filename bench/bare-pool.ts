@@ -5,16 +5,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'pg';
-import { buildDictionaries, sortKey } from '../src/pims/record.ts';
-import { writePimsSql } from '../src/store/postgres/pims-sql.ts';
+import { sortKey } from '../src/pims/values.ts';
+import { buildDictionaries } from '../src/pims/fields.ts';
+import { buildPimsSql } from '../src/store/postgres/pims-sql.ts';
 
 const [, , url, schema] = process.argv;
 const pool = new Pool({ connectionString: url!, max: 10 });
-const text = writePimsSql(schema!, buildDictionaries([])).ordersWithLines().replace('unnest(?::text[])', '(SELECT $1::text)');
+const text = buildPimsSql(schema!, buildDictionaries([]))
+  .ordersWithLines()
+  .replace('unnest(?::text[])', '(SELECT $1::text)');
 const headers = { 'content-type': 'application/json; charset=utf-8' };
 
 async function readOrder(orderNumber: string): Promise<string> {
-  const { rows } = await pool.query<[string, string, string]>({ name: 'order', text, values: [sortKey(orderNumber)], rowMode: 'array' });
+  const { rows } = await pool.query<[string, string, string]>({
+    name: 'order',
+    text,
+    values: [sortKey(orderNumber)],
+    rowMode: 'array',
+  });
   const [, order, lines] = rows[0]!;
   return `{"status":"success","data":${order},"subRecords":${lines}}`;
 }

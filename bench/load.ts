@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 // @ts-expect-error -- autocannon has no types; the part used here is described below
 import autocannon from 'autocannon';
-import { temporaryFolder } from '../test/service.ts';
+import { temporaryFolder } from '../test/kit/service.ts';
 
 export interface LoadRequest {
   readonly method: string;
@@ -41,11 +41,16 @@ export const loader = hasWrk ? 'wrk' : 'autocannon';
 /** Throws when anything but a success was answered: figures of failures are worth nothing. */
 export async function load(origin: string, requests: readonly LoadRequest[], amount: Amount): Promise<Figures> {
   const { failures, ...figures } = await (hasWrk ? loadByWrk : loadByAutocannon)(origin, requests, amount);
-  if (failures > 0 || figures.perSecond === 0) throw new Error(`${failures} requests to ${origin}${requests[0]?.path} failed.`);
+  if (failures > 0 || figures.perSecond === 0)
+    throw new Error(`${failures} requests to ${origin}${requests[0]?.path} failed.`);
   return figures;
 }
 
-async function loadByWrk(origin: string, requests: readonly LoadRequest[], { connections, seconds }: Amount): Promise<Figures & { failures: number }> {
+async function loadByWrk(
+  origin: string,
+  requests: readonly LoadRequest[],
+  { connections, seconds }: Amount,
+): Promise<Figures & { failures: number }> {
   // Two loads may run side by side.
   const file = join(folder, `requests-${++loads}`);
   writeFileSync(file, requests.map((request) => writeRequest(origin, request)).join('\0'));
@@ -61,7 +66,11 @@ async function loadByWrk(origin: string, requests: readonly LoadRequest[], { con
 }
 
 function writeRequest(origin: string, { method, path, headers, body }: LoadRequest): string {
-  const all = { host: new URL(origin).host, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) };
+  const all = {
+    host: new URL(origin).host,
+    ...headers,
+    ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+  };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
 }
@@ -74,7 +83,11 @@ interface AutocannonResult {
   readonly errors: number;
 }
 
-async function loadByAutocannon(origin: string, requests: readonly LoadRequest[], { connections, seconds }: Amount): Promise<Figures & { failures: number }> {
+async function loadByAutocannon(
+  origin: string,
+  requests: readonly LoadRequest[],
+  { connections, seconds }: Amount,
+): Promise<Figures & { failures: number }> {
   const cannon = autocannon as (options: object) => Promise<AutocannonResult>;
   const {
     requests: sent,

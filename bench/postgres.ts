@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { openStore, type Store } from '../src/store/open.ts';
 import { issueKey } from '../src/tenant/credentials.ts';
 import { Refusal } from '../src/errors.ts';
-import { PostgresServer, runStatement } from '../test/postgres.ts';
-import { BASE_PATH, Service, type Keys } from '../test/service.ts';
+import { PostgresServer, runStatement } from '../test/kit/postgres.ts';
+import { BASE_PATH, Service, type Keys } from '../test/kit/service.ts';
 import { load, loader, type Figures, type LoadRequest } from './load.ts';
 import { makeWorkloads, seed } from './seed.ts';
 
@@ -36,12 +36,18 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 const print = (...cells: readonly (string | number)[]): void =>
   console.log(
     cells
-      .map((cell, index) => (typeof cell === 'number' ? cell.toFixed(cell < 100 ? 2 : 0) : cell)[index === 0 ? 'padEnd' : 'padStart'](index === 0 ? 34 : 10))
+      .map((cell, index) =>
+        (typeof cell === 'number' ? cell.toFixed(cell < 100 ? 2 : 0) : cell)[index === 0 ? 'padEnd' : 'padStart'](
+          index === 0 ? 34 : 10,
+        ),
+      )
       .join(''),
   );
 
 async function startPool(url: string, schema: string): Promise<{ origin: string; stop: () => void }> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('bare-pool.ts', import.meta.url)), url, schema], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fileURLToPath(new URL('bare-pool.ts', import.meta.url)), url, schema], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
   return { origin: line.trim(), stop: () => child.kill() };
 }
@@ -67,7 +73,8 @@ async function measureReads(server: PostgresServer): Promise<void> {
     const ratio = median(ours.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond));
     const of = (figures: Figures[], figure: keyof Figures): number => median(figures.map((one) => one[figure]));
     print(name, of(ours, 'perSecond'), of(bare, 'perSecond'), ratio, of(ours, 'p50Ms'), of(ours, 'p99Ms'));
-    if (ratio < BARS.poolRatio) missed.push(`${name}: ratio to the pool is ${ratio.toFixed(2)}, and should be at least ${BARS.poolRatio}`);
+    if (ratio < BARS.poolRatio)
+      missed.push(`${name}: ratio to the pool is ${ratio.toFixed(2)}, and should be at least ${BARS.poolRatio}`);
     await measureSecondNode(service, second, requests);
   }
   pool.stop();
@@ -102,20 +109,34 @@ async function measureTenants(server: PostgresServer, count: number): Promise<vo
   const all = keys.map(orderOf);
   print(`${STEADY_CONNECTIONS} connections`, 'calls/s', 'p50 ms', 'p99 ms');
   const figures = { one: [] as Figures[], all: [] as Figures[] };
-  for (const requests of [all, one]) await load(service.origin, requests, { connections: STEADY_CONNECTIONS, seconds: seconds * 2 });
+  for (const requests of [all, one])
+    await load(service.origin, requests, { connections: STEADY_CONNECTIONS, seconds: seconds * 2 });
   for (let round = 0; round < rounds; round++) {
     figures.one.push(await load(service.origin, one, { connections: STEADY_CONNECTIONS, seconds }));
     figures.all.push(await load(service.origin, all, { connections: STEADY_CONNECTIONS, seconds }));
   }
   const p99 = (of: Figures[]): number => median(of.map(({ p99Ms }) => p99Ms));
   for (const [name, of] of Object.entries(figures))
-    print(name === 'one' ? 'one tenant' : `${count} tenants`, median(of.map(({ perSecond }) => perSecond)), median(of.map(({ p50Ms }) => p50Ms)), p99(of));
+    print(
+      name === 'one' ? 'one tenant' : `${count} tenants`,
+      median(of.map(({ perSecond }) => perSecond)),
+      median(of.map(({ p50Ms }) => p50Ms)),
+      p99(of),
+    );
   const ratio = p99(figures.all) / p99(figures.one);
   console.log(`p99 with ${count} tenants is ${ratio.toFixed(2)} times that with one.`);
-  if (ratio > BARS.tenantsP99) missed.push(`p99 with ${count} tenants is ${ratio.toFixed(2)} times that with one, and should be at most ${BARS.tenantsP99}`);
-  const backends = await runStatement(url, `SELECT pid FROM pg_stat_activity WHERE application_name = 'storeroom serve'`);
+  if (ratio > BARS.tenantsP99)
+    missed.push(
+      `p99 with ${count} tenants is ${ratio.toFixed(2)} times that with one, and should be at most ${BARS.tenantsP99}`,
+    );
+  const backends = await runStatement(
+    url,
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'storeroom serve'`,
+  );
   const sizes = backends.map(({ pid }) => privateBytes(Number(pid)) / 2 ** 20).toSorted((a, b) => b - a);
-  console.log(`Memory of its own of each of ${sizes.length} server processes, in MB: ${sizes.map((size) => size.toFixed(0)).join(', ')}`);
+  console.log(
+    `Memory of its own of each of ${sizes.length} server processes, in MB: ${sizes.map((size) => size.toFixed(0)).join(', ')}`,
+  );
   await service.stop();
 }
 

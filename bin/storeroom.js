@@ -15,7 +15,9 @@ if (isNewEnough) {
 } else {
   const node = findNode();
   if (node === undefined) {
-    console.error(`storeroom needs Node 26 or newer. This is Node ${process.versions.node}, and npm installed no newer one: run "npm ci" in its folder.`);
+    console.error(
+      `storeroom needs Node 26 or newer. This is Node ${process.versions.node}, and npm installed no newer one: run "npm ci" in its folder.`,
+    );
     process.exit(1);
   }
   handOver(node);

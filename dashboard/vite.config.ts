@@ -55,6 +55,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     emptyOutDir: true,
     // What three pages or more have in common is one file, instead of a dozen whose headers weigh as much as they do.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', test: /dashboard\/src\//, minShareCount: 3 }] } } },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'shared', test: /dashboard\/src\//, minShareCount: 3 }] } },
+    },
   },
 });

@@ -13,7 +13,11 @@ const ROOT = join(import.meta.dirname, '..');
 const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['spec 2.1 ', 6, 'status; data; subRecords; envelope; values; ORDER_DATE'],
   ['spec 2.2 ', 2, 'fields; FUNCTION'],
-  ['spec 2.3 ', 8, 'ORDER_NUMBER; LINE_NUMBER; PART_CODE; DESCRIPTION; QUANTITY; NUMBER_SHIPPED; LINE_REF_LOCK_CODE; ORDER_LINEITEMS'],
+  [
+    'spec 2.3 ',
+    8,
+    'ORDER_NUMBER; LINE_NUMBER; PART_CODE; DESCRIPTION; QUANTITY; NUMBER_SHIPPED; LINE_REF_LOCK_CODE; ORDER_LINEITEMS',
+  ],
   ['spec 2.4 ', 2, 'fields; FUNCTION'],
   ['spec 2.5 ', 1, 'fields'],
   ['spec 2.6 ', 5, 'field; value; contains; conjunction; queryable fields'],
@@ -42,8 +46,16 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['decisions calls: ', 3, 'both ways of giving credentials; teamID, apiID, apiSecret in a body; error body'],
   ['decisions calls: ', 2, 'single record that does not exist; writes naming something that does not exist'],
   ['decisions calls: ', 2, 'unknown path, method, media type, too large a body; headers on every answer'],
-  ['decisions calls: ', 6, 'maxReturn; order of query results; events, versions; metering; limits; quota and rate limits'],
-  ['decisions records: ', 8, 'field names; FUNCTION; values in; values out; dates; quantities; assigned by PIMS; subRecords'],
+  [
+    'decisions calls: ',
+    6,
+    'maxReturn; order of query results; events, versions; metering; limits; quota and rate limits',
+  ],
+  [
+    'decisions records: ',
+    8,
+    'field names; FUNCTION; values in; values out; dates; quantities; assigned by PIMS; subRecords',
+  ],
   ['decisions records: ', 3, 'LINE_REF_LOCK_CODE; PART_CODE, CUSTOMER_CODE, LOCATION_CODE; exact and contains'],
   ['decisions records: ', 3, 'AND and OR; storefront number; lookup order'],
   ['decisions life: ', 5, 'forward only; first stage; worksheets and quotes; sales orders; invoices'],
@@ -63,11 +75,14 @@ interface Row {
 }
 
 /** The rows of the document's tables: those that begin with an ID. */
-function readRows(): Row[] {
+function loadRows(): Row[] {
   const lines = readFileSync(join(ROOT, 'docs/conformance.md'), 'utf8').split('\n').filter((line) => /^\| (?!ID )/.test(line)); // prettier-ignore
   return lines.map((line) => {
     const [, id = '', guarantee = '', cell = ''] = /^\| `([^`|]+)` \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
-    const tests = [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({ file, name }));
+    const tests = [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({
+      file,
+      name,
+    }));
     assert.ok(id !== '' && tests.length === cell.split('<br>').length, `a row cannot be read: ${line}`);
     return { id, guarantee, tests };
   });
@@ -91,13 +106,13 @@ test('every section has the rules it is counted to have, and together they are a
 test('every rule has one row in docs/conformance.md, in this order, and no row is of anything else', () => {
   const ids = SECTIONS.flatMap(([prefix, , rules]) => rules.split('; ').map((rule) => prefix + rule));
   assert.deepEqual(
-    readRows().map(({ id }) => id),
+    loadRows().map(({ id }) => id),
     ids,
   );
 });
 
 test('every row says what is guaranteed and names at least one test, none twice', () => {
-  for (const { id, guarantee, tests } of readRows()) {
+  for (const { id, guarantee, tests } of loadRows()) {
     assert.ok(guarantee.trim().length >= 5, id);
     assert.ok(tests.length > 0, id);
     assert.equal(new Set(tests.map(({ file, name }) => `${file} ${name}`)).size, tests.length, id);
@@ -105,10 +120,12 @@ test('every row says what is guaranteed and names at least one test, none twice'
 });
 
 test('every test a row names exists under that name in that file', () => {
-  const missing = readRows().flatMap(({ id, tests }) =>
+  const missing = loadRows().flatMap(({ id, tests }) =>
     tests
       .filter(
-        ({ file, name }) => !/^test\/.+\.test\.ts$/.test(file) || !["'", '"'].some((quote) => readSource(file).includes(`test(${quote}${name}${quote}, `)),
+        ({ file, name }) =>
+          !/^test\/.+\.test\.ts$/.test(file) ||
+          !["'", '"'].some((quote) => readSource(file).includes(`test(${quote}${name}${quote}, `)),
       )
       .map(({ file, name }) => `${id}: ${file}: ${name}`),
   );

@@ -13,14 +13,18 @@ import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { BODY_BYTES_MAX } from '../src/http/body.ts';
 import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/filter.ts';
-import { DICTIONARY_MAX, FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/record.ts';
-import { assertShown, findLinks, readBlocks, readSlugs, type Block } from './documents.ts';
-import { BASE_PATH, Service, temporaryFolder } from './service.ts';
+import { FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/values.ts';
+import { DICTIONARY_MAX } from '../src/pims/fields.ts';
+import { assertShown, findLinks, loadBlocks, readSlugs, type Block } from './kit/documents.ts';
+import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md'], { cwd: ROOT }).toSorted();
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md'], {
+  cwd: ROOT,
+}).toSorted();
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
-const blocksOf = (file: string, ...languages: string[]): Block[] => readBlocks(read(file)).filter(({ language }) => languages.includes(language));
+const blocksOf = (file: string, ...languages: string[]): Block[] =>
+  loadBlocks(read(file)).filter(({ language }) => languages.includes(language));
 
 interface Ran {
   readonly code: number;
@@ -48,7 +52,10 @@ suite('what the documents tell to type', () => {
     // npx takes over a second to find what is in this folder; that it does find it has a test of its own.
     mkdirSync(join(folder, 'bin'));
     const npx = join(folder, 'bin', 'npx');
-    writeFileSync(npx, `#!/bin/sh\n[ "$1" = storeroom ] || exit 64\nshift\nexec '${process.execPath}' '${ROOT}/src/main.ts' "$@"\n`);
+    writeFileSync(
+      npx,
+      `#!/bin/sh\n[ "$1" = storeroom ] || exit 64\nshift\nexec '${process.execPath}' '${ROOT}/src/main.ts' "$@"\n`,
+    );
     chmodSync(npx, 0o755);
     environment = {
       PATH: `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env['PATH']}`,
@@ -73,14 +80,24 @@ suite('what the documents tell to type', () => {
   }
 
   // In this order: the guide names the numbers of the orders it makes.
-  const documents = new Set(['README.md', 'docs/api-guide.md', ...DOCUMENTS.filter((file) => /^(docs|demo)\//.test(file))]);
+  const documents = new Set([
+    'README.md',
+    'docs/api-guide.md',
+    ...DOCUMENTS.filter((file) => /^(docs|demo)\//.test(file)),
+  ]);
   for (const file of [...documents].filter((one) => blocksOf(one, 'sh').length > 0))
     test(`${file}: every command runs, and prints the answer shown`, async () => {
-      const all = readBlocks(read(file));
+      const all = loadBlocks(read(file));
       for (const { block, printed } of await runBlocks(file)) {
         const next = all[all.findIndex(({ line }) => line === block.line) + 1];
-        if (next?.section === block.section && /^(json|text)$/.test(next.language)) assertShown(next, printed, `${file}:${next.line}`);
-        else assert.doesNotMatch(printed, /"status":"error"/, `${file}:${block.line} is answered with an error that the document does not show`);
+        if (next?.section === block.section && /^(json|text)$/.test(next.language))
+          assertShown(next, printed, `${file}:${next.line}`);
+        else
+          assert.doesNotMatch(
+            printed,
+            /"status":"error"/,
+            `${file}:${block.line} is answered with an error that the document does not show`,
+          );
       }
     });
 
@@ -127,7 +144,8 @@ suite('what the documents name', () => {
       let introduced = '';
       for (const { text, line } of blocksOf(file, 'sh', 'console')) {
         introduced += `${text}\n`;
-        for (const [, name] of text.matchAll(/\$\{?([A-Z][A-Z_]+)/g)) assert.match(introduced, new RegExp(`\\b${name}(=| in )`), `${file}:${line} $${name}`);
+        for (const [, name] of text.matchAll(/\$\{?([A-Z][A-Z_]+)/g))
+          assert.match(introduced, new RegExp(`\\b${name}(=| in )`), `${file}:${line} $${name}`);
       }
     }
   });
@@ -135,7 +153,8 @@ suite('what the documents name', () => {
   test('every setting that is named exists', () => {
     const known: string[] = [...Object.values(SETTINGS).map(({ variable }) => variable), 'STOREROOM_'];
     for (const file of DOCUMENTS)
-      for (const [name] of read(file).matchAll(/\bSTOREROOM_(?!TEST_)[A-Z_]*/g)) assert.ok(known.includes(name), `${file}: ${name}`);
+      for (const [name] of read(file).matchAll(/\bSTOREROOM_(?!TEST_)[A-Z_]*/g))
+        assert.ok(known.includes(name), `${file}: ${name}`);
   });
 
   test('every storeroom command that is named exists, with its options', () => {
@@ -144,10 +163,13 @@ suite('what the documents name', () => {
       for (const { text, line } of blocksOf(file, 'sh', 'console'))
         for (const [, words = ''] of text.matchAll(/\b(?:npx storeroom|storeroom\.js) ([a-z][^|&;\n]*)/g)) {
           const [first = '', second = ''] = words.split(' ');
-          const section = [`${first} ${second}`, first].map((name) => reference.split(`\n### storeroom ${name}\n`)[1]).find((found) => found !== undefined);
+          const section = [`${first} ${second}`, first]
+            .map((name) => reference.split(`\n### storeroom ${name}\n`)[1])
+            .find((found) => found !== undefined);
           assert.ok(section !== undefined, `${file}:${line} storeroom ${words}`);
           const help = section.split('\n### ')[0]!;
-          for (const [option] of words.matchAll(/--[a-z-]+/g)) assert.ok(help.includes(option), `${file}:${line} storeroom ${words}: ${option}`);
+          for (const [option] of words.matchAll(/--[a-z-]+/g))
+            assert.ok(help.includes(option), `${file}:${line} storeroom ${words}: ${option}`);
         }
   });
 
@@ -165,7 +187,8 @@ suite('what the documents name', () => {
       'a query': `${SETTINGS.queryBudgetMs.default / 1000} s`,
     };
     const table = read('docs/operations.md').split('\n## Limits\n')[1] ?? '';
-    for (const [name, number] of Object.entries(rows)) assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
+    for (const [name, number] of Object.entries(rows))
+      assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
   });
 
   test('the systemd unit starts what is in this repository', () => {
@@ -177,7 +200,8 @@ suite('what the documents name', () => {
   test('every npm script that is named exists', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const file of DOCUMENTS)
-      for (const [, name = ''] of read(file).matchAll(/\bnpm run ([a-z:-]+)/g)) assert.ok(name in scripts, `${file}: npm run ${name}`);
+      for (const [, name = ''] of read(file).matchAll(/\bnpm run ([a-z:-]+)/g))
+        assert.ok(name in scripts, `${file}: npm run ${name}`);
   });
 
   test('every error code of an answer is in docs/errors.md, and the other way round', () => {
@@ -221,8 +245,12 @@ suite('decision records', () => {
   });
 
   test('name every runtime dependency', () => {
-    const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+    const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<
+      string,
+      Record<string, string>
+    >;
     const [record = ''] = records.filter((file) => numberOf(file) === '0014');
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) assert.ok(read(record).includes(`\`${name}\``), name);
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies }))
+      assert.ok(read(record).includes(`\`${name}\``), name);
   });
 });

@@ -7,12 +7,12 @@ import { dirname, join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { findProcesses } from './postgres-guard.ts';
-import { newDatabase, postgresUrl, PostgresServer, runStatement } from './postgres.ts';
+import { findProcesses } from './kit/postgres-guard.ts';
+import { newDatabase, postgresUrl, PostgresServer, runStatement } from './kit/postgres.ts';
 
 const PATH = process.env['PATH'];
 const RUN = join(import.meta.dirname, 'run.ts');
-const POSTGRES = new URL('postgres.ts', import.meta.url).href;
+const POSTGRES = new URL('kit/postgres.ts', import.meta.url).href;
 const CLEARED_MS = 10_000;
 /** Longer than a server that answers needs. */
 const SILENCE_MS = 300;
@@ -23,16 +23,21 @@ async function startServer(context: TestContext): Promise<PostgresServer> {
   return server;
 }
 
-const countRows = async (url: string): Promise<unknown> => (await runStatement(url, 'SELECT count(*)::int AS n FROM numbers'))[0]!['n'];
+const countRows = async (url: string): Promise<unknown> =>
+  (await runStatement(url, 'SELECT count(*)::int AS n FROM numbers'))[0]!['n'];
 
 test('a run whose STOREROOM_TEST_DATABASE_URL leads nowhere fails at once, with one sentence', async () => {
   const env = { PATH, STOREROOM_TEST_DATABASE_URL: 'postgres://tester:hidden@127.0.0.1:1/none' };
   const child = spawn(process.execPath, [RUN, import.meta.filename], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
   const [code] = (await once(child, 'close')) as [number];
   assert.equal(code, 1);
-  assert.match(printed, /^STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: .*127\.0\.0\.1:1\n$/);
+  assert.match(
+    printed,
+    /^STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: .*127\.0\.0\.1:1\n$/,
+  );
   assert.doesNotMatch(printed, /hidden/);
 });
 
@@ -55,7 +60,8 @@ suite('databases', () => {
     });
     const url = String((await once(child.stdout, 'data'))[0]).trim();
     const sleeping = assert.rejects(runStatement(url, 'SELECT pg_sleep(60)'), /terminating connection/);
-    while ((await runStatement(url, `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'`)).length === 0) await sleep(5);
+    while ((await runStatement(url, `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'`)).length === 0)
+      await sleep(5);
     child.stdin.end();
     assert.deepEqual(await once(child, 'exit'), [0, null]);
     await sleeping;
@@ -67,9 +73,13 @@ suite('a server of its own', () => {
   test('has every safety on and the locale of all systems, and asks for its password', async (context) => {
     const server = await startServer(context);
     const names = ['fsync', 'synchronous_commit', 'full_page_writes', 'max_connections', 'server_encoding'];
-    const shown = await Promise.all(names.map(async (name) => Object.values((await runStatement(server.url, `SHOW ${name}`))[0]!)[0]));
+    const shown = await Promise.all(
+      names.map(async (name) => Object.values((await runStatement(server.url, `SHOW ${name}`))[0]!)[0]),
+    );
     assert.deepEqual(shown, ['on', 'on', 'on', '300', 'UTF8']);
-    assert.deepEqual(await runStatement(server.url, `SELECT datcollate FROM pg_database WHERE datname = 'postgres'`), [{ datcollate: 'C.UTF-8' }]);
+    assert.deepEqual(await runStatement(server.url, `SELECT datcollate FROM pg_database WHERE datname = 'postgres'`), [
+      { datcollate: 'C.UTF-8' },
+    ]);
     const url = new URL(server.url);
     url.password = 'wrong';
     await assert.rejects(runStatement(url.href, 'SELECT 1'), /password authentication failed/);
@@ -98,7 +108,10 @@ suite('a server of its own', () => {
     const client = new Client(server.url);
     await client.connect();
     server.pause();
-    const asked = [client.query('SELECT 1 AS one').then(({ rows }) => rows as unknown), runStatement(server.url, 'SELECT 1 AS one')];
+    const asked = [
+      client.query('SELECT 1 AS one').then(({ rows }) => rows as unknown),
+      runStatement(server.url, 'SELECT 1 AS one'),
+    ];
     assert.equal(await Promise.race([...asked, sleep(SILENCE_MS, 'silence')]), 'silence');
     server.resume();
     assert.deepEqual(await Promise.all(asked), [[{ one: 1 }], [{ one: 1 }]]);
@@ -120,7 +133,10 @@ suite('nothing stays behind', () => {
         ${script}
         console.log(server.dataFolder);
         setInterval(() => undefined, 1000);`;
-      const child = spawn(process.execPath, ['--input-type=module', '-e', source], { env: { PATH }, stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+        env: { PATH },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       const folder = dirname(String((await once(child.stdout, 'data'))[0]).trim());
       assert.ok(findProcesses(folder).length > 0);
       child.kill(ending);

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { PostgresServer, runStatement } from './postgres.ts';
+import { PostgresServer, runStatement } from './kit/postgres.ts';
 
 interface Pass {
   readonly store: string;
@@ -17,11 +17,17 @@ const ALL: Pass[] = [
   { store: 'sqlite', select: { globPatterns: ['test/**/*.test.ts'] } },
   {
     store: 'postgres',
-    select: { globPatterns: ['test/{api,dashboard}/**/*.test.ts', 'test/system/{kill,metering-load,online-retail,request-log-kill,stop}.test.ts'] },
+    select: {
+      globPatterns: [
+        'test/{api,dashboard}/**/*.test.ts',
+        'test/system/{kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
+      ],
+    },
   },
 ];
 const named = process.argv.slice(2).map((file) => resolve(file));
-const passes = named.length === 0 ? ALL : [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', select: { files: named } }];
+const passes =
+  named.length === 0 ? ALL : [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', select: { files: named } }];
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
@@ -33,7 +39,12 @@ async function runPass({ store, select }: Pass, databaseUrl: string): Promise<bo
   const results = run({
     ...select,
     // What a developer has set for a service of their own is not for tests.
-    env: { ...process.env, STOREROOM_DATABASE_URL: undefined, STOREROOM_TEST_STORE: store, STOREROOM_TEST_DATABASE_URL: databaseUrl },
+    env: {
+      ...process.env,
+      STOREROOM_DATABASE_URL: undefined,
+      STOREROOM_TEST_STORE: store,
+      STOREROOM_TEST_DATABASE_URL: databaseUrl,
+    },
     concurrency: 4, // much of a test is waiting for disks, timeouts and processes
     isolation: 'process',
     timeout: 600_000, // for a file, in ms: one that hangs fails
@@ -61,7 +72,8 @@ async function runAll(databaseUrl: string): Promise<boolean> {
 
 async function reach(databaseUrl: string): Promise<boolean> {
   const fault = await runStatement(databaseUrl, 'SELECT 1').then(() => undefined, (error: Error & { code?: string }) => error.message || error.code); // prettier-ignore
-  if (fault !== undefined) process.stderr.write(`STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: ${fault}\n`);
+  if (fault !== undefined)
+    process.stderr.write(`STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: ${fault}\n`);
   return fault === undefined;
 }
 

@@ -11,10 +11,10 @@ import { dirname, join, posix } from 'node:path';
 import { after, suite, test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Of the server without the dashboard's part, and of that part (docs/decisions/0025). */
-const LINES_MAX = { api: 5400, dashboard: 3300 };
+/** Lines of 120 columns: of the server without the dashboard's part, and of that part (docs/decisions/0025). */
+const LINES_MAX = { api: 6300, dashboard: 3900 };
 const DASHBOARD_PART =
-  /^src\/(account\/|http\/dashboard\/|http\/request-log|store\/(.+\/)?(accounts|audit-log|users|request-store)\.ts|tenant\/(audit|logged-request|request-\w+)\.ts)/;
+  /^src\/(account\/|audit\/|request-log\/|http\/dashboard\/|http\/request-log|store\/(.+\/)?(account-store|audit-store|user-changes|request-store)\.ts)/;
 const FILE_LINES_MAX = 350; // also in .oxlintrc.json
 
 /** The architecture table. What a file imports is a path in this repository or the name of a package; what its row does not match is forbidden. */
@@ -23,16 +23,21 @@ const MAY_IMPORT: Record<string, RegExp> = {
   'src/errors.ts': /(?!)/,
   'src/config.ts': /^src\/errors\.ts$/,
   'src/pims/': /^(src\/pims\/.+|src\/errors\.ts|big\.js)$/,
-  'src/tenant/': /^(src\/tenant\/.+|src\/errors\.ts|node:(crypto|util|zlib))$/,
-  'src/account/': /^(src\/(account|tenant)\/.+|src\/errors\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
-  'src/store/': /^(src\/(store|pims|tenant|account)\/.+|src\/errors\.ts|pg|node:(?!process$).+)$/,
+  'src/audit/': /^(src\/audit\/.+|src\/errors\.ts|node:crypto)$/,
+  'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/errors\.ts|node:(crypto|util|zlib))$/,
+  'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/errors\.ts|node:(crypto|util|zlib))$/,
+  'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/errors\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
+  'src/store/': /^(src\/(store|pims|tenant|account|request-log|audit)\/.+|src\/errors\.ts|pg|node:(?!process$).+)$/,
   'src/http/':
-    /^(src\/(http|pims|tenant|account)\/.+|src\/errors\.ts|(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|prom-client|node:(?!(sqlite|process)$).+)$/,
+    /^(src\/(http|pims|tenant|account|request-log|audit)\/.+|src\/errors\.ts|(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|prom-client|node:(?!(sqlite|process)$).+)$/,
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'dashboard/src/': /^(dashboard\/src\/.+|preact(\/.+)?|uqr)$/,
 };
 /** Beyond that, with `import type` alone. */
-const MAY_IMPORT_TYPES: Record<string, RegExp> = { 'src/http/': /^src\/config\.ts$/, 'dashboard/src/': /^src\/http\/dashboard\/interface\.ts$/ };
+const MAY_IMPORT_TYPES: Record<string, RegExp> = {
+  'src/http/': /^src\/config\.ts$/,
+  'dashboard/src/': /^src\/http\/dashboard\/interface\.ts$/,
+};
 
 const RULES = {
   place: 'every source file has a row in the architecture table',
@@ -60,11 +65,23 @@ interface Fault {
 /** Habits found by their text. A false alarm is better than a gap. */
 const HABITS: [Rule, where: RegExp, what: RegExp][] = [
   ['loader', /./, /\bgetBuiltinModule\b|\bcreateRequire\b|\brequire\(/g],
-  ['environment', /^src\/(?!main\.ts$)/, /\bprocess\??\.env\b|\bprocess\[|\benv\b[^=;\n]*\}\s*=\s*process\b|\bimport\.meta\.env/g],
+  [
+    'environment',
+    /^src\/(?!main\.ts$)/,
+    /\bprocess\??\.env\b|\bprocess\[|\benv\b[^=;\n]*\}\s*=\s*process\b|\bimport\.meta\.env/g,
+  ],
   ['clock', /^src\/pims\//, /\bDate\.now\b|\bnew Date\b(?!\()|\bDate\(\)|\bMath\.random\b|\bTemporal\./g],
-  ['clock', /^src\/pims\//, /\b(set(Timeout|Interval|Immediate)|queueMicrotask|fetch)\(|\b(performance|process|crypto)\.\w/g],
+  [
+    'clock',
+    /^src\/pims\//,
+    /\b(set(Timeout|Interval|Immediate)|queueMicrotask|fetch)\(|\b(performance|process|crypto)\.\w/g,
+  ],
   ['console', /^(dashboard\/)?src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
-  ['markup', /^dashboard\//, /\b(dangerouslySetInnerHTML|(inner|outer)HTML|insertAdjacentHTML|document\.write|setHTML\w*)\b/g],
+  [
+    'markup',
+    /^dashboard\//,
+    /\b(dangerouslySetInnerHTML|(inner|outer)HTML|insertAdjacentHTML|document\.write|setHTML\w*)\b/g,
+  ],
   ['sql', /^src\/(?!store\/)/, /\b(SELECT\b[^'"`]*\bFROM|INSERT INTO|DELETE FROM|CREATE (TABLE|INDEX)|ALTER TABLE)\b/g],
 ];
 
@@ -91,18 +108,23 @@ function isAllowed(file: string, target: string, isType: boolean): boolean {
   return MAY_IMPORT[row]!.test(target) || (isType && MAY_IMPORT_TYPES[row]?.test(target) === true);
 }
 
-const findRow = (file: string) => Object.keys(MAY_IMPORT).find((row) => file === row || (row.endsWith('/') && file.startsWith(row)));
-const nameRelative = (file: string, target: string) => posix.relative(posix.dirname(file), target).replace(/^(?!\.)/, './');
+const findRow = (file: string) =>
+  Object.keys(MAY_IMPORT).find((row) => file === row || (row.endsWith('/') && file.startsWith(row)));
+const nameRelative = (file: string, target: string) =>
+  posix.relative(posix.dirname(file), target).replace(/^(?!\.)/, './');
 const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length;
 const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 /** Without comments that have their lines to themselves; the lines stay. */
-const dropComments = (text: string) => text.replace(/^[ \t]*(\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm, (comment) => '\n'.repeat(comment.split('\n').length - 1));
+const dropComments = (text: string) =>
+  text.replace(/^[ \t]*(\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm, (comment) => '\n'.repeat(comment.split('\n').length - 1));
 
 /** The walker: every fault of the tree under a folder. */
 function findFaults(root: string): Fault[] {
   const faults: Fault[] = [];
   const ways = new Map<string, string[]>();
-  for (const file of globSync(['{src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], { cwd: root })) {
+  for (const file of globSync(['{src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], {
+    cwd: root,
+  })) {
     const report = (rule: Rule, line: number, text: string) => faults.push({ rule, file, line, text });
     if (/(^|\/)(utils?|helpers?|common|types|misc|index)[./]/.test(file)) report('name', 1, file);
     if (!/^(dashboard\/)?src\//.test(file)) continue;
@@ -112,13 +134,16 @@ function findFaults(root: string): Fault[] {
     const openingLines = opening === '' ? 0 : countLines(opening);
     if (openingLines < 2 || openingLines > 6) report('opening', 1, `${openingLines} lines`);
     if (countLines(source) > FILE_LINES_MAX) report('length', FILE_LINES_MAX + 1, `${countLines(source)} lines`);
-    for (const found of source.matchAll(/\b(TODO|FIXME)\b/g)) report('unfinished', lineAt(source, found.index), found[0]);
+    for (const found of source.matchAll(/\b(TODO|FIXME)\b/g))
+      report('unfinished', lineAt(source, found.index), found[0]);
     if (findRow(file) === undefined) report('place', 1, file);
 
     const code = dropComments(source);
-    for (const [rule, where, what] of HABITS) if (where.test(file)) for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
+    for (const [rule, where, what] of HABITS)
+      if (where.test(file)) for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
     const imports = findImports(file, code);
-    for (const { name, target, isType, line } of imports) if (!isAllowed(file, target, isType)) report('import', line, name);
+    for (const { name, target, isType, line } of imports)
+      if (!isAllowed(file, target, isType)) report('import', line, name);
     ways.set(file, imports.map(({ target }) => target)); // prettier-ignore
   }
   for (const [file, targets] of ways) {
@@ -133,7 +158,9 @@ suite('the tree', () => {
   const faults = findFaults(ROOT);
   for (const [rule, guarantee] of Object.entries(RULES))
     test(guarantee, () => {
-      const found = faults.filter((fault) => fault.rule === rule).map(({ file, line, text }) => `${file}:${line} ${text}`);
+      const found = faults
+        .filter((fault) => fault.rule === rule)
+        .map(({ file, line, text }) => `${file}:${line} ${text}`);
       assert.deepEqual(found, []);
     });
 
@@ -142,22 +169,32 @@ suite('the tree', () => {
     for (const [part, most] of Object.entries(LINES_MAX))
       test(`the server with ${store} (src, of the commands only serve): the part of the ${part} is at most ${most} lines, blanks and comments counted`, () => {
         const isRead = (file: string): boolean =>
-          !/^src\/(cli\/(?!serve\.ts)|store\/(.+\/)?(move|tables)\.ts)/.test(file) &&
-          (!/^src\/store\/.+\//.test(file) || file.startsWith(`src/store/${store}/`));
-        const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => isRead(file) && DASHBOARD_PART.test(file) === (part === 'dashboard'));
+          !/^src\/(cli\/(?!serve\.ts)|store\/(move\/|.+\/move-tables\.ts))/.test(file) &&
+          (!/^src\/store\/(sqlite|postgres)\//.test(file) || file.startsWith(`src/store/${store}/`));
+        const files = globSync('src/**/*.ts', { cwd: ROOT }).filter(
+          (file) => isRead(file) && DASHBOARD_PART.test(file) === (part === 'dashboard'),
+        );
         const lines = files.reduce((sum, file) => sum + countLines(readFileSync(join(ROOT, file), 'utf8')), 0);
         assert.ok(files.length > 20 && lines <= most, `${lines} lines in ${files.length} files`);
       });
 
   test('no test is skipped, singled out or left for later', () => {
     for (const file of globSync('test/**/*.ts', { cwd: ROOT }))
-      assert.doesNotMatch(readFileSync(join(ROOT, file), 'utf8'), /\.(skip|only|todo)\(|\b(skip|only|todo):\s*(true|['"`])/, file);
+      assert.doesNotMatch(
+        readFileSync(join(ROOT, file), 'utf8'),
+        /\.(skip|only|todo)\(|\b(skip|only|todo):\s*(true|['"`])/,
+        file,
+      );
   });
 
   test('every dependency has one exact version', () => {
-    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, Record<string, string> | undefined>;
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
+      string,
+      Record<string, string> | undefined
+    >;
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
-      for (const [name, version] of Object.entries(manifest[kind] ?? {})) assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${kind}: ${name}`);
+      for (const [name, version] of Object.entries(manifest[kind] ?? {}))
+        assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${kind}: ${name}`);
   });
 });
 
@@ -210,14 +247,24 @@ const PLANTS: Plant[] = [
 
 /** The proof of the table: each of these imports, in four ways, each of the targets. */
 const IMPORTERS = [...Object.keys(MAY_IMPORT), 'src/store/sqlite/', 'src/http/dashboard/', 'dashboard/src/pages/'];
-const TARGETS = `src/main.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/account/a.ts src/store/a.ts src/store/sqlite/a.ts src/http/a.ts
+const TARGETS =
+  `src/main.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts
   src/http/dashboard/a.ts src/cli/a.ts node:fs node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
-  @fastify/swagger @scalar/fastify-api-reference pg prom-client commander papaparse src/http/dashboard/interface.ts preact preact/hooks uqr vite`.split(/\s+/);
+  @fastify/swagger @scalar/fastify-api-reference pg prom-client commander papaparse src/http/dashboard/interface.ts preact preact/hooks uqr vite`.split(
+    /\s+/,
+  );
 
 suite('the guards', () => {
   const copy = mkdtempSync(join(tmpdir(), 'storeroom-tidy-'));
   after(() => rmSync(copy, { recursive: true }));
-  for (const part of ['src', 'dashboard/src', 'dashboard/tsconfig.json', 'package.json', 'tsconfig.json', '.oxlintrc.json'])
+  for (const part of [
+    'src',
+    'dashboard/src',
+    'dashboard/tsconfig.json',
+    'package.json',
+    'tsconfig.json',
+    '.oxlintrc.json',
+  ])
     cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
 
@@ -234,8 +281,12 @@ suite('the guards', () => {
 
   for (const { where, file } of importers)
     test(`what ${where} may not import, oxlint and the walker both report`, () => {
-      const byWalker = new Set(faults.filter((fault) => fault.file === file && fault.rule === 'import').map(({ line }) => line));
-      const byOxlint = new Set(diagnostics.filter((one) => one.file === file && one.code === IMPORT).map(({ line }) => line));
+      const byWalker = new Set(
+        faults.filter((fault) => fault.file === file && fault.rule === 'import').map(({ line }) => line),
+      );
+      const byOxlint = new Set(
+        diagnostics.filter((one) => one.file === file && one.code === IMPORT).map(({ line }) => line),
+      );
       const show = (lines: Set<number>) => [...lines].map((line) => importAll(file).split('\n')[line - 1]);
       assert.deepEqual(show(byWalker.difference(byOxlint)), [], 'missed by oxlint');
       assert.deepEqual(show(byOxlint.difference(byWalker)), [], 'missed by the walker');
@@ -281,6 +332,12 @@ function runOxlint(root: string): { file: string; line: number; code: string }[]
     maxBuffer: 1 << 26,
   });
   assert.ok(stdout.startsWith('{'), `oxlint gave no report: ${stdout}${stderr}`);
-  const report = JSON.parse(stdout) as { diagnostics: { filename: string; code: string; labels: { span: { line: number } }[] }[] };
-  return report.diagnostics.map(({ filename, code, labels }) => ({ file: filename, line: labels[0]?.span.line ?? 0, code }));
+  const report = JSON.parse(stdout) as {
+    diagnostics: { filename: string; code: string; labels: { span: { line: number } }[] }[];
+  };
+  return report.diagnostics.map(({ filename, code, labels }) => ({
+    file: filename,
+    line: labels[0]?.span.line ?? 0,
+    code,
+  }));
 }

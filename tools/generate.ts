@@ -12,12 +12,12 @@ import { text } from 'node:stream/consumers';
 import { format } from 'oxfmt';
 import pino from 'pino';
 import { Accounts } from '../src/account/accounts.ts';
-import { readConfig, SETTINGS } from '../src/config.ts';
+import { parseConfig, SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { buildApp } from '../src/http/app.ts';
-import { SqliteStore } from '../src/store/sqlite/open-sqlite.ts';
+import { SqliteStore } from '../src/store/sqlite/store.ts';
 import { Meter } from '../src/tenant/metering.ts';
-import { RequestLog } from '../src/tenant/request-log.ts';
+import { RequestLog } from '../src/request-log/request-log.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
@@ -51,11 +51,17 @@ function readOrNothing(file: string): string {
 /** The document as the service gives it out, from a service on an empty folder that listens nowhere. */
 async function writeOpenApi(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'storeroom-generate-'));
-  const { config } = readConfig({}, {});
+  const { config } = parseConfig({}, {});
   const fail = (fault: unknown): never => {
     throw fault;
   };
-  const store = new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: config.queryBudgetMs, workers: 1, onFatal: fail });
+  const store = new SqliteStore({
+    folder,
+    busyTimeoutMs: 0,
+    queryBudgetMs: config.queryBudgetMs,
+    workers: 1,
+    onFatal: fail,
+  });
   const app = await buildApp({
     ...config,
     tenants: store.tenants,
@@ -81,10 +87,14 @@ async function writeOpenApi(): Promise<string> {
 }
 
 function writeErrors(): string {
-  const rows = Object.entries(ERRORS).map(([code, { httpStatus, message, remedy }]) => ({ code, httpStatus, cells: [`\`${code}\``, message, remedy] }));
+  const rows = Object.entries(ERRORS).map(([code, { httpStatus, message, remedy }]) => ({
+    code,
+    httpStatus,
+    cells: [`\`${code}\``, message, remedy],
+  }));
   const forCommands = ['TENANT_NOT_FOUND', 'COMMAND_REFUSED'];
   const statuses = [...new Set(rows.map(({ httpStatus }) => httpStatus))].toSorted((a, b) => a - b);
-  const table = (chosen: typeof rows): string => writeTable(['code', 'meaning', 'what to do'], chosen.map(({ cells }) => cells)); // prettier-ignore
+  const table = (chosen: typeof rows): string => buildTable(['code', 'meaning', 'what to do'], chosen.map(({ cells }) => cells)); // prettier-ignore
   const sections = statuses.map((status) => {
     const chosen = rows.filter(({ code, httpStatus }) => httpStatus === status && !forCommands.includes(code));
     return `## ${status} ${STATUS_CODES[status]}\n\n${table(chosen)}`;
@@ -119,7 +129,9 @@ async function writeConfiguration(): Promise<string> {
     meaning,
   ]);
   const commands = await readCommands([]);
-  const sections = commands.map(({ words, help }) => `### ${['storeroom', ...words].join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``);
+  const sections = commands.map(
+    ({ words, help }) => `### ${['storeroom', ...words].join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``,
+  );
   return `${WRITTEN}
 
 # Settings and commands
@@ -130,7 +142,7 @@ Settings are environment variables. \`serve --port\` and \`serve --host\` win ov
 counts as not set. A wrong value stops the command with exit code 1, and all mistakes are named at once. \`storeroom config\` shows what is in force and
 where it came from; \`serve\` warns of variables that begin with \`STOREROOM_\` and are no setting.
 
-${writeTable(['variable', 'default', 'form', 'meaning'], settings)}
+${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 
 ## Commands
 
@@ -148,7 +160,9 @@ interface CommandHelp {
 
 /** The help of every command below this one, in its own order; words that only group commands are passed over. */
 async function readCommands(words: readonly string[]): Promise<CommandHelp[]> {
-  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...words, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...words, '--help'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [help, [exitCode]] = await Promise.all([text(child.stdout), once(child, 'close')]);
   if (exitCode !== 0) throw new Error(`storeroom ${words.join(' ')} --help ended with ${exitCode}.`);
   const list = /^Commands:\n((?: +.*\n)+)/m.exec(help)?.[1] ?? '';
@@ -157,7 +171,9 @@ async function readCommands(words: readonly string[]): Promise<CommandHelp[]> {
   return (await Promise.all(names.map((name) => readCommands([...words, name])))).flat();
 }
 
-function writeTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`);
+function buildTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map(
+    (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
+  );
   return lines.join('\n');
 }

@@ -13,7 +13,12 @@ export class ApiError extends Error {
   readonly httpStatus: number;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: string, message: string, httpStatus: number, about: { field?: unknown; requestId?: unknown; retryAfter?: string | null } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    httpStatus: number,
+    about: { field?: unknown; requestId?: unknown; retryAfter?: string | null } = {},
+  ) {
     super(message);
     this.name = 'ApiError';
     this.code = code;
@@ -64,16 +69,28 @@ export async function callOperation(
   options: { signal?: AbortSignal; headers?: Record<string, string> } = {},
 ): Promise<OperationAnswer> {
   const began = performance.now();
-  const response = await send(method, urlOf(`${door}${path}`, query), body, { signal: options.signal ?? null, headers: options.headers ?? {} });
+  const response = await send(method, urlOf(`${door}${path}`, query), body, {
+    signal: options.signal ?? null,
+    headers: options.headers ?? {},
+  });
   const text = await response.text();
   const json = parse(text);
-  const answer = { status: response.status, headers: response.headers, text, json, milliseconds: performance.now() - began };
-  if (response.status === 401 && toError(response, json).code === 'NOT_SIGNED_IN') throw endSession(toError(response, json));
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json,
+    milliseconds: performance.now() - began,
+  };
+  if (response.status === 401 && toError(response, json).code === 'NOT_SIGNED_IN')
+    throw endSession(toError(response, json));
   return answer;
 }
 
 /** The same for pages that only want data: the whole envelope `{ status, data, subRecords }` and the headers; refusals are thrown as ApiError. */
-export async function readOperation<T>(...call: Parameters<typeof callOperation>): Promise<{ body: T; headers: Headers }> {
+export async function readOperation<T>(
+  ...call: Parameters<typeof callOperation>
+): Promise<{ body: T; headers: Headers }> {
   const answer = await callOperation(...call);
   if (answer.status >= 400) throw toError(answer, answer.json);
   return { body: answer.json as T, headers: answer.headers };
@@ -96,8 +113,17 @@ function urlOf(path: string, query: Query = {}): string {
   return `${API_BASE}/${path}${search === '' ? '' : `?${search}`}`;
 }
 
-async function send(method: string, url: string, body: unknown, extra: { signal?: AbortSignal | null; headers?: Record<string, string> } = {}) {
-  const headers = { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...extra.headers };
+async function send(
+  method: string,
+  url: string,
+  body: unknown,
+  extra: { signal?: AbortSignal | null; headers?: Record<string, string> } = {},
+) {
+  const headers = {
+    accept: 'application/json',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...extra.headers,
+  };
   try {
     return await fetch(url, {
       method,
@@ -120,10 +146,17 @@ async function readAnswer(response: Response): Promise<unknown> {
 }
 
 function toError({ status, headers }: { status: number; headers: Headers }, json: unknown): ApiError {
-  const { code, message, field, requestId } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  const { code, message, field, requestId } = (typeof json === 'object' && json !== null ? json : {}) as Record<
+    string,
+    unknown
+  >;
   if (typeof code === 'string' && typeof message === 'string')
     return new ApiError(code, message, status, { field, requestId, retryAfter: headers.get('retry-after') });
-  return new ApiError('UNEXPECTED_ANSWER', `The service answered with status ${status} and nothing that can be read.`, status);
+  return new ApiError(
+    'UNEXPECTED_ANSWER',
+    `The service answered with status ${status} and nothing that can be read.`,
+    status,
+  );
 }
 
 function parse(text: string): unknown {

@@ -49,7 +49,11 @@ function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
   if (error === undefined) return null;
   return (
     <main class="public">
-      <Notice tone="bad" title="The dashboard cannot be shown now" actions={<Button onClick={() => void load()}>Try again</Button>}>
+      <Notice
+        tone="bad"
+        title="The dashboard cannot be shown now"
+        actions={<Button onClick={() => void load()}>Try again</Button>}
+      >
         {error.message}
       </Notice>
     </main>
@@ -80,8 +84,14 @@ function LazyPage({ route }: { route: Route }) {
   }, []);
   if (fault !== undefined || broken !== undefined)
     return (
-      <Notice tone="bad" title="This page could not be shown" actions={<Button onClick={() => location.reload()}>Load it again</Button>}>
-        {fault === undefined ? 'Something on it went wrong.' : 'Its code could not be fetched; the service may have been updated since.'}
+      <Notice
+        tone="bad"
+        title="This page could not be shown"
+        actions={<Button onClick={() => location.reload()}>Load it again</Button>}
+      >
+        {fault === undefined
+          ? 'Something on it went wrong.'
+          : 'Its code could not be fetched; the service may have been updated since.'}
       </Notice>
     );
   return Page === undefined ? <PageSkeleton /> : <Page />;

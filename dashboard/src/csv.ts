@@ -3,7 +3,8 @@
  */
 type Cell = string | number;
 
-const quote = (cell: Cell): string => (/[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell));
+const quote = (cell: Cell): string =>
+  /[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 /** Example: `writeCSV(['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
 export const writeCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>

@@ -20,7 +20,10 @@ export interface ApiCallText {
 }
 
 /** Example: `callURL(session, { method: 'GET', path: '/orders/single', query: { orderNum: '10248' } })`. */
-export function callURL({ baseURL, teamID }: { baseURL: string; teamID: string }, { path, query = {} }: ApiCallText): string {
+export function callURL(
+  { baseURL, teamID }: { baseURL: string; teamID: string },
+  { path, query = {} }: ApiCallText,
+): string {
   const all: Query = { teamID, ...query };
   const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return addQuery(`${baseURL}${path}`, Object.fromEntries(given.map(([name, value]) => [name, String(value)])));
@@ -31,14 +34,14 @@ export const addQuery = (url: string, query: Readonly<Record<string, string>>): 
   `${url}?${new URLSearchParams(query).toString().replaceAll('+', '%20')}`;
 
 /** A body as it is shown: one member a line where a list of objects would be too long for one. */
-export function writeBody(body: unknown): string {
+export function formatBody(body: unknown): string {
   if (!Array.isArray(body) || body.length === 0) return JSON.stringify(body, null, 2);
   return `[\n${body.map((item) => `  ${JSON.stringify(item)}`).join(',\n')}\n]`;
 }
 
 /** Expects API_ID and API_SECRET in the environment, so that no key comes into the history of the shell. */
 export function writeCurl(url: string, { method, body, bodyText, headers = {} }: Omit<ApiCallText, 'path'>): string {
-  const sent = bodyText ?? (body === undefined ? undefined : writeBody(body));
+  const sent = bodyText ?? (body === undefined ? undefined : formatBody(body));
   const verb = method === 'GET' || (method === 'POST' && sent !== undefined) ? '' : `-X ${shellQuote(method)} `;
   const words = [`curl ${verb}-u "$API_ID:$API_SECRET" ${shellQuote(url)}`];
   for (const [name, value] of Object.entries(headers)) words.push(`-H ${shellQuote(`${name}: ${value}`)}`);

@@ -28,7 +28,8 @@ function write({ digits, scale }: Decimal): string {
 
 function combine(a: string, b: string, with_: (a: bigint, b: bigint) => bigint): Decimal {
   const [one, other] = [read(a), read(b)];
-  if (one === undefined || other === undefined) throw new TypeError(`'${one === undefined ? a : b}' is no decimal number.`);
+  if (one === undefined || other === undefined)
+    throw new TypeError(`'${one === undefined ? a : b}' is no decimal number.`);
   const scale = Math.max(one.scale, other.scale);
   const align = (value: Decimal) => value.digits * 10n ** BigInt(scale - value.scale);
   return { digits: with_(align(one), align(other)), scale };

@@ -20,13 +20,20 @@ function readFilter(text: string): Filter[] {
   if (parts === null) return [];
   const [, conjunction, match, field = '', value = ''] = parts;
   try {
-    return [{ conjunction: conjunction === 'or' ? 'OR' : 'AND', field: decodeURIComponent(field), contains: match === 'contains', value }];
+    return [
+      {
+        conjunction: conjunction === 'or' ? 'OR' : 'AND',
+        field: decodeURIComponent(field),
+        contains: match === 'contains',
+        value,
+      },
+    ];
   } catch {
     return []; // Somebody has written the address by hand.
   }
 }
 
-export const readFilters = (query: URLSearchParams): Filter[] => query.getAll('filter').flatMap(readFilter);
+export const parseFilters = (query: URLSearchParams): Filter[] => query.getAll('filter').flatMap(readFilter);
 
 /** The body of the query. The conjunction of the first filter means nothing and is left out. */
 export const writeFilterBody = (filters: readonly Filter[]): object[] =>
@@ -39,6 +46,9 @@ export const writeFilterBody = (filters: readonly Filter[]): object[] =>
 
 /** Example: `filteredPath('orders', { CUSTOMER_CODE: 'VINET' })` leads to the list with that exact filter. */
 export function filteredPath(kind: string, exact: Readonly<Record<string, string>>): string {
-  const filters = Object.entries(exact).map(([field, value]) => ['filter', writeFilter({ conjunction: 'AND', field, contains: false, value })]);
+  const filters = Object.entries(exact).map(([field, value]) => [
+    'filter',
+    writeFilter({ conjunction: 'AND', field, contains: false, value }),
+  ]);
   return `/records/${kind}?${new URLSearchParams(filters).toString()}`;
 }

@@ -30,7 +30,8 @@ export interface Fulfilment {
 }
 
 /** Quotes and worksheets are not ordered yet; they count only as long as there is nothing else. */
-export const isBinding = ({ order_type: stage }: StorefrontRecord): boolean => stage === 'invoice' || stage === 'sales_order';
+export const isBinding = ({ order_type: stage }: StorefrontRecord): boolean =>
+  stage === 'invoice' || stage === 'sales_order';
 
 export function sumUp(records: readonly StorefrontRecord[]): Fulfilment {
   const hasBinding = records.some(isBinding);
@@ -38,28 +39,56 @@ export function sumUp(records: readonly StorefrontRecord[]): Fulfilment {
   const parts = new Map(records.flatMap(({ items }) => items).map((item) => [keyOf(item), item]));
   const rows = [...parts].map(([key, { part_number, is_care_plan, description }]) => {
     const units = records.map(({ items }) => unitsOf(items.filter((item) => keyOf(item) === key)));
-    return { part: part_number, isCarePlan: is_care_plan, description, ...sumsOf(records, counted, units), records: units };
+    return {
+      part: part_number,
+      isCarePlan: is_care_plan,
+      description,
+      ...sumsOf(records, counted, units),
+      records: units,
+    };
   });
-  const all = records.map((_, index) => rows.reduce<Units | undefined>((before, row) => together(before, row.records[index]), undefined));
+  const all = records.map((_, index) =>
+    rows.reduce<Units | undefined>((before, row) => together(before, row.records[index]), undefined),
+  );
   const total = { part: '', isCarePlan: false, description: '', ...sumsOf(records, counted, all), records: all };
-  const isExact = records.every(({ items }) => items.every(({ quantity, shipped }) => isKept(quantity) && isKept(shipped)));
+  const isExact = records.every(({ items }) =>
+    items.every(({ quantity, shipped }) => isKept(quantity) && isKept(shipped)),
+  );
   return { rows, total, state: hasBinding ? stateOf(rows) : 'not ordered yet', isExact };
 }
 
 const isKept = (quantity: number): boolean => String(quantity).replace(/e.*|\D/g, '').length <= 15;
-const keyOf = ({ part_number, is_care_plan }: StorefrontRecord['items'][number]): string => `${is_care_plan} ${part_number}`;
+const keyOf = ({ part_number, is_care_plan }: StorefrontRecord['items'][number]): string =>
+  `${is_care_plan} ${part_number}`;
 
 const together = (a: Units | undefined, b: Units | undefined): Units | undefined =>
-  a === undefined || b === undefined ? (a ?? b) : { quantity: add(a.quantity, b.quantity), shipped: add(a.shipped, b.shipped) };
+  a === undefined || b === undefined
+    ? (a ?? b)
+    : { quantity: add(a.quantity, b.quantity), shipped: add(a.shipped, b.shipped) };
 
 const unitsOf = (items: StorefrontRecord['items']): Units | undefined =>
-  items.length === 0 ? undefined : { quantity: sum(items.map((item) => String(item.quantity))), shipped: sum(items.map((item) => String(item.shipped))) };
+  items.length === 0
+    ? undefined
+    : {
+        quantity: sum(items.map((item) => String(item.quantity))),
+        shipped: sum(items.map((item) => String(item.shipped))),
+      };
 
-function sumsOf(records: readonly StorefrontRecord[], counted: readonly boolean[], units: readonly (Units | undefined)[]) {
-  const pick = (which: (index: number) => boolean, of: keyof Units) => sum(units.flatMap((one, index) => (one !== undefined && which(index) ? [one[of]] : [])));
+function sumsOf(
+  records: readonly StorefrontRecord[],
+  counted: readonly boolean[],
+  units: readonly (Units | undefined)[],
+) {
+  const pick = (which: (index: number) => boolean, of: keyof Units) =>
+    sum(units.flatMap((one, index) => (one !== undefined && which(index) ? [one[of]] : [])));
   const ordered = pick((index) => counted[index]!, 'quantity');
   const shipped = pick((index) => counted[index]!, 'shipped');
-  return { ordered, shipped, invoiced: pick((index) => records[index]!.order_type === 'invoice', 'quantity'), open: subtract(ordered, shipped) };
+  return {
+    ordered,
+    shipped,
+    invoiced: pick((index) => records[index]!.order_type === 'invoice', 'quantity'),
+    open: subtract(ordered, shipped),
+  };
 }
 
 function stateOf(rows: readonly Row[]): State {

@@ -15,11 +15,16 @@ export interface Loaded<T> {
 
 /** What was thrown, as an ApiError. */
 export const toApiError = (fault: unknown): ApiError =>
-  fault instanceof ApiError ? fault : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
+  fault instanceof ApiError
+    ? fault
+    : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
 
 /** Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get<UsageView>('usage', { month }, signal))`. */
 export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data?: T; error?: ApiError; isDone: boolean }>({ key, isDone: false });
+  const [state, setState] = useState<{ key: string; data?: T; error?: ApiError; isDone: boolean }>({
+    key,
+    isDone: false,
+  });
   const [round, setRound] = useState(0);
   const latest = useRef(loader);
   latest.current = loader;

@@ -29,7 +29,15 @@ export const KINDS: Readonly<Record<Kind, KindView>> = {
     key: 'ORDER_NUMBER',
     parameter: 'orderNum',
     keyLabel: 'Order number or #1001',
-    columns: ['ORDER_NUMBER', 'ORDER_TYPE', 'REFERENCE_NUMBER', 'CUSTOMER_CODE', 'ORDER_DATE', 'ORDER_STATUS', 'ORDER_TOTAL'],
+    columns: [
+      'ORDER_NUMBER',
+      'ORDER_TYPE',
+      'REFERENCE_NUMBER',
+      'CUSTOMER_CODE',
+      'ORDER_DATE',
+      'ORDER_STATUS',
+      'ORDER_TOTAL',
+    ],
   },
   customers: {
     label: 'Customers',
@@ -52,7 +60,11 @@ export const KINDS: Readonly<Record<Kind, KindView>> = {
 export const isKind = (kind: string): kind is Kind => Object.hasOwn(KINDS, kind);
 export const recordPath = (kind: Kind, key: string): string => pathOf('/records/:kind/:key', { kind, key });
 
-export const singleCall = (kind: Kind, key: string): ApiCallText => ({ method: 'GET', path: `/${kind}/single`, query: { [KINDS[kind].parameter]: key } });
+export const singleCall = (kind: Kind, key: string): ApiCallText => ({
+  method: 'GET',
+  path: `/${kind}/single`,
+  query: { [KINDS[kind].parameter]: key },
+});
 export const lookupCall = (number: string): ApiCallText => ({
   method: 'GET',
   path: '/orders/by_storefront_reference',
@@ -72,7 +84,9 @@ export interface RecordRead {
 /** Throws NOT_FOUND. */
 export async function readRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<RecordRead> {
   const { path, query } = singleCall(kind, key);
-  const { body } = await readOperation<SingleAnswer>('records', 'GET', path, query, undefined, { ...(signal && { signal }) });
+  const { body } = await readOperation<SingleAnswer>('records', 'GET', path, query, undefined, {
+    ...(signal && { signal }),
+  });
   return { values: body.data, lines: (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS) };
 }
 
@@ -88,7 +102,14 @@ export async function queryRecords(
   page: { maxReturn: number; cursor?: string | undefined },
   signal?: AbortSignal,
 ): Promise<QueryRead> {
-  const { body, headers } = await readOperation<{ data: Values[] }>('records', 'POST', `/${kind}/query`, page, filters, { ...(signal && { signal }) });
+  const { body, headers } = await readOperation<{ data: Values[] }>(
+    'records',
+    'POST',
+    `/${kind}/query`,
+    page,
+    filters,
+    { ...(signal && { signal }) },
+  );
   return { rows: body.data, next: headers.get('x-next-cursor') };
 }
 
@@ -110,7 +131,9 @@ export interface StorefrontRecord {
 
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
   const { path, query } = lookupCall(number);
-  return (await readOperation<StorefrontLookup>('records', 'GET', path, query, undefined, { ...(signal && { signal }) })).body;
+  return (
+    await readOperation<StorefrontLookup>('records', 'GET', path, query, undefined, { ...(signal && { signal }) })
+  ).body;
 }
 
 /** The path of the record with this key; of an order also by its storefront number, with or without the #. Throws an ApiError about `key`. */
@@ -127,7 +150,9 @@ export async function findPath(kind: Kind, key: string): Promise<string> {
     if (number) return recordPath('orders', number);
   }
   const also = kind === 'orders' ? ', and no storefront order of this number either' : '';
-  throw new ApiError('NOT_FOUND', `There is no ${KINDS[kind].noun} '${key}'${also}. Upper and lower case count.`, 404, { field: 'key' });
+  throw new ApiError('NOT_FOUND', `There is no ${KINDS[kind].noun} '${key}'${also}. Upper and lower case count.`, 404, {
+    field: 'key',
+  });
 }
 
 export interface Stock {
@@ -143,7 +168,9 @@ export async function readStock(parts: readonly string[], signal?: AbortSignal):
   const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= CODE_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();
   for (let from = 0; from < codes.length; from += FILTERS_MAX) {
-    const filters = codes.slice(from, from + FILTERS_MAX).map((value) => ({ field: 'PART_CODE', value, conjunction: 'OR' }));
+    const filters = codes
+      .slice(from, from + FILTERS_MAX)
+      .map((value) => ({ field: 'PART_CODE', value, conjunction: 'OR' }));
     const { rows } = await queryRecords('inventory', filters, { maxReturn: FILTERS_MAX }, signal);
     for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '', QTY_AVAILABLE = '' } of rows)
       stock.set(PART_CODE, { onHand: QTY_ONHAND, committed: QTY_COMMITTED, available: QTY_AVAILABLE });

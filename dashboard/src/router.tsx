@@ -30,7 +30,10 @@ export interface Location {
 const CHANGED = 'storeroom:navigate';
 let isHeadingWanted = false;
 
-const readLocation = (): Location => ({ path: location.pathname.slice(BASE.length) || '/', query: new URLSearchParams(location.search) });
+const readLocation = (): Location => ({
+  path: location.pathname.slice(BASE.length) || '/',
+  query: new URLSearchParams(location.search),
+});
 
 /** Goes to a path below /dashboard: `navigate('/records/orders?status=OPEN')`. With `replace`, Back does not lead here again. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
@@ -59,7 +62,8 @@ export function takeHeadingFocus(): boolean {
 }
 
 /** Fills a pattern: `pathOf('/records/:kind/:key', { kind: 'orders', key: 'A/1 #2' })` encodes what it puts in. */
-export const pathOf = (pattern: string, params: Params): string => pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+export const pathOf = (pattern: string, params: Params): string =>
+  pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
 function matchRoute(routes: readonly Route[], path: string): { route: Route; params: Params } | undefined {
   const parts = path.replace(/(?<=.)\/$/, '').split('/');
@@ -120,7 +124,11 @@ export function Router({ routes, children }: { routes: readonly Route[]; childre
       removeEventListener('popstate', goBack);
     };
   }, []);
-  return <RouterContext.Provider value={{ location: here, routes, matched: matchRoute(routes, here.path) }}>{children}</RouterContext.Provider>;
+  return (
+    <RouterContext.Provider value={{ location: here, routes, matched: matchRoute(routes, here.path) }}>
+      {children}
+    </RouterContext.Provider>
+  );
 }
 
 function useRouter(): RouterState {
@@ -147,7 +155,8 @@ export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { 
     const { path, query: next } = readLocation();
     for (const [name, value] of Object.entries(change)) {
       next.delete(name);
-      for (const one of Array.isArray(value) ? (value as string[]) : [value as string | null | undefined]) if (one) next.append(name, one);
+      for (const one of Array.isArray(value) ? (value as string[]) : [value as string | null | undefined])
+        if (one) next.append(name, one);
     }
     const search = next.toString();
     navigate(search === '' ? path : `${path}?${search}`, options);
@@ -175,7 +184,15 @@ export function Link({ to, children, onClick, ...rest }: LinkProps) {
       .catch(() => {});
   const follow = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
     event.preventDefault();
     if (held === undefined || held.address === BASE + to) navigate(to);
     else held.ask(to);

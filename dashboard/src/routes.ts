@@ -8,7 +8,11 @@ const kindLabel = (kind: string): string => KIND_LABELS[kind] ?? kind;
 
 const trail = (...labels: string[]) => (): Crumb[] => labels.map((label) => ({ label })); // prettier-ignore
 const below = (section: string, label: string, to: string, last: string) => ({ [last]: name = '' }: Params): Crumb[] => [{ label: section }, { label, to }, { label: name }]; // prettier-ignore
-const record = ({ kind = 'orders', key = '' }: Params): Crumb[] => [{ label: 'Records' }, { label: kindLabel(kind), to: `/records/${kind}` }, { label: key }];
+const record = ({ kind = 'orders', key = '' }: Params): Crumb[] => [
+  { label: 'Records' },
+  { label: kindLabel(kind), to: `/records/${kind}` },
+  { label: key },
+];
 
 const DEVELOPER = 'Developer Settings';
 const api = () => import('./pages/explorer.tsx').then((page) => page.ExplorerPage);
@@ -22,23 +26,59 @@ export const ROUTES: readonly Route[] = [
     load: () => import('./pages/order.tsx').then((page) => page.OrderPage),
     crumbs: ({ key = '' }) => record({ kind: 'orders', key }),
   },
-  { pattern: '/records/:kind/:key', load: () => import('./pages/record.tsx').then((page) => page.RecordPage), crumbs: record },
+  {
+    pattern: '/records/:kind/:key',
+    load: () => import('./pages/record.tsx').then((page) => page.RecordPage),
+    crumbs: record,
+  },
   {
     pattern: '/records/:kind',
     load: () => import('./pages/records.tsx').then((page) => page.RecordsPage),
     crumbs: ({ kind = 'orders' }) => [{ label: 'Records' }, { label: kindLabel(kind) }],
   },
-  { pattern: '/api-settings', load: () => import('./pages/api-settings.tsx').then((page) => page.ApiSettingsPage), crumbs: trail(DEVELOPER, 'API Settings') },
-  { pattern: '/usage', load: () => import('./pages/usage.tsx').then((page) => page.UsagePage), crumbs: trail(DEVELOPER, 'Usage') },
+  {
+    pattern: '/api-settings',
+    load: () => import('./pages/api-settings.tsx').then((page) => page.ApiSettingsPage),
+    crumbs: trail(DEVELOPER, 'API Settings'),
+  },
+  {
+    pattern: '/usage',
+    load: () => import('./pages/usage.tsx').then((page) => page.UsagePage),
+    crumbs: trail(DEVELOPER, 'Usage'),
+  },
   { pattern: '/requests', load: requests, crumbs: trail(DEVELOPER, 'Requests') },
   { pattern: '/requests/:requestID', load: requests, crumbs: below(DEVELOPER, 'Requests', '/requests', 'requestID') },
   { pattern: '/explorer', load: api, crumbs: trail(DEVELOPER, 'API explorer') },
   { pattern: '/explorer/:operation', load: api, crumbs: below(DEVELOPER, 'API explorer', '/explorer', 'operation') },
-  { pattern: '/fields', load: () => import('./pages/fields.tsx').then((page) => page.FieldsPage), crumbs: trail(DEVELOPER, 'Fields') },
-  { pattern: '/settings', load: () => import('./pages/settings.tsx').then((page) => page.SettingsPage), crumbs: trail('Team', 'Settings') },
-  { pattern: '/users', load: () => import('./pages/users.tsx').then((page) => page.UsersPage), crumbs: trail('Team', 'Users') },
-  { pattern: '/audit', load: () => import('./pages/audit.tsx').then((page) => page.AuditPage), crumbs: trail('Team', 'Audit log') },
-  { pattern: '/account', load: () => import('./pages/account.tsx').then((page) => page.AccountPage), crumbs: trail('Account') },
+  {
+    pattern: '/fields',
+    load: () => import('./pages/fields.tsx').then((page) => page.FieldsPage),
+    crumbs: trail(DEVELOPER, 'Fields'),
+  },
+  {
+    pattern: '/settings',
+    load: () => import('./pages/settings.tsx').then((page) => page.SettingsPage),
+    crumbs: trail('Team', 'Settings'),
+  },
+  {
+    pattern: '/users',
+    load: () => import('./pages/users.tsx').then((page) => page.UsersPage),
+    crumbs: trail('Team', 'Users'),
+  },
+  {
+    pattern: '/audit',
+    load: () => import('./pages/audit.tsx').then((page) => page.AuditPage),
+    crumbs: trail('Team', 'Audit log'),
+  },
+  {
+    pattern: '/account',
+    load: () => import('./pages/account.tsx').then((page) => page.AccountPage),
+    crumbs: trail('Account'),
+  },
 ];
 
-export const NOT_FOUND: Route = { pattern: '*', load: () => import('./pages/not-found.tsx').then((page) => page.NotFoundPage), crumbs: () => [] };
+export const NOT_FOUND: Route = {
+  pattern: '*',
+  load: () => import('./pages/not-found.tsx').then((page) => page.NotFoundPage),
+  crumbs: () => [],
+};

@@ -55,7 +55,9 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       if (found.code !== 'NOT_SIGNED_IN') setError(found);
     }
   };
-  return <SessionContext.Provider value={{ session, error, load, begin: setSession }}>{children}</SessionContext.Provider>;
+  return (
+    <SessionContext.Provider value={{ session, error, load, begin: setSession }}>{children}</SessionContext.Provider>
+  );
 }
 
 export function useSessionState(): SessionState {

@@ -70,7 +70,14 @@ export function Shell({ crumbs, children }: { crumbs: readonly Crumb[]; children
         Skip to the content
       </a>
       <header class="topbar">
-        <button ref={toggle} type="button" class="button quiet only-icon" aria-expanded={isOpen} aria-controls="navigation" onClick={() => setOpen(!isOpen)}>
+        <button
+          ref={toggle}
+          type="button"
+          class="button quiet only-icon"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={() => setOpen(!isOpen)}
+        >
           <Icon name={isOpen ? 'close' : 'menu'} />
           <span class="hidden">Menu</span>
         </button>
@@ -159,7 +166,14 @@ function ThemeChoice() {
   return (
     <div class="theme-choice" role="group" aria-label="Colours">
       {THEMES.map(([name, label]) => (
-        <IconButton key={name} size="small" icon={name} label={label} aria-pressed={theme === name} onClick={() => setTheme(name)} />
+        <IconButton
+          key={name}
+          size="small"
+          icon={name}
+          label={label}
+          aria-pressed={theme === name}
+          onClick={() => setTheme(name)}
+        />
       ))}
     </div>
   );
@@ -172,7 +186,11 @@ function Breadcrumb({ crumbs }: { crumbs: readonly Crumb[] }) {
       <ol>
         {crumbs.map(({ label, to }, index) => (
           <li key={`${index} ${label}`}>
-            {to === undefined ? <span aria-current={index === crumbs.length - 1 ? 'page' : undefined}>{label}</span> : <Link to={to}>{label}</Link>}
+            {to === undefined ? (
+              <span aria-current={index === crumbs.length - 1 ? 'page' : undefined}>{label}</span>
+            ) : (
+              <Link to={to}>{label}</Link>
+            )}
           </li>
         ))}
       </ol>

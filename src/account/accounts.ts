@@ -5,13 +5,23 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal, type Outcome } from '../errors.ts';
-import type { AuditEntry } from '../tenant/audit.ts';
+import type { AuditEntry } from '../audit/entry.ts';
 import { Attempts, refusal, type Proof, type Proven, type Visit } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
-import { encodeBase32, findStep, newRecoveryCodes, newSecret, open, readSecret, seal, writeUri } from './second-factor.ts';
+import {
+  encodeBase32,
+  findStep,
+  newRecoveryCodes,
+  newSecret,
+  open,
+  parseSecret,
+  seal,
+  formatUri,
+} from './second-factor.ts';
 import { endedBefore, hashToken, isLive, isToTouch, newToken } from './sessions.ts';
-import type { AuditStore, PasswordHash, Session, SessionStore, SignedIn, User, UserChange, UserName, UserStore } from './store.ts';
-import { readEmail, Users } from './users.ts';
+import type { PasswordHash, Session, SessionStore, SignedIn, User, UserChange, UserName, UserStore } from './port.ts';
+import type { AuditStore } from '../audit/port.ts';
+import { parseEmail, Users } from './users.ts';
 
 const AGENT_CHARACTERS_MAX = 200;
 const REFUSAL_MS = 250;
@@ -38,8 +48,11 @@ export class Accounts extends Users {
   }
 
   /** SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. `replaces`: the token the request came with, whose session ends. */
-  async signIn(request: Proof & { teamID: string; email: string }, visit: Visit & { readonly replaces?: string | undefined }): Promise<Opened> {
-    const email = readEmail(request.email);
+  async signIn(
+    request: Proof & { teamID: string; email: string },
+    visit: Visit & { readonly replaces?: string | undefined },
+  ): Promise<Opened> {
+    const email = parseEmail(request.email);
     const name = { teamId: request.teamID, email: email instanceof Refusal ? '' : email };
     const { user, factor } = await this.#attempts.prove(name, request, visit, true);
     const entry = entryOf(user, 'signed in', visit, { factor });
@@ -47,9 +60,16 @@ export class Accounts extends Users {
   }
 
   /** The password again, before what is sensitive. The session goes on under the new token; the old one ends. */
-  async confirm({ user, session }: SignedIn, password: string, visit: Visit): Promise<Opened & { readonly key: Buffer }> {
+  async confirm(
+    { user, session }: SignedIn,
+    password: string,
+    visit: Visit,
+  ): Promise<Opened & { readonly key: Buffer }> {
     const proven = await this.#proveAgain(user, { password }, visit);
-    return { ...(await this.#open(user, proven.user.passwordHash, visit, null, session.tokenHash, session.createdAt)), key: proven.key };
+    return {
+      ...(await this.#open(user, proven.user.passwordHash, visit, null, session.tokenHash, session.createdAt)),
+      key: proven.key,
+    };
   }
 
   /** Who is signed in with this token; undefined when nobody is (any more). */
@@ -57,7 +77,8 @@ export class Accounts extends Users {
     const tokenHash = hashToken(token);
     const signedIn = tokenHash && (await this.#store.findSession(tokenHash));
     if (!signedIn || !isLive(signedIn.session, nowMs)) return undefined;
-    if (isToTouch(signedIn.session, nowMs)) await this.#store.touchSession(signedIn.session.tokenHash, new Date(nowMs).toISOString());
+    if (isToTouch(signedIn.session, nowMs))
+      await this.#store.touchSession(signedIn.session.tokenHash, new Date(nowMs).toISOString());
     return signedIn;
   }
 
@@ -81,20 +102,27 @@ export class Accounts extends Users {
       whilePassword: user.passwordHash,
     };
     // Whoever used the link meanwhile has set another password.
-    const outcome = await this.#store.changeUser(user, change, entryOf(user, 'password set by link', visit));
+    const outcome = await this.#store.updateUser(user, change, entryOf(user, 'password set by link', visit));
     if (outcome instanceof Refusal) throw outcome.code === 'NOT_FOUND' ? new Refusal('LINK_INVALID') : outcome;
     return this.#open(user, hash, visit, null);
   }
 
   /** Ends all other sessions. A second factor stays as it is. SIGN_IN_REFUSED when the old password is wrong, WEAK_PASSWORD. */
-  async changePassword({ user, session }: SignedIn, oldPassword: string, newPassword: string, visit: Visit): Promise<Opened> {
-    if (newPassword === oldPassword) throw new Refusal('WEAK_PASSWORD', 'The new password is the old one. Choose another.', { field: 'newPassword' });
+  async changePassword(
+    { user, session }: SignedIn,
+    oldPassword: string,
+    newPassword: string,
+    visit: Visit,
+  ): Promise<Opened> {
+    if (newPassword === oldPassword)
+      throw new Refusal('WEAK_PASSWORD', 'The new password is the old one. Choose another.', { field: 'newPassword' });
     await checkStrength(newPassword, user, 'newPassword');
     const proven = await this.#proveAgain(user, { password: oldPassword }, visit);
     const { hash, key } = await hashPassword(newPassword);
     const sealed = proven.user.sealedSecret;
     const secret = sealed && open(sealed, proven.key, user);
-    if (secret === undefined) throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
+    if (secret === undefined)
+      throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
     const change: UserChange = {
       password: { hash, setAt: new Date(visit.nowMs).toISOString() },
       ...(secret && { sealedSecret: seal(secret, key, user) }),
@@ -108,7 +136,7 @@ export class Accounts extends Users {
   /** A new secret, which is kept nowhere: it is in force once it comes back with a code. */
   beginSecondFactor({ user }: SignedIn): { secret: string; uri: string } {
     const secret = newSecret();
-    return { secret: encodeBase32(secret), uri: writeUri(user, secret) };
+    return { secret: encodeBase32(secret), uri: formatUri(user, secret) };
   }
 
   /** Puts a second factor in force, in the place of one before. SIGN_IN_REFUSED: wrong password or code; INVALID_VALUE: not a secret of ours. */
@@ -117,14 +145,19 @@ export class Accounts extends Users {
     { password, secret: text, code }: { password: string; secret: string; code: string },
     visit: Visit,
   ): Promise<Opened & { readonly recoveryCodes: string[] }> {
-    const secret = readSecret(text);
-    if (!secret) throw new Refusal('INVALID_VALUE', 'secret must be the 32 characters that were shown.', { field: 'secret' });
+    const secret = parseSecret(text);
+    if (!secret)
+      throw new Refusal('INVALID_VALUE', 'secret must be the 32 characters that were shown.', { field: 'secret' });
     // Both come from the caller, so a wrong code here is no guess and costs nothing.
     const step = findStep(secret, code, visit.nowMs);
     if (step === undefined)
-      throw new Refusal('SIGN_IN_REFUSED', 'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.', {
-        field: 'code',
-      });
+      throw new Refusal(
+        'SIGN_IN_REFUSED',
+        'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.',
+        {
+          field: 'code',
+        },
+      );
     const proven = await this.#proveAgain(user, { password }, visit);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
@@ -163,13 +196,14 @@ export class Accounts extends Users {
     const which = sessionId === undefined ? { except: session.tokenHash } : { sessionId };
     const entry = entryOf(user, 'sessions ended', visit, { which: sessionId ?? 'all others' });
     const ended = await this.#store.endSessions(user, which, entry);
-    if (ended === 0 && sessionId !== undefined) throw new Refusal('NOT_FOUND', 'There is no such session (any more).', { field: 'sessionId' });
+    if (ended === 0 && sessionId !== undefined)
+      throw new Refusal('NOT_FOUND', 'There is no such session (any more).', { field: 'sessionId' });
   }
 
   /** Housekeeping: forgets sessions that have ended by themselves. */
-  forgetOld(nowMs: number): Promise<void> {
+  deleteExpired(nowMs: number): Promise<void> {
     const { createdBefore, seenBefore } = endedBefore(nowMs);
-    return this.#store.forgetSessions(createdBefore, seenBefore);
+    return this.#store.deleteSessionsBefore(createdBefore, seenBefore);
   }
 
   /** Whoever is signed in proves it again, and may be told what was wrong. */
@@ -193,7 +227,7 @@ export class Accounts extends Users {
 
   /** Carries out what a password was proven for; when it, or the user, is another by now, that proof is none. */
   async #change(user: User, change: UserChange, entry: AuditEntry): Promise<void> {
-    const outcome: Outcome<void> = await this.#store.changeUser(user, change, entry);
+    const outcome: Outcome<void> = await this.#store.updateUser(user, change, entry);
     if (outcome instanceof Refusal) throw outcome.code === 'NOT_FOUND' ? refusal() : outcome;
   }
 
@@ -201,13 +235,29 @@ export class Accounts extends Users {
    * Opens a session for whoever proved this password hash. It is read back: when the password was changed between the proof and now, which ended all
    * sessions but could not end this one, it ends here.
    */
-  async #open(user: User, proven: PasswordHash, visit: Visit, entry: AuditEntry | null, replaces?: Buffer | Uint8Array, createdAt?: string): Promise<Opened> {
+  async #open(
+    user: User,
+    proven: PasswordHash,
+    visit: Visit,
+    entry: AuditEntry | null,
+    replaces?: Buffer | Uint8Array,
+    createdAt?: string,
+  ): Promise<Opened> {
     const { teamId, email } = user;
     const token = newToken();
     const tokenHash = hashToken(token)!;
     const now = new Date(visit.nowMs).toISOString();
     const agent = Array.from(visit.agent).slice(0, AGENT_CHARACTERS_MAX).join('');
-    const session: Session = { teamId, email, tokenHash, sessionId: randomUUID(), createdAt: createdAt ?? now, seenAt: now, client: visit.client, agent };
+    const session: Session = {
+      teamId,
+      email,
+      tokenHash,
+      sessionId: randomUUID(),
+      createdAt: createdAt ?? now,
+      seenAt: now,
+      client: visit.client,
+      agent,
+    };
     await this.#store.openSession(session, entry, replaces);
     const signedIn = await this.#store.findSession(tokenHash);
     if (signedIn?.user.passwordHash === proven) return { token, signedIn };
@@ -221,6 +271,11 @@ export class Accounts extends Users {
   }
 }
 
-function entryOf({ email }: UserName, action: string, { nowMs, client }: Visit, detail: Record<string, string> = {}): AuditEntry {
+function entryOf(
+  { email }: UserName,
+  action: string,
+  { nowMs, client }: Visit,
+  detail: Record<string, string> = {},
+): AuditEntry {
   return { at: new Date(nowMs).toISOString(), actor: email, action, target: email, client, detail };
 }

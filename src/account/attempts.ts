@@ -4,8 +4,9 @@
  */
 import { Refusal } from '../errors.ts';
 import { checkPassword } from './password.ts';
-import { findStep, looksLikeCode, open, readRecoveryCode } from './second-factor.ts';
-import type { AuditStore, User, UserName, UserStore } from './store.ts';
+import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
+import type { User, UserName, UserStore } from './port.ts';
+import type { AuditStore } from '../audit/port.ts';
 import { checkFailures, ClientThrottle, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
 
 /** When a request came, from which address and with which User-Agent. */
@@ -60,7 +61,7 @@ export class Attempts {
     const pause = new Promise<void>((resolve) => void setTimeout(resolve, this.#refusalMs).unref());
     const { user, failures, nextTryAt } = await this.#take(name, visit.nowMs);
     const giveBack = async (): Promise<void> =>
-      user ? this.#store.giveBackAttempt(user, failures, nextTryAt) : this.#unknown.giveBackAttempt(name, failures, nextTryAt);
+      user ? this.#store.undoAttempt(user, failures, nextTryAt) : this.#unknown.undoAttempt(name, failures, nextTryAt);
     let checked: Awaited<ReturnType<typeof checkPassword>>;
     try {
       checked = await checkPassword(proof.password, user?.passwordHash ?? '');
@@ -90,27 +91,43 @@ export class Attempts {
       const { failures, nextTryAt } = user ?? this.#unknown.find(name);
       checkFailures({ failures, nextTryAt }, nowMs);
       const next = nextTry(failures + 1, nowMs);
-      const isTaken = user ? await this.#store.takeAttempt(user, failures, next) : this.#unknown.takeAttempt(name, failures, next);
+      const isTaken = user
+        ? await this.#store.countAttempt(user, failures, next)
+        : this.#unknown.countAttempt(name, failures, next);
       if (isTaken) return { user, failures, nextTryAt };
     }
   }
 
   /** Which kind of code it was; undefined when it is wrong or was used before. */
-  async #takeCode(user: User, sealed: Uint8Array, code: string, key: Buffer, nowMs: number): Promise<Factor | undefined> {
+  async #takeCode(
+    user: User,
+    sealed: Uint8Array,
+    code: string,
+    key: Buffer,
+    nowMs: number,
+  ): Promise<Factor | undefined> {
     if (!looksLikeCode(code)) {
-      const hash = readRecoveryCode(code);
-      return hash && (await this.#store.takeRecoveryCode(user, hash)) ? 'recovery code' : undefined;
+      const hash = parseRecoveryCode(code);
+      return hash && (await this.#store.useRecoveryCode(user, hash)) ? 'recovery code' : undefined;
     }
     const secret = open(sealed, key, user);
-    if (!secret) throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
+    if (!secret)
+      throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
     const step = findStep(secret, code, nowMs);
-    return step !== undefined && (await this.#store.takeStep(user, step)) ? 'totp' : undefined;
+    return step !== undefined && (await this.#store.useStep(user, step)) ? 'totp' : undefined;
   }
 
   /** There are at most as many of these as attempts that were looked at, which the throttle bounds. */
   async #writeRefusal({ teamId, email }: User, wrong: 'password' | 'code', { nowMs, client }: Visit): Promise<void> {
     const at = new Date(nowMs).toISOString();
-    await this.#store.appendAudit(teamId, { at, actor: email, action: 'sign-in refused', target: email, client, detail: { wrong } });
+    await this.#store.appendAudit(teamId, {
+      at,
+      actor: email,
+      action: 'sign-in refused',
+      target: email,
+      client,
+      detail: { wrong },
+    });
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import type { PasswordHash, UserName } from './store.ts';
+import type { PasswordHash, UserName } from './port.ts';
 
 /** Code points. */
 const PASSWORD_MIN = 15;
@@ -54,7 +54,12 @@ export async function checkPassword(password: string, hash: PasswordHash): Promi
   const parts = FORM.exec(isPossible ? hash : NOBODY);
   if (!parts) throw new Error('A stored password hash is not of the form this version writes.');
   const [, memory, passes, salt, kept] = parts;
-  const { verifier, key } = await derive(isPossible ? password : '', Buffer.from(salt!, 'base64'), Number(memory), Number(passes));
+  const { verifier, key } = await derive(
+    isPossible ? password : '',
+    Buffer.from(salt!, 'base64'),
+    Number(memory),
+    Number(passes),
+  );
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
@@ -88,7 +93,9 @@ async function findWeakness(password: string, words: readonly string[]): Promise
 /** What somebody who knows the user tries first, longest first. */
 function wordsOf({ teamId, email }: UserName): string[] {
   const words = ['storeroom', teamId, email, ...teamId.split(/[^\p{L}\p{N}]+/u), ...email.split(/[^\p{L}\p{N}]+/u)];
-  return [...new Set(words.map((word) => word.toLowerCase()))].filter((word) => word.length >= 3).toSorted((a, b) => b.length - a.length);
+  return [...new Set(words.map((word) => word.toLowerCase()))]
+    .filter((word) => word.length >= 3)
+    .toSorted((a, b) => b.length - a.length);
 }
 
 type Estimator = InstanceType<(typeof import('@zxcvbn-ts/core'))['ZxcvbnFactory']>;
@@ -97,7 +104,10 @@ let estimator: Promise<Estimator> | undefined;
 /** Loaded when the first password is set, not at the start: it is the dearest thing here to load. */
 function loadEstimator(): Promise<Estimator> {
   const load = async (): Promise<Estimator> => {
-    const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([import('@zxcvbn-ts/core'), import('@zxcvbn-ts/language-common')]);
+    const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
+      import('@zxcvbn-ts/core'),
+      import('@zxcvbn-ts/language-common'),
+    ]);
     return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
   };
   return (estimator ??= load());
@@ -109,11 +119,23 @@ const isWhole = (password: string): boolean => password.length <= 2 * PASSWORD_M
 const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
 /** One tag of 64 bytes, the two halves of which tell nothing of each other: the first is the verifier, the second the key. */
-async function derive(password: string, nonce: Uint8Array, memory: number, passes: number): Promise<{ verifier: Buffer; key: Buffer }> {
+async function derive(
+  password: string,
+  nonce: Uint8Array,
+  memory: number,
+  passes: number,
+): Promise<{ verifier: Buffer; key: Buffer }> {
   await takeTurn();
   try {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const parameters = { message: Buffer.from(password, 'utf8'), nonce, parallelism: 1, tagLength: 2 * HALF_BYTES, memory, passes };
+    const parameters = {
+      message: Buffer.from(password, 'utf8'),
+      nonce,
+      parallelism: 1,
+      tagLength: 2 * HALF_BYTES,
+      memory,
+      passes,
+    };
     argon2('argon2id', parameters, (fault, tag) => (fault ? reject(fault) : resolve(tag)));
     const tag = await promise;
     return { verifier: tag.subarray(0, HALF_BYTES), key: tag.subarray(HALF_BYTES) };

@@ -3,7 +3,7 @@
  * never stores, and never decides whether a code was used before. Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { UserName } from './store.ts';
+import type { UserName } from './port.ts';
 
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;
@@ -51,13 +51,13 @@ export function decodeBase32(text: string): Buffer | undefined {
 export const newSecret = (): Buffer => randomBytes(SECRET_BYTES);
 
 /** The secret as it was typed or sent back: spaces and case do not matter; undefined when it is not one of ours. */
-export function readSecret(text: string): Buffer | undefined {
+export function parseSecret(text: string): Buffer | undefined {
   const secret = decodeBase32(text.replaceAll(' ', '').toUpperCase());
   return secret?.length === SECRET_BYTES ? secret : undefined;
 }
 
 /** For a QR code, in the form the apps read. */
-export function writeUri({ teamId, email }: UserName, secret: Uint8Array): string {
+export function formatUri({ teamId, email }: UserName, secret: Uint8Array): string {
   const label = `Storeroom:${encodeURIComponent(`${email} (${teamId})`)}`;
   return `otpauth://totp/${label}?secret=${encodeBase32(secret)}&issuer=Storeroom&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
 }
@@ -65,7 +65,7 @@ export function writeUri({ teamId, email }: UserName, secret: Uint8Array): strin
 const stepAt = (nowMs: number): number => Math.floor(nowMs / STEP_MS);
 
 /** The code of one time step (RFC 4226 with the step as its counter). */
-export function writeCode(secret: Uint8Array, step: number): string {
+export function formatCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
   const mac = createHmac('sha1', secret).update(counter).digest();
@@ -83,7 +83,7 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
   const present = stepAt(nowMs);
   let found: number | undefined;
   for (let step = Math.max(0, present - STEPS_AROUND); step <= present + STEPS_AROUND; step++)
-    if (timingSafeEqual(Buffer.from(writeCode(secret, step)), typed)) found = step;
+    if (timingSafeEqual(Buffer.from(formatCode(secret, step)), typed)) found = step;
   return found;
 }
 
@@ -118,7 +118,7 @@ export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
 }
 
 /** What is kept of a recovery code, however it was typed: spaces, dashes and case do not matter. undefined when it cannot be one. */
-export function readRecoveryCode(text: string): Buffer | undefined {
+export function parseRecoveryCode(text: string): Buffer | undefined {
   const plain = text.replaceAll(/[\s-]/g, '').toUpperCase();
   return decodeBase32(plain)?.length === RECOVERY_BYTES ? hashRecoveryCode(plain) : undefined;
 }

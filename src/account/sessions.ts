@@ -3,7 +3,7 @@
  * never stores, and knows no cookies. Source: security design "Dashboard sessions", decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
-import type { Session } from './store.ts';
+import type { Session } from './port.ts';
 
 const MINUTE_MS = 60_000;
 const IDLE_MS = 30 * MINUTE_MS;
@@ -17,7 +17,8 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
 /** What is kept of a token; undefined when the text cannot be one. */
-export const hashToken = (token: string): Buffer | undefined => (TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined);
+export const hashToken = (token: string): Buffer | undefined =>
+  TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined;
 
 /** Whether a session is still good: seen in the last 30 minutes, opened in the last 12 hours, and neither of them still to come. */
 export function isLive({ createdAt, seenAt }: Pick<Session, 'createdAt' | 'seenAt'>, nowMs: number): boolean {
@@ -27,10 +28,12 @@ export function isLive({ createdAt, seenAt }: Pick<Session, 'createdAt' | 'seenA
 }
 
 /** When it ends at the latest, however much it is used. UTC ISO 8601. */
-export const endOfSession = ({ createdAt }: Pick<Session, 'createdAt'>): string => new Date(Date.parse(createdAt) + ABSOLUTE_MS).toISOString();
+export const endOfSession = ({ createdAt }: Pick<Session, 'createdAt'>): string =>
+  new Date(Date.parse(createdAt) + ABSOLUTE_MS).toISOString();
 
 /** Whether it is time to note that a session is in use: at most once a minute, and never an earlier time than before. */
-export const isToTouch = ({ seenAt }: Pick<Session, 'seenAt'>, nowMs: number): boolean => nowMs - Date.parse(seenAt) >= TOUCH_MS;
+export const isToTouch = ({ seenAt }: Pick<Session, 'seenAt'>, nowMs: number): boolean =>
+  nowMs - Date.parse(seenAt) >= TOUCH_MS;
 
 /** Sessions opened, or last seen, before these times have ended for good. */
 export const endedBefore = (nowMs: number): { createdBefore: string; seenBefore: string } => ({

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import type { User, UserName } from './store.ts';
+import type { User, UserName } from './port.ts';
 
 const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;
@@ -46,7 +46,8 @@ export class ClientThrottle {
     const address = networkOf(client);
     const minute = this.#minutes.get(address);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
-    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) remember(this.#minutes, address, { startMs: nowMs, attempts: 1 });
+    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0)
+      remember(this.#minutes, address, { startMs: nowMs, attempts: 1 });
     else if (minute.attempts < CLIENT_ATTEMPTS_MAX) minute.attempts++;
     else throw tooMany('Too many attempts from this address.', MINUTE_MS - ageMs);
   }
@@ -60,13 +61,13 @@ export class UnknownAccounts {
     return this.#failures.get(keyOf(name)) ?? { failures: 0, nextTryAt: '' };
   }
 
-  takeAttempt(name: UserName, failures: number, nextTryAt: string): boolean {
+  countAttempt(name: UserName, failures: number, nextTryAt: string): boolean {
     if (this.find(name).failures !== failures) return false;
     remember(this.#failures, keyOf(name), { failures: failures + 1, nextTryAt });
     return true;
   }
 
-  giveBackAttempt(name: UserName, failures: number, nextTryAt: string): void {
+  undoAttempt(name: UserName, failures: number, nextTryAt: string): void {
     if (this.find(name).failures === failures + 1) remember(this.#failures, keyOf(name), { failures, nextTryAt });
   }
 }

@@ -2,11 +2,11 @@
  * The users of a tenant: who there is and in which role, and the links with which they set their password. Refusals are thrown. Does not ask whether whoever
  * does it may (roles.ts), nor whether there is such a tenant; sends no e-mail. Source: decision 0023.
  */
-import { accept, Refusal, type Outcome } from '../errors.ts';
-import type { AuditEntry } from '../tenant/audit.ts';
+import { orThrow, Refusal, type Outcome } from '../errors.ts';
+import type { AuditEntry } from '../audit/entry.ts';
 import type { Role } from './roles.ts';
 import { hashToken, newToken } from './sessions.ts';
-import type { Link, User, UserName, UserStore } from './store.ts';
+import type { Link, User, UserName, UserStore } from './port.ts';
 
 const LINK_MS = 72 * 3_600_000;
 const EMAIL_CHARACTERS_MAX = 254;
@@ -27,7 +27,7 @@ export interface IssuedLink {
 }
 
 /** The address as it is kept: trimmed, lower case. INVALID_VALUE unless it has one @ with something on both sides and no spaces, within 254 characters. */
-export function readEmail(text: string): Outcome<string> {
+export function parseEmail(text: string): Outcome<string> {
   const email = text.trim().toLowerCase();
   if (email.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(email)) return email;
   const message = `email must be an address such as ann@example.com, of at most ${EMAIL_CHARACTERS_MAX} characters and without spaces.`;
@@ -46,7 +46,9 @@ export class Users {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
     const createdAt = new Date(actor.nowMs).toISOString();
-    accept(await this.#store.createUser({ ...name, role, createdAt, link }, entryOf(name, 'user invited', actor, { role })));
+    orThrow(
+      await this.#store.createUser({ ...name, role, createdAt, link }, entryOf(name, 'user invited', actor, { role })),
+    );
     return issued;
   }
 
@@ -54,20 +56,20 @@ export class Users {
   async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
-    accept(await this.#store.changeUser(name, { link }, entryOf(name, 'link renewed', actor)));
+    orThrow(await this.#store.updateUser(name, { link }, entryOf(name, 'link renewed', actor)));
     return issued;
   }
 
   /** NOT_FOUND, LAST_OWNER. Holds for sessions that are open, from their next request on. */
   async changeRole(teamId: string, email: string, role: Role, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
-    accept(await this.#store.changeUser(name, { role }, entryOf(name, 'role changed', actor, { role })));
+    orThrow(await this.#store.updateUser(name, { role }, entryOf(name, 'role changed', actor, { role })));
   }
 
   /** Ends the user's sessions too. NOT_FOUND, LAST_OWNER. */
-  async removeUser(teamId: string, email: string, actor: Actor): Promise<void> {
+  async deleteUser(teamId: string, email: string, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
-    accept(await this.#store.removeUser(name, entryOf(name, 'user removed', actor)));
+    orThrow(await this.#store.deleteUser(name, entryOf(name, 'user removed', actor)));
   }
 
   listUsers(teamId: string): Promise<User[]> {
@@ -75,7 +77,7 @@ export class Users {
   }
 }
 
-const nameOf = (teamId: string, email: string): UserName => ({ teamId, email: accept(readEmail(email)) });
+const nameOf = (teamId: string, email: string): UserName => ({ teamId, email: orThrow(parseEmail(email)) });
 
 function newLink(nowMs: number): { link: Link; issued: IssuedLink } {
   const token = newToken();
@@ -83,7 +85,12 @@ function newLink(nowMs: number): { link: Link; issued: IssuedLink } {
   return { link: { hash: hashToken(token)!, endsAt }, issued: { token, endsAt } };
 }
 
-const entryOf = ({ email }: UserName, action: string, { nowMs, actor, client }: Actor, detail: Record<string, string> = {}): AuditEntry => ({
+const entryOf = (
+  { email }: UserName,
+  action: string,
+  { nowMs, actor, client }: Actor,
+  detail: Record<string, string> = {},
+): AuditEntry => ({
   at: new Date(nowMs).toISOString(),
   actor,
   action,

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readConfig, type Config, type Environment } from '../config.ts';
+import { parseConfig, type Config, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import { openEmbedded } from '../store/open.ts';
 import { restoreBackup } from '../store/sqlite/backup.ts';
@@ -44,7 +44,10 @@ async function backUp(settings: Config, folder: string): Promise<string[]> {
 
 /** PostgreSQL has tools of its own, and better ones. */
 function embeddedSettings(environment: Environment): Config {
-  const { config } = readConfig(environment, {});
+  const { config } = parseConfig(environment, {});
   if (config.databaseUrl === '') return config;
-  throw new Refusal('COMMAND_REFUSED', 'A PostgreSQL database is backed up with its own tools (pg_basebackup, pg_dump); docs/several-nodes.md shows how.');
+  throw new Refusal(
+    'COMMAND_REFUSED',
+    'A PostgreSQL database is backed up with its own tools (pg_basebackup, pg_dump); docs/several-nodes.md shows how.',
+  );
 }

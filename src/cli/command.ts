@@ -4,7 +4,7 @@
  */
 import { Argument, Option, type Command } from 'commander';
 import type { Environment } from '../config.ts';
-import { RECORD_TYPES } from '../pims/record.ts';
+import { RECORD_TYPES } from '../pims/fields.ts';
 
 /** What a command runs with. One that ends with a result and yet without success sets the exit code. */
 export interface CommandContext {
@@ -24,7 +24,9 @@ interface About {
 
 /** Adds a command such as `create <team>` with --json and an example. */
 export function addCommand(parent: Command, form: string, { summary, example }: About): Command {
-  return describe(parent.command(form), summary, example).addOption(new Option('--json', 'print one JSON object and nothing else'));
+  return describe(parent.command(form), summary, example).addOption(
+    new Option('--json', 'print one JSON object and nothing else'),
+  );
 }
 
 /** Adds a word that only groups commands, such as `tenant`. */
@@ -36,7 +38,8 @@ function describe(command: Command, summary: string, example: string): Command {
   return command.description(summary).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
 }
 
-export const recordTypeArgument = (form: string): Argument => new Argument(form, 'kind of record').choices(Object.keys(RECORD_TYPES));
+export const recordTypeArgument = (form: string): Argument =>
+  new Argument(form, 'kind of record').choices(Object.keys(RECORD_TYPES));
 
 /** Prints the answer of a command: the object with --json, the text without. */
 export function answer({ json }: AnswerOptions, object: Readonly<Record<string, unknown>>, text: string): void {

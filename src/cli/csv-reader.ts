@@ -24,7 +24,10 @@ const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
 
 /** Yields the rows of each chunk, the header first of all. `onRead` hears how many bytes each chunk had. */
-export async function* readCsv(file: string, onRead: (bytes: number) => void = () => undefined): AsyncGenerator<CsvRow[]> {
+export async function* readCsv(
+  file: string,
+  onRead: (bytes: number) => void = () => undefined,
+): AsyncGenerator<CsvRow[]> {
   const splitter = new RowSplitter();
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
@@ -71,7 +74,8 @@ class RowSplitter {
       const lineNumber = this.#lineNumber;
       this.#lineNumber += 1 + (isQuoted ? countBreaks(cells) : 0);
       const isEmpty = cells.length === 1 && cells[0] === '';
-      if (!isEmpty) rows.push({ lineNumber, cells, fault: faults.get(index) ?? (isValid ? undefined : findDecodingFault(cells)) });
+      if (!isEmpty)
+        rows.push({ lineNumber, cells, fault: faults.get(index) ?? (isValid ? undefined : findDecodingFault(cells)) });
     }
     return rows;
   }

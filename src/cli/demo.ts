@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Accounts } from '../account/accounts.ts';
 import { Refusal } from '../errors.ts';
 import type { Store } from '../store/open.ts';
-import { byCommand, COMMAND_LINE } from '../tenant/audit.ts';
+import { byCommand, COMMAND_LINE } from '../audit/entry.ts';
 import { issueKey, type IssuedKey } from '../tenant/credentials.ts';
 import { importFile } from './import-file.ts';
 
@@ -32,7 +32,7 @@ export interface Demo {
 export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<Demo | undefined> {
   if (existsSync(markerOf(folder))) {
     const unfinished = await store.tenants.findTenant(DEMO_TEAM);
-    if (unfinished) await store.tenants.removeTenant(unfinished);
+    if (unfinished) await store.tenants.deleteTenant(unfinished);
     finishDemo(folder);
   }
   if ((await store.tenants.listTenants()).length > 0) return undefined;
@@ -55,6 +55,10 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
     }
   const key = issueKey();
   await store.tenants.replaceKeys(DEMO_TEAM, key, now, byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' }));
-  const owner = await new Accounts(store.accounts).inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', { nowMs: Date.parse(now), actor: COMMAND_LINE, client: '' });
+  const owner = await new Accounts(store.accounts).inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', {
+    nowMs: Date.parse(now),
+    actor: COMMAND_LINE,
+    client: '',
+  });
   return { key, linkToken: owner.token };
 }

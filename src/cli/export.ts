@@ -6,7 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import Papa from 'papaparse';
-import type { RecordType } from '../pims/record.ts';
+import type { RecordType } from '../pims/fields.ts';
 import { addCommand, answer, recordTypeArgument, type AnswerOptions, type CommandContext } from './command.ts';
 import { withTenant } from './data.ts';
 
@@ -36,11 +36,19 @@ export function addExportCommand(program: Command, { environment }: CommandConte
           chunks: pims.exportRows(recordType),
           count: 0,
         };
-        if (output !== undefined) await pipeline(writeCsv(records), createWriteStream(output));
-        else await pipeline(options.json ? writeJson(records) : writeCsv(records), process.stdout, { end: false }).catch(ignoreGoneReader);
+        if (output !== undefined) await pipeline(formatCsv(records), createWriteStream(output));
+        else
+          await pipeline(options.json ? writeJson(records) : formatCsv(records), process.stdout, { end: false }).catch(
+            ignoreGoneReader,
+          );
         return records.count;
       });
-      if (output !== undefined) answer(options, { teamID: teamId, type: recordType, exported }, `Exported ${exported} ${recordType} to ${output}.`);
+      if (output !== undefined)
+        answer(
+          options,
+          { teamID: teamId, type: recordType, exported },
+          `Exported ${exported} ${recordType} to ${output}.`,
+        );
     });
 }
 
@@ -48,7 +56,7 @@ function ignoreGoneReader(fault: NodeJS.ErrnoException): void {
   if (fault.code !== 'EPIPE') throw fault;
 }
 
-async function* writeCsv(records: Records): AsyncGenerator<string> {
+async function* formatCsv(records: Records): AsyncGenerator<string> {
   yield `${records.names.join(',')}\n`;
   for await (const rows of records.chunks) {
     records.count += rows.length;
@@ -61,7 +69,12 @@ async function* writeJson(records: Records): AsyncGenerator<string> {
   let between = '';
   for await (const rows of records.chunks) {
     records.count += rows.length;
-    yield between + rows.map((cells) => JSON.stringify(Object.fromEntries(cells.map((cell, index) => [records.names[index]!, cell])))).join(',');
+    yield (
+      between +
+        rows
+          .map((cells) => JSON.stringify(Object.fromEntries(cells.map((cell, index) => [records.names[index]!, cell]))))
+          .join(',')
+    );
     between = ',';
   }
   yield ']}\n';

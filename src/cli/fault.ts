@@ -14,11 +14,17 @@ interface Fault {
 }
 
 export function describeFault(fault: unknown): Fault {
-  if (fault instanceof Refusal && typeof fault.cause === 'string') return { code: fault.code, message: `${fault.message} (${fault.cause})` };
-  if (fault instanceof Refusal) return { code: fault.code, message: fault.message, ...(fault.field === undefined ? {} : { field: fault.field }) };
+  if (fault instanceof Refusal && typeof fault.cause === 'string')
+    return { code: fault.code, message: `${fault.message} (${fault.cause})` };
+  if (fault instanceof Refusal)
+    return { code: fault.code, message: fault.message, ...(fault.field === undefined ? {} : { field: fault.field }) };
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
-  if (kind === 'busy') return { code: 'STORE_UNAVAILABLE', message: 'Another process has held the store for too long; nothing was written. Try again.' };
+  if (kind === 'busy')
+    return {
+      code: 'STORE_UNAVAILABLE',
+      message: 'Another process has held the store for too long; nothing was written. Try again.',
+    };
   if (kind === 'full') return { code: 'STORAGE_FULL', message: 'The disk is full; nothing was written.' };
   if (isUnusable(fault))
     return {
@@ -33,6 +39,10 @@ export function describeFault(fault: unknown): Fault {
 const UNUSABLE = [8, 10, 11, 14, 26];
 const isUnusable = (fault: Error & { errcode?: number }): boolean => UNUSABLE.includes((fault.errcode ?? 0) & 0xff);
 
-export function writeFault({ stack, ...fault }: Fault, asJson: boolean): void {
-  process.stderr.write(asJson ? `${JSON.stringify({ error: fault })}\n` : `storeroom: ${stack ?? fault.message.split('\n').map(printable).join('\n')}\n`);
+export function printFault({ stack, ...fault }: Fault, asJson: boolean): void {
+  process.stderr.write(
+    asJson
+      ? `${JSON.stringify({ error: fault })}\n`
+      : `storeroom: ${stack ?? fault.message.split('\n').map(printable).join('\n')}\n`,
+  );
 }

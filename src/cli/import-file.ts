@@ -3,8 +3,9 @@
  * what was rejected and why. Prints nothing. Source: decisions "Command line and settings", decision 0011.
  */
 import { Refusal } from '../errors.ts';
-import { findField, readValue, type Field, type FieldDictionary, type RecordType, type Values } from '../pims/record.ts';
-import type { ImportRow, PimsStore } from '../pims/store.ts';
+import { parseValue, type Values } from '../pims/values.ts';
+import { findField, type Field, type FieldDictionary, type RecordType } from '../pims/fields.ts';
+import type { ImportRow, PimsStore } from '../pims/port.ts';
 import { readCsv, type CsvRow } from './csv-reader.ts';
 
 export interface ImportRequest {
@@ -93,10 +94,12 @@ async function* readBatches(
 }
 
 function readHeader({ cells, fault }: CsvRow, dictionary: FieldDictionary, recordType: RecordType): Field[] {
-  if (fault !== undefined) throw new Refusal('COMMAND_REFUSED', `The first line has to name the fields, and cannot be read. ${fault}`);
+  if (fault !== undefined)
+    throw new Refusal('COMMAND_REFUSED', `The first line has to name the fields, and cannot be read. ${fault}`);
   const fields = cells.map((name) => findField(dictionary, recordType, name));
   const twice = cells.find((name, index) => cells.indexOf(name) !== index);
-  if (twice !== undefined) throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
+  if (twice !== undefined)
+    throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
   return fields;
 }
 
@@ -113,10 +116,12 @@ class RowReader {
   read({ cells, fault }: CsvRow): Values | Refusal {
     const fields = this.#fields;
     if (fault !== undefined) return new Refusal('INVALID_VALUE', fault);
-    if (cells.length !== fields.length) return new Refusal('INVALID_VALUE', `The row has ${cells.length} cells, the first line has ${fields.length}.`);
+    if (cells.length !== fields.length)
+      return new Refusal('INVALID_VALUE', `The row has ${cells.length} cells, the first line has ${fields.length}.`);
     const values: Values = {};
     try {
-      for (let column = 0; column < cells.length; column++) values[fields[column]!.name] = this.#readCell(column, cells[column]!);
+      for (let column = 0; column < cells.length; column++)
+        values[fields[column]!.name] = this.#parseCell(column, cells[column]!);
     } catch (refusal) {
       if (refusal instanceof Refusal) return refusal;
       throw refusal;
@@ -124,9 +129,9 @@ class RowReader {
     return values;
   }
 
-  #readCell(column: number, cell: string): string {
+  #parseCell(column: number, cell: string): string {
     if (cell !== this.#cellsAbove[column]) {
-      this.#valuesAbove[column] = readValue(this.#fields[column]!, cell);
+      this.#valuesAbove[column] = parseValue(this.#fields[column]!, cell);
       this.#cellsAbove[column] = cell;
     }
     return this.#valuesAbove[column]!;

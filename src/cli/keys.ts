@@ -2,15 +2,18 @@
  * `storeroom keys …`: issues a tenant's API ID and secret. The secret is shown here once and kept nowhere; the store gets its hash.
  */
 import { Option, type Command } from 'commander';
-import { byCommand } from '../tenant/audit.ts';
+import { byCommand } from '../audit/entry.ts';
 import { issueKey } from '../tenant/credentials.ts';
 import { endOfOverlap, OVERLAPS_MS, type Overlap } from '../tenant/keys.ts';
 import { addCommand, addGroup, answer, type AnswerOptions, type CommandContext } from './command.ts';
 import { findTenant, withStore } from './data.ts';
-import { writeTable } from './table.ts';
+import { buildTable } from './table.ts';
 
 export function addKeyCommands(program: Command, { environment }: CommandContext): void {
-  const keys = addGroup(program, 'keys', { summary: "Issue a tenant's API ID and secret.", example: 'keys replace acme' });
+  const keys = addGroup(program, 'keys', {
+    summary: "Issue a tenant's API ID and secret.",
+    example: 'keys replace acme',
+  });
   addCommand(keys, 'replace <team>', {
     summary: 'Issue new keys. Those before them end at once, or after an overlap. The secret is shown only here.',
     example: 'keys replace acme --overlap 24h',
@@ -28,6 +31,6 @@ export function addKeyCommands(program: Command, { environment }: CommandContext
       });
       const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
       const end = overlap !== 'none' ? `Keys issued before end at ${oldEndsAt}.` : 'Keys issued before have ended.';
-      answer(options, shown, `${writeTable(Object.entries(shown))}\n\nThe secret is not shown again. ${end}`);
+      answer(options, shown, `${buildTable(Object.entries(shown))}\n\nThe secret is not shown again. ${end}`);
     });
 }

@@ -4,12 +4,12 @@
 import type { Config } from '../config.ts';
 
 /** The token is behind the #, which no browser sends to any server and no proxy logs. */
-export function writeLink({ publicUrl, host, port }: Config, token: string, boundPort = port): string {
-  return `${publicUrl || writeOrigin(host, boundPort)}/dashboard/link#${token}`;
+export function formatLink({ publicUrl, host, port }: Config, token: string, boundPort = port): string {
+  return `${publicUrl || formatOrigin(host, boundPort)}/dashboard/link#${token}`;
 }
 
 /** Where the service can be reached from this machine. */
-export function writeOrigin(host: string, port: number): string {
+export function formatOrigin(host: string, port: number): string {
   const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   return `http://${shown}:${port}`;
 }

@@ -8,7 +8,7 @@ import { addAuditCommands } from './audit.ts';
 import { addBackupCommands } from './backup.ts';
 import type { CommandContext } from './command.ts';
 import { addExportCommand } from './export.ts';
-import { describeFault, writeFault } from './fault.ts';
+import { describeFault, printFault } from './fault.ts';
 import { addFieldCommands } from './fields.ts';
 import { addImportCommand } from './import.ts';
 import { addKeyCommands } from './keys.ts';
@@ -36,14 +36,14 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
   const asJson = argv.includes('--json');
   // Whoever read the output has read enough.
   process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
-    if (fault.code !== 'EPIPE') writeFault(describeFault(fault), asJson);
+    if (fault.code !== 'EPIPE') printFault(describeFault(fault), asJson);
   });
   try {
     await buildProgram(context, asJson).parseAsync(argv);
     return context.exitCode;
   } catch (fault) {
     if (fault instanceof CommanderError) return endUsage(fault, asJson);
-    writeFault(describeFault(fault), asJson);
+    printFault(describeFault(fault), asJson);
     return 1;
   }
 }
@@ -76,6 +76,6 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
 function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');
-  if (asJson) writeFault({ code: 'WRONG_USE', message: sentence }, true);
+  if (asJson) printFault({ code: 'WRONG_USE', message: sentence }, true);
   return 2;
 }

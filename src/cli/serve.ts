@@ -9,13 +9,13 @@ import pino from 'pino';
 import { Accounts } from '../account/accounts.ts';
 import type { Config } from '../config.ts';
 import { buildApp } from '../http/app.ts';
-import { BASE_PATH } from '../http/operation.ts';
+import { BASE_PATH } from '../http/operations/operation.ts';
 import type { ServiceState } from '../http/service.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import { Meter } from '../tenant/metering.ts';
-import { RequestLog } from '../tenant/request-log.ts';
+import { RequestLog } from '../request-log/request-log.ts';
 import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo.ts';
-import { writeLink, writeOrigin } from './link.ts';
+import { formatLink, formatOrigin } from './link.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 const MINUTE_MS = 60_000;
@@ -36,7 +36,10 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
   const store: Store = embedded ?? (await openStore(config, user));
   try {
     embedded?.lock();
-    const demo = embedded && config.demo === 'on' ? await makeFirstDemo(embedded, config.data, new Date().toISOString()) : undefined;
+    const demo =
+      embedded && config.demo === 'on'
+        ? await makeFirstDemo(embedded, config.data, new Date().toISOString())
+        : undefined;
     const meter = new Meter(store.usage);
     const accounts = new Accounts(store.accounts);
     const requestLog = new RequestLog(store.requests, { keptDays: config.requestLogDays });
@@ -72,8 +75,8 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
     announce(app, config, demo, asJson);
     if (demo) finishDemo(config.data);
     forgetEveryHour(async () => {
-      await requestLog.forgetOld(Date.now());
-      await accounts.forgetOld(Date.now());
+      await requestLog.deleteExpired(Date.now());
+      await accounts.deleteExpired(Date.now());
     }, log);
   } catch (fault) {
     await store.close();
@@ -82,7 +85,12 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
 }
 
 /** A signal may come twice (Ctrl-C through npm does); the second changes nothing. */
-function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number, closeStore: () => Promise<void>): void {
+function stopOnSignal(
+  app: FastifyInstance,
+  state: ServiceState,
+  drainMs: number,
+  closeStore: () => Promise<void>,
+): void {
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
@@ -102,24 +110,40 @@ function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number
 /** What is too old to be kept goes after the start and then every hour; nobody waits for it. */
 function forgetEveryHour(forget: () => Promise<void>, log: pino.Logger): void {
   const run = (): void =>
-    void forget().catch((fault: unknown) => log.warn({ err: fault }, 'What is too old could not be forgotten; the next hour tries again.'));
+    void forget().catch((fault: unknown) =>
+      log.warn({ err: fault }, 'What is too old could not be forgotten; the next hour tries again.'),
+    );
   setTimeout(run, MINUTE_MS).unref();
   setInterval(run, HOUR_MS).unref();
 }
 
 function announce(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
   const { port } = app.server.address() as AddressInfo;
-  const origin = writeOrigin(config.host, port);
-  const ownerLink = demo && writeLink(config, demo.linkToken, port);
+  const origin = formatOrigin(config.host, port);
+  const ownerLink = demo && formatLink(config, demo.linkToken, port);
   const dashboard = `${config.publicUrl || origin}/dashboard/`;
   if (asJson) {
-    const shown = demo && { teamID: DEMO_TEAM, apiID: demo.key.apiId, apiSecret: demo.key.apiSecret, owner: DEMO_OWNER, ownerLink };
-    process.stdout.write(`${JSON.stringify({ baseURL: origin + BASE_PATH, dashboard, reference: `${origin}/docs`, demo: shown })}\n`);
+    const shown = demo && {
+      teamID: DEMO_TEAM,
+      apiID: demo.key.apiId,
+      apiSecret: demo.key.apiSecret,
+      owner: DEMO_OWNER,
+      ownerLink,
+    };
+    process.stdout.write(
+      `${JSON.stringify({ baseURL: origin + BASE_PATH, dashboard, reference: `${origin}/docs`, demo: shown })}\n`,
+    );
     return;
   }
-  const lines = ['Storeroom is ready.', `  Base URL    ${origin}${BASE_PATH}`, `  Dashboard   ${dashboard}`, `  Reference   ${origin}/docs`];
+  const lines = [
+    'Storeroom is ready.',
+    `  Base URL    ${origin}${BASE_PATH}`,
+    `  Dashboard   ${dashboard}`,
+    `  Reference   ${origin}/docs`,
+  ];
   if (demo) {
-    const call = (path: string): string => `  curl -u '${demo.key.apiId}:${demo.key.apiSecret}' '${origin}${BASE_PATH}${path}'`;
+    const call = (path: string): string =>
+      `  curl -u '${demo.key.apiId}:${demo.key.apiSecret}' '${origin}${BASE_PATH}${path}'`;
     lines.push(
       `  Team ID     ${DEMO_TEAM}`,
       `  API ID      ${demo.key.apiId}`,

@@ -3,7 +3,7 @@
  */
 
 /** Rows in columns as wide as their widest cell. */
-export function writeTable(rows: readonly (readonly string[])[]): string {
+export function buildTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(printable));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n'); // prettier-ignore

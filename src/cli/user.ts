@@ -5,12 +5,12 @@
 import { Option, type Command } from 'commander';
 import { Accounts } from '../account/accounts.ts';
 import { ROLES, type Role } from '../account/roles.ts';
-import { readConfig } from '../config.ts';
-import { COMMAND_LINE } from '../tenant/audit.ts';
+import { parseConfig } from '../config.ts';
+import { COMMAND_LINE } from '../audit/entry.ts';
 import { addCommand, addGroup, answer, type AnswerOptions, type CommandContext } from './command.ts';
 import { withTenant } from './data.ts';
-import { writeLink } from './link.ts';
-import { writeTable } from './table.ts';
+import { formatLink } from './link.ts';
+import { buildTable } from './table.ts';
 
 type RoleOptions = AnswerOptions & { role: Role };
 
@@ -23,11 +23,17 @@ export function addUserCommands(program: Command, context: CommandContext): void
   addOtherCommands(group, context);
 }
 
-const roleOption = (): Option => new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();
+const roleOption = (): Option =>
+  new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();
 
 function addLinkCommands(group: Command, { environment }: CommandContext): void {
-  const show = (options: AnswerOptions, teamId: string, email: string, { token, endsAt }: { token: string; endsAt: string }): void => {
-    const link = writeLink(readConfig(environment, {}).config, token);
+  const show = (
+    options: AnswerOptions,
+    teamId: string,
+    email: string,
+    { token, endsAt }: { token: string; endsAt: string },
+  ): void => {
+    const link = formatLink(parseConfig(environment, {}).config, token);
     answer(
       options,
       { teamID: teamId, email, link, endsAt },
@@ -40,14 +46,18 @@ function addLinkCommands(group: Command, { environment }: CommandContext): void 
   })
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
-      const issued = await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).inviteUser(teamId, email, role, by()));
+      const issued = await withTenant(environment, teamId, ({ store }) =>
+        new Accounts(store.accounts).inviteUser(teamId, email, role, by()),
+      );
       show(options, teamId, email, issued);
     });
   addCommand(group, 'link <team> <email>', {
     summary: 'Print a new one-time link for a user. Using it sets a new password and takes the second factor away.',
     example: 'user link acme ann@example.com',
   }).action(async (teamId: string, email: string, options: AnswerOptions) => {
-    const issued = await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).renewLink(teamId, email, by()));
+    const issued = await withTenant(environment, teamId, ({ store }) =>
+      new Accounts(store.accounts).renewLink(teamId, email, by()),
+    );
     show(options, teamId, email, issued);
   });
 }
@@ -55,7 +65,9 @@ function addLinkCommands(group: Command, { environment }: CommandContext): void 
 function addOtherCommands(group: Command, { environment }: CommandContext): void {
   addCommand(group, 'list <team>', { summary: 'List the users of a tenant.', example: 'user list acme' }).action(
     async (teamId: string, options: AnswerOptions) => {
-      const found = await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).listUsers(teamId));
+      const found = await withTenant(environment, teamId, ({ store }) =>
+        new Accounts(store.accounts).listUsers(teamId),
+      );
       const users = found.map(({ email, role, createdAt, passwordHash, sealedSecret }) => {
         return { email, role, createdAt, hasPassword: passwordHash !== '', hasSecondFactor: sealedSecret !== null };
       });
@@ -66,21 +78,31 @@ function addOtherCommands(group: Command, { environment }: CommandContext): void
         hasPassword ? 'set' : 'not yet',
         hasSecondFactor ? 'on' : 'off',
       ]);
-      answer(options, { teamID: teamId, users }, writeTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'SECOND FACTOR'], ...rows]));
+      answer(
+        options,
+        { teamID: teamId, users },
+        buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'SECOND FACTOR'], ...rows]),
+      );
     },
   );
-  addCommand(group, 'role <team> <email>', { summary: 'Give a user another role.', example: 'user role acme ann@example.com --role developer' })
+  addCommand(group, 'role <team> <email>', {
+    summary: 'Give a user another role.',
+    example: 'user role acme ann@example.com --role developer',
+  })
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
-      await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).changeRole(teamId, email, role, by()));
+      await withTenant(environment, teamId, ({ store }) =>
+        new Accounts(store.accounts).changeRole(teamId, email, role, by()),
+      );
       answer(options, { teamID: teamId, email, role }, `${email} is ${role} of ${teamId} now.`);
     });
-  addCommand(group, 'remove <team> <email>', { summary: 'Remove a user and end all sessions of theirs.', example: 'user remove acme ann@example.com' }).action(
-    async (teamId: string, email: string, options: AnswerOptions) => {
-      await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).removeUser(teamId, email, by()));
-      answer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
-    },
-  );
+  addCommand(group, 'remove <team> <email>', {
+    summary: 'Remove a user and end all sessions of theirs.',
+    example: 'user remove acme ann@example.com',
+  }).action(async (teamId: string, email: string, options: AnswerOptions) => {
+    await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).deleteUser(teamId, email, by()));
+    answer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
+  });
 }
 
 const by = () => ({ nowMs: Date.now(), actor: COMMAND_LINE, client: '' });

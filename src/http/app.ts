@@ -5,23 +5,29 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { Refusal } from '../errors.ts';
-import type { SignedIn } from '../account/store.ts';
+import type { SignedIn } from '../account/port.ts';
 import { Limits } from '../tenant/limits.ts';
 import type { CountedCall } from '../tenant/metering.ts';
-import type { Tenant } from '../tenant/store.ts';
+import type { Tenant } from '../tenant/port.ts';
 import { readBody } from './body.ts';
 import type { PageLimits } from './cursor.ts';
-import { customerOperations } from './customers.ts';
+import { customerOperations } from './operations/customers.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/services.ts';
-import { JSON_TYPE, sendRefusal, STATIC_HEADERS, writeError } from './envelope.ts';
-import { inventoryOperations } from './inventory.ts';
-import { addContract, writeContract } from './openapi.ts';
+import { JSON_TYPE, sendRefusal, STATIC_HEADERS, renderError } from './envelope.ts';
+import { inventoryOperations } from './operations/inventory.ts';
+import { addContract, renderContract } from './openapi.ts';
 import { observeCalls } from './request-log.ts';
 import { addOperation, apiDoor, type OperationServices } from './route.ts';
-import { orderOperations } from './orders.ts';
+import { orderOperations } from './operations/orders.ts';
 import { addHealth, addMetrics, addReference, type AnswerObserver, type ServiceState } from './service.ts';
 import { refuseBySchema } from './validation.ts';
 
@@ -68,7 +74,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options);
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
-  for (const name of ['operation', 'sentType', 'tenant', 'signedIn', 'counted', 'refusal']) app.decorateRequest(name, undefined);
+  for (const name of ['operation', 'sentType', 'tenant', 'signedIn', 'counted', 'refusal'])
+    app.decorateRequest(name, undefined);
   app.decorateRequest('apiId', null);
   app.decorateRequest('authorizations', 0);
   app.decorateRequest('now', '');
@@ -77,7 +84,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => readBody(request, payload));
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler((error: FastifyError | Refusal, request, reply) => answerError(error, request, reply, options.log));
+  app.setErrorHandler((error: FastifyError | Refusal, request, reply) =>
+    answerError(error, request, reply, options.log),
+  );
   // An Expect that Node does not know may be passed over (RFC 9110); Node by itself would answer without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, refusePath(request, reply, methods)));
@@ -98,7 +107,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, apiDoor(services));
     addHealth(scope, options.state);
-    addReference(scope, () => writeContract(app, operations));
+    addReference(scope, () => renderContract(app, operations));
   });
   await app.register((scope) => addDashboard(scope, services, operations));
   return app;
@@ -116,14 +125,20 @@ function createServer({ keepAliveMs, trustedProxies }: AppOptions): FastifyInsta
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, allowUnionTypes: true },
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        allowUnionTypes: true,
+      },
     },
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       void reply
         .headers({ ...STATIC_HEADERS, 'x-request-id': request.id })
         .type(JSON_TYPE)
         .code(400)
-        .send(writeError(new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.'), request.id));
+        .send(renderError(new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.'), request.id));
     },
     clientErrorHandler: (error, socket) => answerMalformed(error, socket, `${boot}-${(count++).toString(36)}`),
   });
@@ -145,7 +160,8 @@ function limitRequests(app: FastifyInstance, { inFlightMost, state }: AppOptions
     if (raw.url!.length > URL_BYTES_MAX) throw new Refusal('URL_TOO_LONG');
     if (bytes > HEADER_BYTES_MAX || raw.rawHeaders.length > 2 * HEADERS_MAX) throw new Refusal('HEADERS_TOO_LARGE');
     if (raw.httpVersionMajor !== 1) throw new Refusal('MALFORMED_REQUEST', 'This service speaks HTTP/1.1.');
-    if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0')) throw new Refusal('MALFORMED_REQUEST', `A request has one Host header, not ${hosts}.`);
+    if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0'))
+      throw new Refusal('MALFORMED_REQUEST', `A request has one Host header, not ${hosts}.`);
     // The framing of any other coding is a guess, and a proxy in front may guess otherwise.
     if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) {
       reply.header('connection', 'close');
@@ -168,7 +184,12 @@ function measureHeaders(raw: readonly string[]): { bytes: number; hosts: number;
 }
 
 /** The one place where an error becomes an answer. What is no refusal is a fault: logged whole, answered without a word of it. */
-async function answerError(error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply, log: FastifyBaseLogger): Promise<FastifyReply> {
+async function answerError(
+  error: FastifyError | Refusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: FastifyBaseLogger,
+): Promise<FastifyReply> {
   const refusal = toRefusal(error, request);
   if (refusal.httpStatus >= 500) {
     const about = { requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId };
@@ -191,7 +212,9 @@ function toRefusal(error: Error, request: FastifyRequest): Refusal {
     const known = (request.routeOptions.schema?.querystring as { properties: object } | undefined)?.properties ?? {};
     return refuseBySchema(validation, validationContext ?? 'body', Object.keys(known));
   }
-  return statusCode !== undefined && statusCode < 500 ? new Refusal('MALFORMED_REQUEST') : new Refusal('INTERNAL_ERROR');
+  return statusCode !== undefined && statusCode < 500
+    ? new Refusal('MALFORMED_REQUEST')
+    : new Refusal('INTERNAL_ERROR');
 }
 
 function refusePath(request: FastifyRequest, reply: FastifyReply, methods: ReadonlyMap<string, string[]>): Refusal {
@@ -203,18 +226,32 @@ function refusePath(request: FastifyRequest, reply: FastifyReply, methods: Reado
 }
 
 /** Requests that Node could not read reach no hook; they get the same error body. */
-function answerMalformed(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket, requestId: string): void {
+function answerMalformed(
+  error: Error & { code?: string; rawPacket?: unknown },
+  socket: Socket,
+  requestId: string,
+): void {
   if (!socket.writable) return;
   // As Node's own handler does: an answer that has begun must not be followed by a second one.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   if (begun?.headersSent) return socket.destroySoon();
   const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
   const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(error.rawPacket));
-  const refusal = new Refusal(isLongUrl ? 'URL_TOO_LONG' : (codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST'));
-  const body = writeError(refusal, requestId);
-  const headers = { ...STATIC_HEADERS, 'content-type': JSON_TYPE, 'x-request-id': requestId, 'content-length': Buffer.byteLength(body), connection: 'close' };
+  const refusal = new Refusal(
+    isLongUrl ? 'URL_TOO_LONG' : (codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST'),
+  );
+  const body = renderError(refusal, requestId);
+  const headers = {
+    ...STATIC_HEADERS,
+    'content-type': JSON_TYPE,
+    'x-request-id': requestId,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${refusal.httpStatus} ${STATUS_CODES[refusal.httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${refusal.httpStatus} ${STATUS_CODES[refusal.httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
+  );
 }
 
 /** One line a request, without its query, its body or its headers. */

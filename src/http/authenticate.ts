@@ -4,8 +4,15 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
-import { CALLER_PARAMETERS, hashSecret, looksLikeSecret, readBasic, sameHash, type Credentials } from '../tenant/credentials.ts';
-import type { Tenant, TenantStore } from '../tenant/store.ts';
+import {
+  CALLER_PARAMETERS,
+  hashSecret,
+  looksLikeSecret,
+  parseBasic,
+  sameHash,
+  type Credentials,
+} from '../tenant/credentials.ts';
+import type { Tenant, TenantStore } from '../tenant/port.ts';
 import type { ReadBody } from './body.ts';
 
 type Parameters = Record<string, unknown>;
@@ -20,13 +27,16 @@ export interface Claim {
 }
 
 /** Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
-export function readClaim(request: FastifyRequest): Claim {
+export function parseClaim(request: FastifyRequest): Claim {
   const query = request.query as Parameters;
   const body = takeFromBody((request.body as ReadBody | undefined)?.value);
   const teamId = first(query['teamID']) || first(body['teamID']);
   if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
   for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
-  return { teamId, credentials: request.authorizations > 1 ? null : readCredentials(request.headers.authorization, query, body) };
+  return {
+    teamId,
+    credentials: request.authorizations > 1 ? null : parseCredentials(request.headers.authorization, query, body),
+  };
 }
 
 /** The tenant the claim belongs to. Throws one identical INVALID_CREDENTIALS whatever is wrong. */
@@ -49,8 +59,8 @@ export function foldQuery(query: Parameters): void {
 }
 
 /** A Basic header decides alone; then the query, then the body. A pair is taken whole from one place. */
-function readCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
-  const basic = readBasic(authorization);
+function parseCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
+  const basic = parseBasic(authorization);
   if (basic !== undefined) return basic;
   const place = query['apiID'] !== undefined || query['apiSecret'] !== undefined ? query : body;
   const apiId = first(place['apiID']);
@@ -74,7 +84,8 @@ function takeFromBody(body: unknown): Parameters {
 
 /** Whether a parameter has two different values: in a query that repeats it, or in query and body. */
 function isConflict(inQuery: unknown, inBody: unknown): boolean {
-  if (Array.isArray(inQuery)) return [...inQuery, inBody === undefined ? inQuery[0] : inBody].some((value) => value !== inQuery[0]);
+  if (Array.isArray(inQuery))
+    return [...inQuery, inBody === undefined ? inQuery[0] : inBody].some((value) => value !== inQuery[0]);
   return inQuery !== undefined && inBody !== undefined && inQuery !== inBody;
 }
 
@@ -84,4 +95,6 @@ const first = (value: unknown): string | undefined => {
 };
 
 const conflict = (name: string): Refusal =>
-  new Refusal('PARAMETER_CONFLICT', `'${name.slice(0, 64)}' was given twice with different values; send it once.`, { field: name.slice(0, 64) });
+  new Refusal('PARAMETER_CONFLICT', `'${name.slice(0, 64)}' was given twice with different values; send it once.`, {
+    field: name.slice(0, 64),
+  });

@@ -24,7 +24,8 @@ export async function readBody(request: FastifyRequest, stream: IncomingMessage)
   });
   if (!bytes) return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`) };
   if (bytes.length === 0) return {};
-  if (!isJsonType(request.sentType) || request.headers['content-encoding'] !== undefined) return { refusal: new Refusal('UNSUPPORTED_MEDIA_TYPE') };
+  if (!isJsonType(request.sentType) || request.headers['content-encoding'] !== undefined)
+    return { refusal: new Refusal('UNSUPPORTED_MEDIA_TYPE') };
   if (!isUtf8(bytes)) return { refusal: new Refusal('INVALID_JSON') };
   let inexact: Refusal | undefined;
   const look = (name: string, value: unknown, context: { source?: string }): unknown => {
@@ -54,7 +55,8 @@ async function collect(stream: IncomingMessage, declared: number): Promise<Buffe
   return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
 }
 
-const isJsonType = (type: string | undefined): boolean => type !== undefined && /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
+const isJsonType = (type: string | undefined): boolean =>
+  type !== undefined && /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
 
 /** TypeScript does not know yet that a reviver is shown the source text of a number. */
 type Reviver = (name: string, value: unknown) => unknown;
@@ -66,7 +68,15 @@ function checkExact(name: string, value: unknown, context: { source?: string }):
   const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '').replace(/^0+/, ''); // prettier-ignore
   const printed = String(value);
   const hasVanished = value === 0 && digits !== '';
-  if (printed === source || (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e') && !hasVanished)) return undefined;
+  if (
+    printed === source ||
+    (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e') && !hasVanished)
+  )
+    return undefined;
   const field = name.slice(0, 64);
-  return new Refusal('INVALID_VALUE', `${field}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`, { field });
+  return new Refusal(
+    'INVALID_VALUE',
+    `${field}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`,
+    { field },
+  );
 }

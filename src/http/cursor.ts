@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../errors.ts';
-import type { KeyedType, Page } from '../pims/store.ts';
+import type { KeyedType, Page } from '../pims/port.ts';
 
 export interface PageLimits {
   readonly maxReturnDefault: number;
@@ -14,27 +14,32 @@ export interface PageLimits {
 
 const PREFIXES = { orders: 'o', customers: 'c', inventory: 'i' } as const satisfies Record<KeyedType, string>;
 
-export function readPage(recordType: KeyedType, query: Readonly<Record<string, string>>, limits: PageLimits): { limit: number; after: string } {
+export function parsePage(
+  recordType: KeyedType,
+  query: Readonly<Record<string, string>>,
+  limits: PageLimits,
+): { limit: number; after: string } {
   const { maxReturn, cursor } = query;
   const limit = maxReturn === undefined ? limits.maxReturnDefault : Math.min(Number(maxReturn), limits.maxReturnMost);
-  return { limit, after: cursor === undefined ? '' : readCursor(recordType, cursor) };
+  return { limit, after: cursor === undefined ? '' : parseCursor(recordType, cursor) };
 }
 
 export function setPageHeaders(reply: FastifyReply, recordType: KeyedType, { next }: Page): void {
   if (next === null) return;
-  reply.header('x-has-more', 'true').header('x-next-cursor', writeCursor(recordType, next));
+  reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(recordType, next));
 }
 
 /** The key behind a checksum over kind and key: a cursor cut short would go on at another place. */
-function writeCursor(recordType: KeyedType, key: string): string {
+function formatCursor(recordType: KeyedType, key: string): string {
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32BE(crc32(PREFIXES[recordType] + key));
   return PREFIXES[recordType] + Buffer.concat([checksum, Buffer.from(key, 'utf8')]).toString('base64url');
 }
 
-function readCursor(recordType: KeyedType, cursor: string): string {
+function parseCursor(recordType: KeyedType, cursor: string): string {
   const key = Buffer.from(cursor.slice(1), 'base64url').subarray(4).toString('utf8');
   // No key has a NUL; one whose checksum was reckoned by somebody else would reach the store.
-  if (key === '' || key.includes('\0') || cursor !== writeCursor(recordType, key)) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  if (key === '' || key.includes('\0') || cursor !== formatCursor(recordType, key))
+    throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
   return key;
 }

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
-import type { Json } from '../pims/store.ts';
+import type { Json } from '../pims/port.ts';
 import { hideSecrets } from '../tenant/credentials.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,14 +17,20 @@ export const STATIC_HEADERS = {
 };
 
 /** `{"status":"success","data":…,"subRecords":…}` around JSON texts as the store wrote them. */
-export const writeEnvelope = (data: Json, subRecords: Json | null = null): string => `{"status":"success","data":${data},"subRecords":${subRecords}}`;
+export const renderEnvelope = (data: Json, subRecords: Json | null = null): string =>
+  `{"status":"success","data":${data},"subRecords":${subRecords}}`;
 
 /** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…?,"requestId":…}` */
-export const writeError = ({ message, code, field }: Refusal, requestId: string): string =>
+export const renderError = ({ message, code, field }: Refusal, requestId: string): string =>
   hideSecrets(JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, requestId }));
 
 /** Sends an answer once the call is counted. Throws what the counting threw; the answer then says that the store is unavailable. */
-export async function sendAnswer(request: FastifyRequest, reply: FastifyReply, httpStatus: number, body: string): Promise<FastifyReply> {
+export async function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  httpStatus: number,
+  body: string,
+): Promise<FastifyReply> {
   if (request.counted) reply.header('x-month-requests', await request.counted.monthRequests());
   // Fastify forgets the content type of an answer that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(body);
@@ -35,5 +41,5 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   request.refusal = refusal;
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
   if (refusal.code === 'INVALID_CREDENTIALS') reply.header('www-authenticate', 'Basic realm="storeroom"');
-  return sendAnswer(request, reply, refusal.httpStatus, writeError(refusal, request.id));
+  return sendAnswer(request, reply, refusal.httpStatus, renderError(refusal, request.id));
 }

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import swagger from '@fastify/swagger';
 import { ERRORS, type ErrorCode } from '../errors.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './operations/operation.ts';
 import { codesByStatus, errorAnswer, textOf, type Schema } from './schemas.ts';
 
 type Json = Record<string, unknown>;
@@ -26,7 +26,13 @@ const ELSEWHERE: ErrorCode[] = ['UNKNOWN_PATH', 'METHOD_NOT_ALLOWED', 'TENANT_NO
 const ONLY_SINGLE: ErrorCode[] = ['NOT_FOUND'];
 const ONLY_QUERIES: ErrorCode[] = ['INVALID_FILTER', 'TOO_MANY_FILTERS', 'QUERY_TOO_COSTLY', 'INVALID_CURSOR'];
 const ONLY_WRITES: ErrorCode[] = ['IDEMPOTENCY_KEY_RUNNING', 'IDEMPOTENCY_KEY_REUSED', 'INVALID_IDEMPOTENCY_KEY', 'MISSING_FIELD', 'FIELD_NOT_ALLOWED', 'ORDER_NOT_FOUND', 'LINE_NOT_FOUND', 'CUSTOMER_NOT_FOUND', 'CODE_TAKEN', 'UNKNOWN_REFERENCE', 'STAGE_NOT_ALLOWED', 'QUANTITY_NOT_ALLOWED', 'SERIALS_NOT_ALLOWED']; // prettier-ignore
-const ONLY_BODIES: ErrorCode[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_JSON', 'INVALID_BODY', 'UNKNOWN_FIELD'];
+const ONLY_BODIES: ErrorCode[] = [
+  'BODY_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'INVALID_JSON',
+  'INVALID_BODY',
+  'UNKNOWN_FIELD',
+];
 
 function mayAnswer({ method, writes, path }: Operation, code: ErrorCode): boolean {
   if (ELSEWHERE.includes(code)) return false;
@@ -41,9 +47,12 @@ function mayAnswer({ method, writes, path }: Operation, code: ErrorCode): boolea
 const idempotencyHeader: Schema = {
   type: 'object',
   properties: {
-    'idempotency-key': textOf('Makes the request repeatable for at least 24 hours: the same key answers the same without writing again.', {
-      pattern: '^[!-~]{1,255}$',
-    }),
+    'idempotency-key': textOf(
+      'Makes the request repeatable for at least 24 hours: the same key answers the same without writing again.',
+      {
+        pattern: '^[!-~]{1,255}$',
+      },
+    ),
   },
 };
 
@@ -83,11 +92,18 @@ export async function addContract(app: FastifyInstance): Promise<void> {
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/' }],
-      tags: ['Orders', 'Customers', 'Inventory', 'Service'].map((name) => ({ name, description: `${name} operations.` })),
+      tags: ['Orders', 'Customers', 'Inventory', 'Service'].map((name) => ({
+        name,
+        description: `${name} operations.`,
+      })),
       security: [{ basic: [] }, { apiId: [], apiSecret: [] }],
       components: {
         securitySchemes: {
-          basic: { type: 'http', scheme: 'basic', description: 'Recommended: apiID as user name, apiSecret as password.' },
+          basic: {
+            type: 'http',
+            scheme: 'basic',
+            description: 'Recommended: apiID as user name, apiSecret as password.',
+          },
           apiId: { type: 'apiKey', in: 'query', name: 'apiID' },
           apiSecret: { type: 'apiKey', in: 'query', name: 'apiSecret' },
         },
@@ -97,7 +113,7 @@ export async function addContract(app: FastifyInstance): Promise<void> {
 }
 
 /** The finished document: what the plugin made of the schemas, with headers and examples. */
-export function writeContract(app: FastifyInstance, operations: readonly Operation[]): Json {
+export function renderContract(app: FastifyInstance, operations: readonly Operation[]): Json {
   const document = app.swagger() as unknown as { paths: Record<string, Record<string, DocumentedOperation>> };
   for (const described of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
     complete(
@@ -131,7 +147,14 @@ function complete(described: DocumentedOperation, operation: Operation | undefin
 
 function exampleError(schema: Json): Json {
   const [code] = (schema['properties'] as { code: { enum: ErrorCode[] } }).code.enum;
-  return { status: 'error', data: null, subRecords: null, message: ERRORS[code!].message, code, requestId: REQUEST_ID_EXAMPLE };
+  return {
+    status: 'error',
+    data: null,
+    subRecords: null,
+    message: ERRORS[code!].message,
+    code,
+    requestId: REQUEST_ID_EXAMPLE,
+  };
 }
 
 function describeHeaders(httpStatus: number, operation: Operation | undefined): Json {
@@ -141,7 +164,9 @@ function describeHeaders(httpStatus: number, operation: Operation | undefined): 
   return {
     'X-Request-Id': text('Names this request in logs and reports.'),
     ...(httpStatus !== 401 && {
-      'X-Month-Requests': text("The tenant's authenticated calls this calendar month (UTC), this one included; absent before authentication."),
+      'X-Month-Requests': text(
+        "The tenant's authenticated calls this calendar month (UTC), this one included; absent before authentication.",
+      ),
     }),
     ...(httpStatus === 401 && { 'WWW-Authenticate': text('Basic realm="storeroom"') }),
     ...([409, 429, 503].includes(httpStatus) && { 'Retry-After': text('Seconds to wait before repeating.') }),
@@ -150,6 +175,7 @@ function describeHeaders(httpStatus: number, operation: Operation | undefined): 
         'X-Has-More': text('true when there are more records; then X-Next-Cursor is there too.'),
         'X-Next-Cursor': text('Send as cursor to go on.'),
       }),
-    ...(httpStatus === 200 && writes && { 'Idempotent-Replayed': text('true when the answer was given before under this Idempotency-Key.') }),
+    ...(httpStatus === 200 &&
+      writes && { 'Idempotent-Replayed': text('true when the answer was given before under this Idempotency-Key.') }),
   };
 }

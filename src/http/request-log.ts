@@ -2,7 +2,7 @@
  * Hands every counted call to the tenant's request log once it was answered, which leaves the credentials out. Decides nothing about what is kept.
  */
 import type { FastifyRequest } from 'fastify';
-import type { RequestLog } from '../tenant/request-log.ts';
+import type { RequestLog } from '../request-log/request-log.ts';
 import type { AnswerObserver } from './service.ts';
 
 export const observeCalls =
@@ -26,9 +26,10 @@ export const observeCalls =
       field: refusal?.field ?? null,
       message: refusal?.message ?? null,
       query,
-      body: writeBody(request),
+      body: formatBody(request),
     });
   };
 
 /** Credentials have been taken out of it. A body that could not be read is not there. */
-const writeBody = ({ method, body }: FastifyRequest): string | null => (method === 'GET' || body === undefined ? null : JSON.stringify(body));
+const formatBody = ({ method, body }: FastifyRequest): string | null =>
+  method === 'GET' || body === undefined ? null : JSON.stringify(body);

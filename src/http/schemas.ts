@@ -4,7 +4,8 @@
  */
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { FILTERS_MAX } from '../pims/filter.ts';
-import { BUILT_IN_FIELDS, FIELDS_MAX, VALUE_CHARACTERS_MAX, type RecordType } from '../pims/record.ts';
+import { FIELDS_MAX, VALUE_CHARACTERS_MAX } from '../pims/values.ts';
+import { BUILT_IN_FIELDS, type RecordType } from '../pims/fields.ts';
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -13,7 +14,11 @@ export const NULL: Schema = { type: 'null' };
 export const listOf = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
 
 /** A string; what is said of it beside its description goes in `more`. */
-export const textOf = (description?: string, more: Schema = {}): Schema => ({ type: 'string', ...(description !== undefined && { description }), ...more });
+export const textOf = (description?: string, more: Schema = {}): Schema => ({
+  type: 'string',
+  ...(description !== undefined && { description }),
+  ...more,
+});
 
 /** An object with these members and no others, all required but the optional ones. */
 export const objectOf = (members: Record<string, Schema>, optional: readonly string[] = []): Schema => ({
@@ -24,7 +29,9 @@ export const objectOf = (members: Record<string, Schema>, optional: readonly str
 });
 
 const CREDENTIALS = {
-  teamID: textOf('Tenant identifier. Required; on body-carrying requests it may be in an object body instead.', { minLength: 1 }),
+  teamID: textOf('Tenant identifier. Required; on body-carrying requests it may be in an object body instead.', {
+    minLength: 1,
+  }),
   apiID: textOf('API ID, unless Basic credentials are sent.'),
   apiSecret: textOf('API Secret, unless Basic credentials are sent. Prefer Basic: URLs end up in logs.'),
 };
@@ -36,7 +43,10 @@ export const queryOf = (parameters: Record<string, Schema> = {}, optional: reado
 export const required = (description: string): Schema => textOf(description, { minLength: 1 });
 
 const PAGE = {
-  maxReturn: textOf('Maximum number of records: a positive whole number, 500 when not sent; more than 5000 is served as 5000.', { pattern: '^0*[1-9][0-9]*$' }),
+  maxReturn: textOf(
+    'Maximum number of records: a positive whole number, 500 when not sent; more than 5000 is served as 5000.',
+    { pattern: '^0*[1-9][0-9]*$' },
+  ),
   cursor: textOf('X-Next-Cursor of the answer before: goes on where it ended.', { minLength: 1 }),
 };
 export const pageQuery = queryOf(PAGE, Object.keys(PAGE));
@@ -54,18 +64,33 @@ const rawValue: Schema = { type: ['string', 'number', 'boolean', 'null'], maxLen
 /** Any field of the tenant's dictionary; those built in are named so that they show up in the contract. */
 export function fieldsBody(recordType: RecordType, description: string, needed: readonly string[] = []): Schema {
   const settable = BUILT_IN_FIELDS[recordType].filter(({ name, assigned }) => !assigned || needed.includes(name));
-  const properties = Object.fromEntries(settable.map(({ name, type }) => [name, { ...rawValue, description: FIELD_FORMS[type] }]));
-  return { type: 'object', description, properties, required: needed, additionalProperties: rawValue, maxProperties: FIELDS_MAX };
+  const properties = Object.fromEntries(
+    settable.map(({ name, type }) => [name, { ...rawValue, description: FIELD_FORMS[type] }]),
+  );
+  return {
+    type: 'object',
+    description,
+    properties,
+    required: needed,
+    additionalProperties: rawValue,
+    maxProperties: FIELDS_MAX,
+  };
 }
 
 const filter = objectOf(
   {
     field: textOf('Field name of the queried record type.'),
     value: { type: ['string', 'number', 'boolean'], description: 'Value to match, at most 256 characters.' },
-    contains: { type: 'boolean', description: 'true: substring, whatever the case; false (default): exactly this value.' },
-    conjunction: textOf('AND or OR: how this filter combines with the one before. AND binds tighter; AND when left out.', {
-      pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$',
-    }),
+    contains: {
+      type: 'boolean',
+      description: 'true: substring, whatever the case; false (default): exactly this value.',
+    },
+    conjunction: textOf(
+      'AND or OR: how this filter combines with the one before. AND binds tighter; AND when left out.',
+      {
+        pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$',
+      },
+    ),
   },
   ['contains', 'conjunction'],
 );
@@ -76,13 +101,16 @@ export function recordAnswer(recordType: RecordType): Schema {
   return {
     type: 'object',
     description: 'Fields of the tenant, custom ones included; "" where there is no value.',
-    properties: Object.fromEntries(BUILT_IN_FIELDS[recordType].map(({ name, type }) => [name, textOf(FIELD_FORMS[type])])),
+    properties: Object.fromEntries(
+      BUILT_IN_FIELDS[recordType].map(({ name, type }) => [name, textOf(FIELD_FORMS[type])]),
+    ),
     required: BUILT_IN_FIELDS[recordType].map(({ name }) => name),
     additionalProperties: { type: 'string' },
   };
 }
 
-export const envelopeOf = (data: Schema, subRecords: Schema = NULL): Schema => objectOf({ status: { const: 'success' }, data, subRecords });
+export const envelopeOf = (data: Schema, subRecords: Schema = NULL): Schema =>
+  objectOf({ status: { const: 'success' }, data, subRecords });
 
 /** The error body for these codes. */
 export const errorAnswer = (codes: readonly ErrorCode[]): Schema =>

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifySchema } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { Refusal } from '../errors.ts';
-import type { RequestLog } from '../tenant/request-log.ts';
+import type { RequestLog } from '../request-log/request-log.ts';
 import { JSON_TYPE } from './envelope.ts';
 import { describeErrors } from './openapi.ts';
 import { objectOf, textOf } from './schemas.ts';
@@ -28,7 +28,11 @@ const BEFORE_ANY_PATH = ['MALFORMED_REQUEST', 'URL_TOO_LONG', 'HEADERS_TOO_LARGE
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
   const add = (url: string, operationId: string, summary: string, isGood: () => boolean): void => {
     const errors = describeErrors((code) => BEFORE_ANY_PATH.includes(code));
-    const cannot = { description: 'It cannot, or has more requests than it works on at the same time.', ...stateAnswer, additionalProperties: true };
+    const cannot = {
+      description: 'It cannot, or has more requests than it works on at the same time.',
+      ...stateAnswer,
+      additionalProperties: true,
+    };
     const response = { 200: { description: 'It can.', ...stateAnswer }, ...errors, 503: cannot };
     const schema: FastifySchema = { tags: ['Service'], security: [], operationId, summary, response };
     app.get(url, { schema }, (_request, reply: FastifyReply) =>
@@ -39,7 +43,12 @@ export function addHealth(app: FastifyInstance, state: ServiceState): void {
     );
   };
   add('/healthz', 'getHealth', 'Whether the service can serve', state.isUsable);
-  add('/readyz', 'getReadiness', 'Whether the service should be sent requests', () => !state.stopping && state.isUsable());
+  add(
+    '/readyz',
+    'getReadiness',
+    'Whether the service should be sent requests',
+    () => !state.stopping && state.isUsable(),
+  );
 }
 
 interface Series {
@@ -54,7 +63,12 @@ export type AnswerObserver = (request: FastifyRequest, reply: FastifyReply, ms: 
 export function addMetrics(app: FastifyInstance, requestLog: RequestLog): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const calls = new Counter({ name: 'storeroom_requests_total', help: 'Answered requests.', labelNames: ['operation', 'status'], registers: [registry] });
+  const calls = new Counter({
+    name: 'storeroom_requests_total',
+    help: 'Answered requests.',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  });
   const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
   const durations = new Histogram({
     name: 'storeroom_request_seconds',
@@ -83,7 +97,11 @@ export function addMetrics(app: FastifyInstance, requestLog: RequestLog): Answer
   return ({ operation = 'other' }, { statusCode }, ms) => {
     const key = operation + statusCode;
     let series = known.get(key);
-    if (!series) known.set(key, (series = { calls: calls.labels(operation, String(statusCode)), durations: durations.labels(operation) }));
+    if (!series)
+      known.set(
+        key,
+        (series = { calls: calls.labels(operation, String(statusCode)), durations: durations.labels(operation) }),
+      );
     if (taken.push({ series, ms }) >= TAKEN_MAX) takeDown();
   };
 }
@@ -91,17 +109,21 @@ export function addMetrics(app: FastifyInstance, requestLog: RequestLog): Answer
 /** `/openapi.json`, and `/docs` with the reference page made from it. */
 export function addReference(app: FastifyInstance, contract: () => object): void {
   let text: string | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => reply.type(JSON_TYPE).send((text ??= JSON.stringify(contract()))));
+  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
+    reply.type(JSON_TYPE).send((text ??= JSON.stringify(contract()))),
+  );
 
   let pages: Promise<FastifyInstance> | undefined;
   const servePage = async (url: string, reply: FastifyReply): Promise<FastifyReply> => {
     const page = await (await (pages ??= openReference(contract))).inject({ url });
     if (page.statusCode === 404) throw new Refusal('UNKNOWN_PATH');
-    for (const name of ['content-type', 'location']) if (page.headers[name]) reply.header(name, String(page.headers[name]));
+    for (const name of ['content-type', 'location'])
+      if (page.headers[name]) reply.header(name, String(page.headers[name]));
     reply.header('content-security-policy', pagePolicy(page.headers['content-type'], page.body));
     return reply.code(page.statusCode).send(page.rawPayload);
   };
-  for (const url of ['/docs', '/docs/*']) app.get(url, { schema: { hide: true } }, (request, reply: FastifyReply) => servePage(request.url, reply));
+  for (const url of ['/docs', '/docs/*'])
+    app.get(url, { schema: { hide: true } }, (request, reply: FastifyReply) => servePage(request.url, reply));
 }
 
 async function openReference(contract: () => object): Promise<FastifyInstance> {
@@ -126,7 +148,9 @@ async function openReference(contract: () => object): Promise<FastifyInstance> {
 
 /** Allows the scripts of the page itself by their hashes; the page sets styles while it runs, so those have to be allowed as they come. */
 function pagePolicy(type: unknown, html: string): string {
-  const scripts = String(type).startsWith('text/html') ? [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)] : [];
+  const scripts = String(type).startsWith('text/html')
+    ? [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)]
+    : [];
   const hashes = scripts
     .map(
       ([, script]) =>

@@ -3,10 +3,10 @@
  * Decides nothing.
  */
 import type { FastifyReply } from 'fastify';
-import type { Written } from '../pims/store.ts';
-import { writeEnvelope } from './envelope.ts';
+import type { Written } from '../pims/port.ts';
+import { renderEnvelope } from './envelope.ts';
 
-export function writeAnswer(reply: FastifyReply, { data, replayed }: Written): string {
+export function renderWritten(reply: FastifyReply, { data, replayed }: Written): string {
   if (replayed) reply.header('idempotent-replayed', 'true');
-  return writeEnvelope(data);
+  return renderEnvelope(data);
 }

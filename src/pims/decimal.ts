@@ -8,7 +8,7 @@ const CANONICAL = /^(?:0|-?(?:[1-9]\d{0,14}(?:\.\d{0,9}[1-9])?|0\.\d{0,9}[1-9]))
 const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 
 /** Reads a decimal number (at most 30 digits on either side of the point) into its canonical text; undefined when it is none. `'+03.50'` gives `'3.5'`. */
-export function readDecimal(text: string): string | undefined {
+export function parseDecimal(text: string): string | undefined {
   if (CANONICAL.test(text)) return text;
   return DECIMAL.test(text) ? write(new Big(text.replace('+', ''))) : undefined;
 }

@@ -3,7 +3,8 @@
  * must all hold. Decided here and nowhere else; the store only translates it. Source: specification 2.6, decisions "AND and OR", "Exact and contains".
  */
 import { Refusal } from '../errors.ts';
-import { checkText, countCharacters, findField, isLonger, readValue, type Field, type FieldDictionary, type RawValue, type RecordType } from './record.ts';
+import { checkText, countCharacters, isLonger, parseValue, type RawValue } from './values.ts';
+import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
 /** One filter object as the caller sends it. */
 export interface Filter {
@@ -30,19 +31,24 @@ export const FILTER_VALUE_CHARACTERS_MAX = 256;
  * Checks filters against the dictionary. `[A, OR B, AND C]` gives `[[A], [B, C]]`; a missing conjunction is AND, one on the first filter is ignored.
  * Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE, INVALID_FILTER.
  */
-export function readFilters(dictionary: FieldDictionary, recordType: RecordType, filters: readonly Filter[]): FilterTree {
-  if (filters.length > FILTERS_MAX) throw new Refusal('TOO_MANY_FILTERS', `A query takes at most ${FILTERS_MAX} filters, not ${filters.length}.`);
+export function parseFilters(
+  dictionary: FieldDictionary,
+  recordType: RecordType,
+  filters: readonly Filter[],
+): FilterTree {
+  if (filters.length > FILTERS_MAX)
+    throw new Refusal('TOO_MANY_FILTERS', `A query takes at most ${FILTERS_MAX} filters, not ${filters.length}.`);
   const alternatives: FilterTerm[][] = [];
   for (const [index, filter] of filters.entries()) {
-    const term = readTerm(dictionary, recordType, filter);
-    const opensAlternative = readConjunction(filter, index) === 'OR' || index === 0;
+    const term = parseTerm(dictionary, recordType, filter);
+    const opensAlternative = parseConjunction(filter, index) === 'OR' || index === 0;
     if (opensAlternative) alternatives.push([term]);
     else alternatives.at(-1)!.push(term);
   }
   return alternatives;
 }
 
-function readTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
+function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const text = String(filter.value);
   if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
@@ -54,13 +60,17 @@ function readTerm(dictionary: FieldDictionary, recordType: RecordType, filter: F
       },
     );
   checkText(field.name, text);
-  return filter.contains === true ? { field, value: foldCase(text), contains: true } : { field, value: readValue(field, filter.value), contains: false };
+  return filter.contains === true
+    ? { field, value: foldCase(text), contains: true }
+    : { field, value: parseValue(field, filter.value), contains: false };
 }
 
-function readConjunction(filter: Filter, index: number): 'AND' | 'OR' {
+function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
   const word = (filter.conjunction ?? 'AND').toUpperCase();
   if (word === 'AND' || word === 'OR') return word;
-  throw new Refusal('INVALID_FILTER', `The conjunction of filter ${index + 1} must be AND or OR.`, { field: 'conjunction' });
+  throw new Refusal('INVALID_FILTER', `The conjunction of filter ${index + 1} must be AND or OR.`, {
+    field: 'conjunction',
+  });
 }
 
 /**

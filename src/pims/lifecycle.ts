@@ -3,8 +3,8 @@
  * worksheet → quote → sales_order → invoice, forward only, steps may be skipped. Source: decisions "Life of an order in the embedded PIMS".
  */
 import { Refusal, type Outcome } from '../errors.ts';
-import { addDecimals, compareDecimals, isZero, readDecimal, subtractDecimals } from './decimal.ts';
-import { splitList, type Values } from './record.ts';
+import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals } from './decimal.ts';
+import { splitList, type Values } from './values.ts';
 
 export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;
 export type Stage = (typeof STAGES)[number];
@@ -37,7 +37,10 @@ export interface InvoiceRequest {
 /** Makes a worksheet or a quote a sales order, which commits its stock. */
 export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
   if (STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order'))
-    return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is already ${nameStage(order)}; only a worksheet or a quote can be approved.`);
+    return new Refusal(
+      'STAGE_NOT_ALLOWED',
+      `Order ${order['ORDER_NUMBER']} is already ${nameStage(order)}; only a worksheet or a quote can be approved.`,
+    );
   const approved = { ...order, ORDER_TYPE: 'sales_order' };
   return { order: approved, lines, rest: null, stock: moveStock([order, lines], [approved, lines]) };
 }
@@ -47,10 +50,17 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
  * sales order with the same REFERENCE_NUMBER, so that quantities over all records of a reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
-  if (order['ORDER_TYPE'] === 'invoice') return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is already an invoice.`);
-  if (lines.length === 0) return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} has no lines to invoice.`);
-  const unknown = [...request.quantities.keys(), ...request.serials.keys()].find((number) => !lines.some((line) => line['LINE_NUMBER'] === number));
-  if (unknown !== undefined) return new Refusal('LINE_NOT_FOUND', `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`, { field: 'LINE_NUMBER' });
+  if (order['ORDER_TYPE'] === 'invoice')
+    return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is already an invoice.`);
+  if (lines.length === 0)
+    return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} has no lines to invoice.`);
+  const unknown = [...request.quantities.keys(), ...request.serials.keys()].find(
+    (number) => !lines.some((line) => line['LINE_NUMBER'] === number),
+  );
+  if (unknown !== undefined)
+    return new Refusal('LINE_NOT_FOUND', `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`, {
+      field: 'LINE_NUMBER',
+    });
 
   const invoiced: Values[] = [];
   const open: Values[] = [];
@@ -60,7 +70,10 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
     if (split.invoiced) invoiced.push(split.invoiced);
     if (split.open) open.push(split.open);
   }
-  if (invoiced.length === 0) return new Refusal('QUANTITY_NOT_ALLOWED', 'Nothing would be invoiced: every quantity is 0.', { field: 'QUANTITY' });
+  if (invoiced.length === 0)
+    return new Refusal('QUANTITY_NOT_ALLOWED', 'Nothing would be invoiced: every quantity is 0.', {
+      field: 'QUANTITY',
+    });
 
   const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
   const invoice = { ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking };
@@ -71,15 +84,25 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
 }
 
 /** The amounts of an order stay with its number, so that no sum over a reference counts them twice. */
-const REST_OF_ORDER: Values = { ORDER_NUMBER: '', ORDER_TYPE: 'sales_order', TRACKING_NUMBERS: '', SUBTOTAL: '', FREIGHT: '', TAX_TOTAL: '', ORDER_TOTAL: '' };
+const REST_OF_ORDER: Values = {
+  ORDER_NUMBER: '',
+  ORDER_TYPE: 'sales_order',
+  TRACKING_NUMBERS: '',
+  SUBTOTAL: '',
+  FREIGHT: '',
+  TAX_TOTAL: '',
+  ORDER_TOTAL: '',
+};
 
 function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: Values | null; open: Values | null }> {
   const name = `Line ${line['LINE_NUMBER']}`;
   const ordered = line['QUANTITY'] || '0';
   const asked = request.quantities.size === 0 ? ordered : (request.quantities.get(line['LINE_NUMBER']!) ?? '0');
-  const units = readDecimal(asked);
+  const units = parseDecimal(asked);
   if (units === undefined || !within(units, ordered))
-    return new Refusal('QUANTITY_NOT_ALLOWED', `${name} can be invoiced with 0 to ${ordered} units, not '${asked}'.`, { field: 'QUANTITY' });
+    return new Refusal('QUANTITY_NOT_ALLOWED', `${name} can be invoiced with 0 to ${ordered} units, not '${asked}'.`, {
+      field: 'QUANTITY',
+    });
   const nothing = isZero(units) && !isZero(ordered);
   const serials = request.serials.get(line['LINE_NUMBER']!) ?? (nothing ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''));
   const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
@@ -87,7 +110,12 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   if (refusal) return refusal;
   if (nothing) return { invoiced: null, open: { ...line, NUMBER_SHIPPED: '0' } };
   const left = subtractDecimals(ordered, units);
-  return { invoiced, open: isZero(left) ? null : { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' } };
+  return {
+    invoiced,
+    open: isZero(left)
+      ? null
+      : { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' },
+  };
 }
 
 /** Serial numbers belong to units, at most one each, and never to a care plan, whose serial is that of the product it covers. */
@@ -96,9 +124,17 @@ export function checkSerials(line: Values): Refusal | undefined {
   if (serials.length === 0) return undefined;
   const about = { field: 'SERIAL_NUMBERS' };
   if (line['CARE_PLAN'] === 'Y')
-    return new Refusal('SERIALS_NOT_ALLOWED', 'A care plan takes no serial numbers: the serial belongs to the product it covers.', about);
+    return new Refusal(
+      'SERIALS_NOT_ALLOWED',
+      'A care plan takes no serial numbers: the serial belongs to the product it covers.',
+      about,
+    );
   if (compareDecimals(String(serials.length), line['QUANTITY'] ?? '') > 0)
-    return new Refusal('SERIALS_NOT_ALLOWED', `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`, about);
+    return new Refusal(
+      'SERIALS_NOT_ALLOWED',
+      `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`,
+      about,
+    );
   return undefined;
 }
 
@@ -116,7 +152,8 @@ export function within(quantity: string, bound: string): boolean {
 function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
   const touchesStock = order['DROP_SHIP'] !== 'Y' && line['CARE_PLAN'] !== 'Y';
   return {
-    onHand: touchesStock && order['ORDER_TYPE'] === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
+    onHand:
+      touchesStock && order['ORDER_TYPE'] === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
     committed: touchesStock && order['ORDER_TYPE'] === 'sales_order' ? addDecimals('0', line['QUANTITY'] ?? '') : '0',
   };
 }
@@ -138,4 +175,5 @@ export function moveStock(before: [Values, Values[]], ...after: [Values, Values[
 }
 
 /** 'a sales order' for sales_order, for messages. */
-const nameStage = (order: Values): string => `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;
+const nameStage = (order: Values): string =>
+  `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;

@@ -3,7 +3,7 @@
  * Pure. Source: specification sections 2.7 and 4.6, decisions "Lookup" and "Lookup order".
  */
 import { STAGES, type Stage } from './lifecycle.ts';
-import { sortKey, splitList, type Values } from './record.ts';
+import { sortKey, splitList, type Values } from './values.ts';
 
 /** An order as the store has it. */
 export interface OrderWithLines {
@@ -75,7 +75,9 @@ function viewOrder({ order, lines }: OrderWithLines): StorefrontOrder {
     modified_date: order['MODIFIED_DATE'] || null,
     tracking_numbers: splitList(order['TRACKING_NUMBERS'] ?? ''),
     is_dropship: order['DROP_SHIP'] === 'Y',
-    shipping_address: Object.fromEntries(Object.entries(SHIPPING_ADDRESS).map(([key, field]) => [key, order[field] ?? ''])),
+    shipping_address: Object.fromEntries(
+      Object.entries(SHIPPING_ADDRESS).map(([key, field]) => [key, order[field] ?? '']),
+    ),
     items: lines.map(viewItem),
   };
 }

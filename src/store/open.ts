@@ -2,12 +2,14 @@
  * Opens the store the settings name: PostgreSQL where it has an address, else the embedded store in its folder. The one place that knows both; what it
  * gives is the ports and what any store can do.
  */
-import type { AuditStore, SessionStore, UserStore } from '../account/store.ts';
-import type { PimsStore } from '../pims/store.ts';
-import type { RequestStore, Tenant, TenantStore, UsageStore } from '../tenant/store.ts';
-import { SqliteStore } from './sqlite/open-sqlite.ts';
-import { refuseUnfinishedFolder, SqliteTables } from './sqlite/tables.ts';
-import type { TableStore } from './tables.ts';
+import type { SessionStore, UserStore } from '../account/port.ts';
+import type { AuditStore } from '../audit/port.ts';
+import type { PimsStore } from '../pims/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
+import type { RequestStore } from '../request-log/port.ts';
+import { SqliteStore } from './sqlite/store.ts';
+import { refuseUnfinishedFolder, SqliteTables } from './sqlite/move-tables.ts';
+import type { TableStore } from './move/tables.ts';
 
 export interface Store {
   readonly tenants: TenantStore;
@@ -49,11 +51,20 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   const { databaseUrl, databaseConnections, queryBudgetMs } = settings;
   if (databaseUrl === '') return openEmbedded(settings, user);
   // The driver is loaded only where it is used: the embedded store starts without waiting for it.
-  const { PostgresStore } = await import('./postgres/open-postgres.ts');
-  return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name: user.name, report: user.report });
+  const { PostgresStore } = await import('./postgres/store.ts');
+  return PostgresStore.open({
+    url: databaseUrl,
+    connections: databaseConnections,
+    queryBudgetMs,
+    name: user.name,
+    report: user.report,
+  });
 }
 
-export function openEmbedded({ data, queryBudgetMs, queryThreads }: OpenStoreSettings, { busyTimeoutMs, onFatal, report }: StoreUser): SqliteStore {
+export function openEmbedded(
+  { data, queryBudgetMs, queryThreads }: OpenStoreSettings,
+  { busyTimeoutMs, onFatal, report }: StoreUser,
+): SqliteStore {
   refuseUnfinishedFolder(data);
   return new SqliteStore({ folder: data, busyTimeoutMs, queryBudgetMs, workers: queryThreads, onFatal, report });
 }
@@ -61,6 +72,6 @@ export function openEmbedded({ data, queryBudgetMs, queryThreads }: OpenStoreSet
 /** Opens a store for a move out of it or into it; people are told of it by this name. */
 export async function openTables({ data, databaseUrl }: StorePlace, name: string): Promise<TableStore> {
   if (databaseUrl === '') return new SqliteTables(data);
-  const { PostgresTables } = await import('./postgres/tables.ts');
+  const { PostgresTables } = await import('./postgres/move-tables.ts');
   return PostgresTables.open(databaseUrl, name);
 }

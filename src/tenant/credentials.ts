@@ -34,7 +34,8 @@ export function issueKey(): IssuedKey {
 export const hashSecret = (apiSecret: string): Buffer => hash('sha256', apiSecret, 'buffer');
 
 /** Whether the text can be a secret of ours at all; a mistyped one is told without a look at the store. */
-export const looksLikeSecret = (text: string): boolean => SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
+export const looksLikeSecret = (text: string): boolean =>
+  SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
 
 /** Text that may quote a caller, without the secrets it put where they do not belong. */
 export const hideSecrets = (text: string): string => text.replace(/sr_sk_[0-9A-Za-z]+/g, 'sr_sk_…');
@@ -46,7 +47,7 @@ export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqu
  * The pair in a Basic header. `undefined`: there is no Basic header (another scheme is ignored); `null`: there is one, and it cannot be read.
  * Strict base64, UTF-8, at most 512 bytes; the first colon divides.
  */
-export function readBasic(header: string | undefined): Credentials | null | undefined {
+export function parseBasic(header: string | undefined): Credentials | null | undefined {
   if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined;
   if (header.length > AUTHORIZATION_BYTES_MAX) return null;
   const bytes = decodeBase64(header.slice(6));
@@ -64,7 +65,8 @@ function decodeBase64(text: string): Buffer | undefined {
 
 function randomBase62(length: number): string {
   let text = '';
-  while (text.length < length) for (const byte of randomBytes(length * 2)) if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
+  while (text.length < length)
+    for (const byte of randomBytes(length * 2)) if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
   return text;
 }
 

@@ -7,4 +7,5 @@ export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 
 export type Overlap = keyof typeof OVERLAPS_MS;
 
 /** When keys replaced now end, UTC ISO 8601. */
-export const endOfOverlap = (overlap: Overlap, nowMs: number): string => new Date(nowMs + OVERLAPS_MS[overlap]).toISOString();
+export const endOfOverlap = (overlap: Overlap, nowMs: number): string =>
+  new Date(nowMs + OVERLAPS_MS[overlap]).toISOString();

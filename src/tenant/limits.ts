@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
-import type { Tenant } from './store.ts';
+import type { Tenant } from './port.ts';
 
 interface Bucket {
   tokens: number;
@@ -23,7 +23,9 @@ export class Limits {
     if (tenant.monthQuota !== null && (await counted.monthRequests()) > tenant.monthQuota) {
       const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
       const message = `The monthly quota of ${tenant.monthQuota} requests is used up; the next month begins ${new Date(nextMonth).toISOString()}.`;
-      throw new Refusal('QUOTA_EXCEEDED', message, { retryAfterSeconds: Math.ceil((nextMonth - now.getTime()) / 1000) });
+      throw new Refusal('QUOTA_EXCEEDED', message, {
+        retryAfterSeconds: Math.ceil((nextMonth - now.getTime()) / 1000),
+      });
     }
   }
 

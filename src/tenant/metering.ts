@@ -2,7 +2,7 @@
  * Counts every authenticated call, exactly and durably: calls that arrive while a batch is being written go out together in the next one, and an
  * answer waits for the batch its call is in. Keeps no total of its own. Source: specification section 8, decisions "Metering", decision 0008.
  */
-import type { UsageCount, UsageStore } from './store.ts';
+import type { UsageCount, UsageStore } from './port.ts';
 
 interface Batch {
   readonly counts: Map<string, UsageCount>;

@@ -4,7 +4,19 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';
-import { accounts, newTeam, operator, PASSWORD, Person, refusalOf, refusedWith, START, store, visit, WRONG } from './people.ts';
+import {
+  accounts,
+  newTeam,
+  operator,
+  PASSWORD,
+  Person,
+  refusalOf,
+  refusedWith,
+  START,
+  store,
+  visit,
+  WRONG,
+} from './people.ts';
 
 const NEW = 'velvet harbour onion thirty';
 const HOUR = 3600;
@@ -17,8 +29,11 @@ suite('links', () => {
     const passwords = [PASSWORD, NEW, `${NEW} and one`];
     const outcomes = await Promise.allSettled(passwords.map((password) => accounts.useLink(token, password, visit(1))));
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') assert.equal((outcome.reason as { code: string }).code, 'LINK_INVALID');
-    const works = await Promise.allSettled(passwords.map((password) => accounts.signIn({ teamID: teamId, email: 'ann@example.com', password }, visit(2))));
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') assert.equal((outcome.reason as { code: string }).code, 'LINK_INVALID');
+    const works = await Promise.allSettled(
+      passwords.map((password) => accounts.signIn({ teamID: teamId, email: 'ann@example.com', password }, visit(2))),
+    );
     assert.deepEqual(
       works.map(({ status }) => status),
       outcomes.map(({ status }) => status),
@@ -67,7 +82,8 @@ suite('sessions', () => {
     const ann = await Person.create();
     const { token } = await ann.signIn(visit());
     const other = await ann.signIn(visit());
-    for (let minutes = 0; minutes < 720; minutes += 29) assert.ok(await accounts.findSession(token, START + minutes * 60_000), `after ${minutes} minutes`);
+    for (let minutes = 0; minutes < 720; minutes += 29)
+      assert.ok(await accounts.findSession(token, START + minutes * 60_000), `after ${minutes} minutes`);
     assert.equal(await accounts.findSession(token, START + 720 * 60_000), undefined);
     assert.equal(await accounts.findSession(other.token, START + 30 * 60_000), undefined);
   });
@@ -94,7 +110,8 @@ suite('sessions', () => {
   test('429 confirming is throttled as signing in is', async () => {
     const ann = await Person.create();
     const { signedIn } = await ann.signIn(visit());
-    for (let count = 0; count < 6; count++) assert.equal(await refusedWith(accounts.confirm(signedIn, WRONG, visit(1))), 'SIGN_IN_REFUSED');
+    for (let count = 0; count < 6; count++)
+      assert.equal(await refusedWith(accounts.confirm(signedIn, WRONG, visit(1))), 'SIGN_IN_REFUSED');
     assert.equal(await refusedWith(accounts.confirm(signedIn, PASSWORD, visit(1))), 'TOO_MANY_ATTEMPTS');
   });
 
@@ -107,7 +124,8 @@ suite('sessions', () => {
       await ann.signIn(visit(3602)),
       await ann.signIn(visit(3603)),
     ];
-    const shown = async () => (await accounts.listSessions(first.signedIn, START + 3604_000)).map(({ sessionId }) => sessionId);
+    const shown = async () =>
+      (await accounts.listSessions(first.signedIn, START + 3604_000)).map(({ sessionId }) => sessionId);
     const ids = [fourth, third, second, first].map(({ signedIn }) => signedIn.session.sessionId);
     assert.deepEqual(await shown(), ids);
     await accounts.endSessions(first.signedIn, ids[1], visit(3605));
@@ -122,7 +140,10 @@ suite('sessions', () => {
   test('404 nobody ends the session of another user', async () => {
     const [ann, bob] = [await Person.create(), await Person.create()];
     const [mine, theirs] = [await ann.signIn(visit()), await bob.signIn(visit())];
-    assert.equal(await refusedWith(accounts.endSessions(mine.signedIn, theirs.signedIn.session.sessionId, visit())), 'NOT_FOUND');
+    assert.equal(
+      await refusedWith(accounts.endSessions(mine.signedIn, theirs.signedIn.session.sessionId, visit())),
+      'NOT_FOUND',
+    );
     assert.ok(await accounts.findSession(theirs.token, START));
   });
 
@@ -130,7 +151,7 @@ suite('sessions', () => {
     const ann = await Person.create();
     const [old, used] = [await ann.signIn(visit()), await ann.signIn(visit())];
     await accounts.findSession(used.token, START + 20 * 60_000);
-    await accounts.forgetOld(START + 40 * 60_000);
+    await accounts.deleteExpired(START + 40 * 60_000);
     assert.deepEqual(
       (await store.accounts.listSessions(used.signedIn.user)).map(({ sessionId }) => sessionId),
       [used.signedIn.session.sessionId],
@@ -159,7 +180,10 @@ suite('passwords', () => {
     const { token, signedIn } = await ann.signIn(visit());
     assert.equal(await refusedWith(accounts.changePassword(signedIn, WRONG, NEW, visit(1))), 'SIGN_IN_REFUSED');
     assert.equal(await refusedWith(accounts.changePassword(signedIn, PASSWORD, 'short', visit(1))), 'WEAK_PASSWORD');
-    assert.equal((await refusalOf(accounts.changePassword(signedIn, PASSWORD, PASSWORD, visit(1)))).field, 'newPassword');
+    assert.equal(
+      (await refusalOf(accounts.changePassword(signedIn, PASSWORD, PASSWORD, visit(1)))).field,
+      'newPassword',
+    );
     assert.ok(await accounts.findSession(token, START + 2000));
     await ann.signIn(visit(3));
   });
@@ -175,7 +199,9 @@ suite('passwords', () => {
         accounts.useLink(token, linkPassword, visit(2)),
         ann.signIn(visit(2)),
       ]);
-      const good = await Promise.allSettled([NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })));
+      const good = await Promise.allSettled(
+        [NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })),
+      );
       assert.deepEqual(
         good.map(({ status }) => status),
         [change.status, link.status, 'rejected'],
@@ -203,7 +229,12 @@ test('a sign-in that was under way with the old password while it was changed op
       };
     },
   });
-  const underWay = refusedWith(new Accounts(paused, { refusalMs: 0 }).signIn({ teamID: ann.teamID, email: ann.email, password: PASSWORD }, visit(1)));
+  const underWay = refusedWith(
+    new Accounts(paused, { refusalMs: 0 }).signIn(
+      { teamID: ann.teamID, email: ann.email, password: PASSWORD },
+      visit(1),
+    ),
+  );
   await proven.promise;
   await accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
   changed.resolve();
@@ -218,7 +249,8 @@ suite('second factor', () => {
     const { secret, uri } = accounts.beginSecondFactor(signedIn);
     assert.ok(uri.includes(secret));
     ann.secret = secret;
-    const enable = (more: object) => accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret, code: ann.codeAt(10), ...more }, visit(10));
+    const enable = (more: object) =>
+      accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret, code: ann.codeAt(10), ...more }, visit(10));
     assert.equal(await refusedWith(enable({ code: ann.wrongCodeAt(10) })), 'SIGN_IN_REFUSED');
     assert.equal(await refusedWith(enable({ password: WRONG })), 'SIGN_IN_REFUSED');
     assert.equal(await refusedWith(enable({ secret: 'GEZDGNBV' })), 'INVALID_VALUE');
@@ -234,8 +266,13 @@ suite('second factor', () => {
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const old = ann.codeAt(330);
     ann.secret = accounts.beginSecondFactor(signedIn).secret;
-    await accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret: ann.secret, code: ann.codeAt(301) }, visit(301));
-    if (old !== ann.codeAt(330)) assert.equal(await refusedWith(ann.signIn(visit(330), { code: old })), 'SIGN_IN_REFUSED');
+    await accounts.enableSecondFactor(
+      signedIn,
+      { password: PASSWORD, secret: ann.secret, code: ann.codeAt(301) },
+      visit(301),
+    );
+    if (old !== ann.codeAt(330))
+      assert.equal(await refusedWith(ann.signIn(visit(330), { code: old })), 'SIGN_IN_REFUSED');
     assert.equal(await refusedWith(ann.signIn(visit(331), { code: recoveryCodes[1]! })), 'SIGN_IN_REFUSED');
     await ann.signIn(visit(332), { code: ann.codeAt(332) });
   });
@@ -243,13 +280,17 @@ suite('second factor', () => {
   test('taking it away needs password and code', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const disable = (password: string, code: string) => accounts.disableSecondFactor(signedIn, { password, code }, visit(301));
+    const disable = (password: string, code: string) =>
+      accounts.disableSecondFactor(signedIn, { password, code }, visit(301));
     assert.equal(await refusedWith(disable(WRONG, ann.codeAt(301))), 'SIGN_IN_REFUSED');
     assert.equal(await refusedWith(disable(PASSWORD, ann.wrongCodeAt(301))), 'SIGN_IN_REFUSED');
     const { signedIn: now } = await disable(PASSWORD, ann.codeAt(301));
     assert.equal(now.user.sealedSecret, null);
     await ann.signIn(visit(302));
-    assert.equal(await refusedWith(accounts.disableSecondFactor(now, { password: PASSWORD, code: '' }, visit(303))), 'NOT_FOUND');
+    assert.equal(
+      await refusedWith(accounts.disableSecondFactor(now, { password: PASSWORD, code: '' }, visit(303))),
+      'NOT_FOUND',
+    );
   });
 });
 
@@ -261,11 +302,26 @@ suite('users', () => {
       (await accounts.listUsers(teamId)).map(({ email, role }) => [email, role]),
       [['ann.smith+x@example.com', 'owner']],
     );
-    for (const email of ['', 'ann', '@', 'ann@', '@example.com', 'a@b@c', 'a b@c', 'a\0@b', 'a\u200b@b', `${'a'.repeat(250)}@b.de`, 'a@b\ud800']) {
+    for (const email of [
+      '',
+      'ann',
+      '@',
+      'ann@',
+      '@example.com',
+      'a@b@c',
+      'a b@c',
+      'a\0@b',
+      'a\u200b@b',
+      `${'a'.repeat(250)}@b.de`,
+      'a@b\ud800',
+    ]) {
       const { code, field } = await refusalOf(accounts.inviteUser(teamId, email, 'viewer', operator()));
       assert.deepEqual([code, field], ['INVALID_VALUE', 'email'], email);
     }
-    assert.equal(await refusedWith(accounts.inviteUser(teamId, 'ANN.smith+x@example.com', 'viewer', operator())), 'USER_EXISTS');
+    assert.equal(
+      await refusedWith(accounts.inviteUser(teamId, 'ANN.smith+x@example.com', 'viewer', operator())),
+      'USER_EXISTS',
+    );
   });
 
   test('a role holds from the next request on; a removed user is signed out', async () => {
@@ -274,7 +330,7 @@ suite('users', () => {
     const { token } = await accounts.useLink(link, NEW, visit());
     await accounts.changeRole(ann.teamID, 'Bob@example.com', 'viewer', operator(1));
     assert.equal((await accounts.findSession(token, START + 2000))?.user.role, 'viewer');
-    await accounts.removeUser(ann.teamID, 'bob@example.com', operator(3));
+    await accounts.deleteUser(ann.teamID, 'bob@example.com', operator(3));
     assert.equal(await accounts.findSession(token, START + 4000), undefined);
     assert.equal(await refusedWith(accounts.renewLink(ann.teamID, 'bob@example.com', operator(5))), 'NOT_FOUND');
   });
@@ -282,6 +338,6 @@ suite('users', () => {
   test('400 the last owner stays', async () => {
     const ann = await Person.create();
     assert.equal(await refusedWith(accounts.changeRole(ann.teamID, ann.email, 'viewer', operator())), 'LAST_OWNER');
-    assert.equal(await refusedWith(accounts.removeUser(ann.teamID, ann.email, operator())), 'LAST_OWNER');
+    assert.equal(await refusedWith(accounts.deleteUser(ann.teamID, ann.email, operator())), 'LAST_OWNER');
   });
 });

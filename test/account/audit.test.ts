@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { hashRecord, verifyAudit, type AuditEntry } from '../../src/tenant/audit.ts';
+import { hashRecord, verifyAudit } from '../../src/audit/chain.ts';
+import type { AuditEntry } from '../../src/audit/entry.ts';
 import { folder, newTeam, store } from './people.ts';
 
 const RECORDS = 40;
@@ -47,7 +48,8 @@ function tamper(db: DatabaseSync, teamId: string): string {
   const move = (from: number, to: number): void => {
     db.exec(`UPDATE "AUDIT" SET "NUMBER" = ${to} WHERE ${where}${from}`);
   };
-  const hashAt = (at: number): string => String(db.prepare(`SELECT "HASH" FROM "AUDIT" WHERE ${where}${at}`).get()?.['HASH'] ?? '');
+  const hashAt = (at: number): string =>
+    String(db.prepare(`SELECT "HASH" FROM "AUDIT" WHERE ${where}${at}`).get()?.['HASH'] ?? '');
   switch (pick(7)) {
     case 0: {
       const field = FIELDS[pick(FIELDS.length)]!;
@@ -91,7 +93,9 @@ function tamper(db: DatabaseSync, teamId: string): string {
     }
     default: {
       const [column, value] =
-        pick(2) === 0 ? ['NUMBER', String(RECORDS + (pick(2) === 0 ? 1 : -1 - pick(RECORDS)))] : ['HASH', `'${hashAt(1 + pick(RECORDS - 1))}'`];
+        pick(2) === 0
+          ? ['NUMBER', String(RECORDS + (pick(2) === 0 ? 1 : -1 - pick(RECORDS)))]
+          : ['HASH', `'${hashAt(1 + pick(RECORDS - 1))}'`];
       db.exec(`UPDATE "AUDIT_HEADS" SET "${column}" = ${value} WHERE "TEAM_ID" = '${teamId}'`);
       return `head: ${column} is ${value}`;
     }
@@ -102,8 +106,11 @@ suite('the audit log', () => {
   test('as it was written it is whole, whether empty, short or of several pages', async () => {
     for (const records of [0, 1, 3, 501]) {
       const teamId = await writeLog(records);
-      const { number, hash } = await store.accounts.readAuditHead(teamId);
-      assert.deepEqual([number, await verifyAudit(store.accounts, teamId)], [records, { records, head: hash, fault: null }]);
+      const { number, hash } = await store.accounts.loadAuditHead(teamId);
+      assert.deepEqual(
+        [number, await verifyAudit(store.accounts, teamId)],
+        [records, { records, head: hash, fault: null }],
+      );
     }
   });
 
@@ -121,10 +128,13 @@ suite('the audit log', () => {
     const teamId = await writeLog(RECORDS);
     using db = new DatabaseSync(join(folder, 'control.db'));
     // The store has triggers against mistakes. Whoever may write to the file can drop them, and is who the chain is for.
-    for (const { name } of db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`).all())
+    for (const { name } of db
+      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`)
+      .all())
       db.exec(`DROP TRIGGER "${String(name)}"`);
     const tables = ['AUDIT', 'AUDIT_HEADS'];
-    for (const table of tables) db.exec(`CREATE TEMP TABLE "KEPT_${table}" AS SELECT * FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'`);
+    for (const table of tables)
+      db.exec(`CREATE TEMP TABLE "KEPT_${table}" AS SELECT * FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'`);
     const kinds = new Set<string>();
     for (let count = 0; count < TAMPERINGS; count++) {
       db.exec('BEGIN IMMEDIATE');
@@ -135,7 +145,9 @@ suite('the audit log', () => {
       kinds.add(fault.reason.replaceAll(/\d+/g, 'n'));
       db.exec('BEGIN IMMEDIATE');
       for (const table of tables)
-        db.exec(`DELETE FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'; INSERT INTO main."${table}" SELECT * FROM "KEPT_${table}"`);
+        db.exec(
+          `DELETE FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'; INSERT INTO main."${table}" SELECT * FROM "KEPT_${table}"`,
+        );
       db.exec('COMMIT');
     }
     assert.equal(kinds.size, 6, [...kinds].join('; '));

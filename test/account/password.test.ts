@@ -18,7 +18,10 @@ async function weaknessOf(password: string): Promise<string | undefined> {
   try {
     await checkStrength(password, ANN);
   } catch (refusal) {
-    assert.ok(refusal instanceof Refusal && refusal.code === 'WEAK_PASSWORD' && refusal.field === 'password', String(refusal));
+    assert.ok(
+      refusal instanceof Refusal && refusal.code === 'WEAK_PASSWORD' && refusal.field === 'password',
+      String(refusal),
+    );
     return refusal.message;
   }
   return undefined;
@@ -39,7 +42,14 @@ suite('hashes', () => {
   test('the right password matches and gives the same key again; any other does not match', async () => {
     const { hash, key } = await hashPassword(PASSWORD);
     assert.deepEqual(await checkPassword(PASSWORD, hash), { matches: true, key });
-    for (const other of ['', ` ${PASSWORD}`, `${PASSWORD} `, PASSWORD.toUpperCase(), PASSWORD.slice(1), `${PASSWORD}\0`]) {
+    for (const other of [
+      '',
+      ` ${PASSWORD}`,
+      `${PASSWORD} `,
+      PASSWORD.toUpperCase(),
+      PASSWORD.slice(1),
+      `${PASSWORD}\0`,
+    ]) {
       const checked = await checkPassword(other, hash);
       assert.ok(!checked.matches, other);
       assert.notDeepEqual(checked.key, key);
@@ -59,7 +69,8 @@ suite('hashes', () => {
   });
 
   test('a user without a password is matched by nothing, and neither is half a character', async () => {
-    for (const password of ['', 'A', PASSWORD, '\0', 'x'.repeat(100_000)]) assert.equal((await checkPassword(password, '')).matches, false);
+    for (const password of ['', 'A', PASSWORD, '\0', 'x'.repeat(100_000)])
+      assert.equal((await checkPassword(password, '')).matches, false);
     const { hash } = await hashPassword(`${PASSWORD}\uFFFD`);
     assert.equal((await checkPassword(`${PASSWORD}\uD800`, hash)).matches, false);
   });
@@ -76,15 +87,24 @@ suite('hashes', () => {
 
 suite('strength', () => {
   test('400 less than 15 characters is refused with the number there are, counted as people count', async () => {
-    assert.equal(await weaknessOf(''), 'The password has 0 characters; it needs at least 15. Four words that do not belong together are enough.');
-    assert.equal(await weaknessOf('k'), 'The password has 1 character; it needs at least 15. Four words that do not belong together are enough.');
+    assert.equal(
+      await weaknessOf(''),
+      'The password has 0 characters; it needs at least 15. Four words that do not belong together are enough.',
+    );
+    assert.equal(
+      await weaknessOf('k'),
+      'The password has 1 character; it needs at least 15. Four words that do not belong together are enough.',
+    );
     assert.match((await weaknessOf('k3yf9xq2mz7wpl'))!, /has 14 characters/);
     assert.match((await weaknessOf('😀🍏🚲🎻🧭🪁🧩🌋🥨🦔🪺🫖🧶🪗'))!, /has 14 characters/);
   });
 
   test('400 more than 256 characters is refused; 256 are taken', async () => {
     const long = randomBytes(256).toString('hex');
-    assert.equal(await weaknessOf(long.slice(0, 257)), 'The password has 257 characters; at most 256 are taken. Shorten it.');
+    assert.equal(
+      await weaknessOf(long.slice(0, 257)),
+      'The password has 257 characters; at most 256 are taken. Shorten it.',
+    );
     assert.equal(await weaknessOf(long.slice(0, 256)), undefined);
   });
 
@@ -93,8 +113,15 @@ suite('strength', () => {
   });
 
   test('any random password of 15 characters is fine, of whatever characters', async () => {
-    for (let count = 0; count < 50; count++) assert.equal(await weaknessOf(randomBytes(12).toString('base64url').slice(0, 15)), undefined);
-    for (const password of ['k3yf9xq2mz7wpl4', PASSWORD, '    lantern poplar   ', 'летомялюблюмолоко', 'ǅ ﷽ \u0000 ‮ ¯\\_(ツ)_/¯ х'])
+    for (let count = 0; count < 50; count++)
+      assert.equal(await weaknessOf(randomBytes(12).toString('base64url').slice(0, 15)), undefined);
+    for (const password of [
+      'k3yf9xq2mz7wpl4',
+      PASSWORD,
+      '    lantern poplar   ',
+      'летомялюблюмолоко',
+      'ǅ ﷽ \u0000 ‮ ¯\\_(ツ)_/¯ х',
+    ])
       assert.equal(await weaknessOf(password), undefined, password);
   });
 
@@ -108,7 +135,13 @@ suite('strength', () => {
   test('400 repetitions, sequences, rows of keys and common words are refused, and the message says which', async () => {
     assert.match((await weaknessOf('aaaaaaaaaaaaaaaaaa'))!, /much of it is repetition\. Use four words/);
     assert.match((await weaknessOf('passwordpassword'))!, /repetition/);
-    for (const password of ['123456789012345', 'qwertyuiopasdfgh', 'iloveyouiloveyou', '😀'.repeat(15), 'abcdefghijklmnopqrstuvwxyz']) {
+    for (const password of [
+      '123456789012345',
+      'qwertyuiopasdfgh',
+      'iloveyouiloveyou',
+      '😀'.repeat(15),
+      'abcdefghijklmnopqrstuvwxyz',
+    ]) {
       const weakness = await weaknessOf(password);
       assert.match(weakness!, /^The password is too easy to guess: much of it is .+\. Use four words/, password);
       assert.ok(!weakness!.includes(password), 'A message must not quote a password.');
@@ -116,8 +149,18 @@ suite('strength', () => {
   });
 
   test('400 the names of the team, the user and the service do not make a password', async () => {
-    for (const password of ['storeroom-acme-2026', 'ann.smith@hardware.example', 'Acme-Tools-Acme-Tools', 'SmithSmithHardware', 'storeroom ann 2026!!'])
-      assert.match((await weaknessOf(password)) ?? password, /^The password is (little more than the name|too easy to guess)/, password);
+    for (const password of [
+      'storeroom-acme-2026',
+      'ann.smith@hardware.example',
+      'Acme-Tools-Acme-Tools',
+      'SmithSmithHardware',
+      'storeroom ann 2026!!',
+    ])
+      assert.match(
+        (await weaknessOf(password)) ?? password,
+        /^The password is (little more than the name|too easy to guess)/,
+        password,
+      );
     assert.equal(await weaknessOf('ann lantern gravel poplar seventeen'), undefined);
   });
 

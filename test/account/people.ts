@@ -2,8 +2,8 @@
  * People for the tests of accounts: tenants and users in a real store in a folder of their own, who sign in at the times a test says.
  */
 import { Accounts, type Opened } from '../../src/account/accounts.ts';
-import { decodeBase32, writeCode } from '../../src/account/second-factor.ts';
-import type { AuditRecord } from '../../src/tenant/audit.ts';
+import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
 
@@ -18,7 +18,11 @@ let tenants = 0;
 let addresses = 0;
 
 /** A visit at so many seconds after the start, from an address of its own. */
-export const visit = (seconds = 0, client = `10.0.${++addresses >> 8}.${addresses & 255}`) => ({ nowMs: START + seconds * 1000, client, agent: 'A browser' });
+export const visit = (seconds = 0, client = `10.0.${++addresses >> 8}.${addresses & 255}`) => ({
+  nowMs: START + seconds * 1000,
+  client,
+  agent: 'A browser',
+});
 export const operator = (seconds = 0) => ({ nowMs: START + seconds * 1000, actor: 'command line', client: '' });
 
 export async function newTeam(): Promise<string> {
@@ -51,17 +55,24 @@ export class Person {
     const person = await Person.create();
     const { signedIn } = await person.signIn(visit());
     person.secret = accounts.beginSecondFactor(signedIn).secret;
-    const { recoveryCodes } = await accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret: person.secret, code: person.codeAt(0) }, visit());
+    const { recoveryCodes } = await accounts.enableSecondFactor(
+      signedIn,
+      { password: PASSWORD, secret: person.secret, code: person.codeAt(0) },
+      visit(),
+    );
     return { person, recoveryCodes };
   }
 
-  signIn(when: ReturnType<typeof visit> & { replaces?: string }, proof: { password?: string; code?: string } = {}): Promise<Opened> {
+  signIn(
+    when: ReturnType<typeof visit> & { replaces?: string },
+    proof: { password?: string; code?: string } = {},
+  ): Promise<Opened> {
     return accounts.signIn({ teamID: this.teamID, email: this.email, password: this.password, ...proof }, when);
   }
 
   /** What the app shows at so many seconds after the start. */
   codeAt(seconds: number): string {
-    return writeCode(decodeBase32(this.secret)!, Math.floor((START / 1000 + seconds) / 30));
+    return formatCode(decodeBase32(this.secret)!, Math.floor((START / 1000 + seconds) / 30));
   }
 
   /** Codes of six digits that are not good around then. */
@@ -76,7 +87,7 @@ export class Person {
 
   /** The actions in the audit log, oldest first. */
   async log(): Promise<AuditRecord[]> {
-    return store.accounts.walkAudit(this.teamID, 1, 1000);
+    return store.accounts.loadAuditFrom(this.teamID, 1, 1000);
   }
 }
 

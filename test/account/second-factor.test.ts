@@ -12,11 +12,11 @@ import {
   newRecoveryCodes,
   newSecret,
   open,
-  readRecoveryCode,
-  readSecret,
+  parseRecoveryCode,
+  parseSecret,
   seal,
-  writeCode,
-  writeUri,
+  formatCode,
+  formatUri,
 } from '../../src/account/second-factor.ts';
 
 const ANN = { teamId: 'acme', email: 'ann@example.com' };
@@ -24,7 +24,15 @@ const RFC_SECRET = Buffer.from('12345678901234567890');
 
 suite('base32', () => {
   test('the vectors of RFC 4648, without padding', () => {
-    const vectors = { '': '', f: 'MY', fo: 'MZXQ', foo: 'MZXW6', foob: 'MZXW6YQ', fooba: 'MZXW6YTB', foobar: 'MZXW6YTBOI' };
+    const vectors = {
+      '': '',
+      f: 'MY',
+      fo: 'MZXQ',
+      foo: 'MZXW6',
+      foob: 'MZXW6YQ',
+      fooba: 'MZXW6YTB',
+      foobar: 'MZXW6YTBOI',
+    };
     for (const [plain, encoded] of Object.entries(vectors)) {
       assert.equal(encodeBase32(Buffer.from(plain)), encoded);
       assert.equal(decodeBase32(encoded)?.toString(), plain);
@@ -32,17 +40,29 @@ suite('base32', () => {
   });
 
   test('any bytes come back, and no other text gives them', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => assert.deepEqual(decodeBase32(encodeBase32(bytes)), Buffer.from(bytes))));
-    for (const text of ['M', 'MZ=', 'mz', 'MZ0', 'MZXW6===', 'MZ XQ', 'MZXR', 'É']) assert.equal(decodeBase32(text), undefined, text);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) =>
+        assert.deepEqual(decodeBase32(encodeBase32(bytes)), Buffer.from(bytes)),
+      ),
+    );
+    for (const text of ['M', 'MZ=', 'mz', 'MZ0', 'MZXW6===', 'MZ XQ', 'MZXR', 'É'])
+      assert.equal(decodeBase32(text), undefined, text);
   });
 });
 
 suite('codes', () => {
   test('the vectors of RFC 6238 (SHA-1)', () => {
     // Of the eight digits there the last six are the code of six.
-    const vectors = { 59: '287082', 1111111109: '081804', 1111111111: '050471', 1234567890: '005924', 2000000000: '279037', 20000000000: '353130' };
+    const vectors = {
+      59: '287082',
+      1111111109: '081804',
+      1111111111: '050471',
+      1234567890: '005924',
+      2000000000: '279037',
+      20000000000: '353130',
+    };
     for (const [seconds, code] of Object.entries(vectors)) {
-      assert.equal(writeCode(RFC_SECRET, Math.floor(Number(seconds) / 30)), code);
+      assert.equal(formatCode(RFC_SECRET, Math.floor(Number(seconds) / 30)), code);
       assert.equal(findStep(RFC_SECRET, code, Number(seconds) * 1000), Math.floor(Number(seconds) / 30));
     }
   });
@@ -52,24 +72,25 @@ suite('codes', () => {
     const step = Math.floor(nowMs / 30_000);
     for (let count = 0; count < 200; count++) {
       const secret = newSecret();
-      const near = new Set([-1, 0, 1].map((away) => writeCode(secret, step + away)));
-      for (const away of [-1, 0, 1]) assert.ok(near.has(writeCode(secret, findStep(secret, writeCode(secret, step + away), nowMs)!)));
+      const near = new Set([-1, 0, 1].map((away) => formatCode(secret, step + away)));
+      for (const away of [-1, 0, 1])
+        assert.ok(near.has(formatCode(secret, findStep(secret, formatCode(secret, step + away), nowMs)!)));
       for (const away of [-3, -2, 2, 3]) {
-        const code = writeCode(secret, step + away);
+        const code = formatCode(secret, step + away);
         if (!near.has(code)) assert.equal(findStep(secret, code, nowMs), undefined);
       }
     }
   });
 
   test('anything but six digits is no code; spaces between them do not matter', () => {
-    const code = writeCode(RFC_SECRET, 1);
+    const code = formatCode(RFC_SECRET, 1);
     assert.equal(findStep(RFC_SECRET, `${code.slice(0, 3)} ${code.slice(3)} `, 31_000), 1);
     for (const text of ['', '28708', '2870821', '28708a', '²87082', `-${code}`, '0x1234', '１２３４５６', '٢٨٧٠٨٢'])
       assert.equal(findStep(RFC_SECRET, text, 31_000), undefined, text);
   });
 
   test('the address for the QR code has the secret and names service, team and user', () => {
-    const uri = new URL(writeUri({ teamId: 'acme', email: 'ann+x&y=z#?@example.com' }, RFC_SECRET));
+    const uri = new URL(formatUri({ teamId: 'acme', email: 'ann+x&y=z#?@example.com' }, RFC_SECRET));
     assert.equal(uri.protocol + uri.host, 'otpauth:totp');
     assert.equal(decodeURIComponent(uri.pathname), '/Storeroom:ann+x&y=z#?@example.com (acme)');
     assert.deepEqual(Object.fromEntries(uri.searchParams), {
@@ -85,8 +106,9 @@ suite('codes', () => {
     const secret = newSecret();
     assert.equal(secret.length, 20);
     const text = encodeBase32(secret);
-    assert.deepEqual(readSecret(`${text.slice(0, 8).toLowerCase()} ${text.slice(8)}`), secret);
-    for (const wrong of ['', text.slice(0, 31), text.slice(0, 16), `${text}A`, `${text.slice(0, 31)}1`]) assert.equal(readSecret(wrong), undefined);
+    assert.deepEqual(parseSecret(`${text.slice(0, 8).toLowerCase()} ${text.slice(8)}`), secret);
+    for (const wrong of ['', text.slice(0, 31), text.slice(0, 16), `${text}A`, `${text.slice(0, 31)}1`])
+      assert.equal(parseSecret(wrong), undefined);
   });
 });
 
@@ -109,7 +131,8 @@ suite('sealing', () => {
       changed[bit >> 3]! ^= 1 << (bit & 7);
       assert.equal(open(changed, key, ANN), undefined, `bit ${bit}`);
     }
-    for (let length = 0; length < sealed.length; length++) assert.equal(open(sealed.subarray(0, length), key, ANN), undefined, `${length} bytes`);
+    for (let length = 0; length < sealed.length; length++)
+      assert.equal(open(sealed.subarray(0, length), key, ANN), undefined, `${length} bytes`);
   });
 });
 
@@ -120,15 +143,22 @@ suite('recovery codes', () => {
     for (const [index, code] of codes.entries()) {
       assert.match(code, /^([A-Z2-7]{6}-){3}[A-Z2-7]{6}$/);
       assert.equal(hashes[index]!.length, 32);
-      assert.deepEqual(readRecoveryCode(code), hashes[index]);
+      assert.deepEqual(parseRecoveryCode(code), hashes[index]);
     }
   });
 
   test('spaces, dashes and case do not matter; what is too short, too long or has other characters is none', () => {
     const { codes, hashes } = newRecoveryCodes();
     const [code, hash] = [codes[0]!, hashes[0]];
-    for (const typed of [code.toLowerCase(), code.replaceAll('-', ''), code.replaceAll('-', ' '), ` ${code}\n`, Array.from(code).join('-')])
-      assert.deepEqual(readRecoveryCode(typed), hash, typed);
-    for (const typed of ['', '123456', code.slice(1), `${code}A`, code.replace(/.$/, '1')]) assert.equal(readRecoveryCode(typed), undefined, typed);
+    for (const typed of [
+      code.toLowerCase(),
+      code.replaceAll('-', ''),
+      code.replaceAll('-', ' '),
+      ` ${code}\n`,
+      Array.from(code).join('-'),
+    ])
+      assert.deepEqual(parseRecoveryCode(typed), hash, typed);
+    for (const typed of ['', '123456', code.slice(1), `${code}A`, code.replace(/.$/, '1')])
+      assert.equal(parseRecoveryCode(typed), undefined, typed);
   });
 });

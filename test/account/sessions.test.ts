@@ -68,5 +68,6 @@ test('tokens are 43 characters of 256 bits, kept as a hash; any other text has n
     assert.match(token, /^[A-Za-z0-9_-]{43}$/);
     assert.equal(hashToken(token)?.length, 32);
   }
-  for (const text of ['', 'x', `${newToken()}=`, ` ${newToken()}`, `${newToken()}\n`, newToken().slice(1)]) assert.equal(hashToken(text), undefined);
+  for (const text of ['', 'x', `${newToken()}=`, ` ${newToken()}`, `${newToken()}\n`, newToken().slice(1)])
+    assert.equal(hashToken(text), undefined);
 });

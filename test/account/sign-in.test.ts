@@ -10,9 +10,15 @@ suite('signing in', () => {
   test('the right password signs in, and the session is found by its token alone', async () => {
     const ann = await Person.create();
     const { token, signedIn } = await ann.signIn(visit(5, '192.0.2.7'));
-    assert.deepEqual([signedIn.user.email, signedIn.user.role, signedIn.tenant.teamId], [ann.email, 'owner', ann.teamID]);
+    assert.deepEqual(
+      [signedIn.user.email, signedIn.user.role, signedIn.tenant.teamId],
+      [ann.email, 'owner', ann.teamID],
+    );
     const found = await accounts.findSession(token, START + 6000);
-    assert.deepEqual([found?.session.client, found?.session.agent, found?.session.sessionId], ['192.0.2.7', 'A browser', signedIn.session.sessionId]);
+    assert.deepEqual(
+      [found?.session.client, found?.session.agent, found?.session.sessionId],
+      ['192.0.2.7', 'A browser', signedIn.session.sessionId],
+    );
     assert.equal(
       await accounts.findSession(
         token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
@@ -51,7 +57,10 @@ suite('signing in', () => {
       const { code, message, field, retryAfterSeconds } = await refusalOf(accounts.signIn(wrong, visit(300)));
       answers.add(JSON.stringify([code, message, field, retryAfterSeconds]));
     }
-    assert.deepEqual([...answers], [JSON.stringify(['SIGN_IN_REFUSED', 'Team, e-mail address, password or code is wrong.', undefined, undefined])]);
+    assert.deepEqual(
+      [...answers],
+      [JSON.stringify(['SIGN_IN_REFUSED', 'Team, e-mail address, password or code is wrong.', undefined, undefined])],
+    );
   });
 
   test('a new sign-in ends the session the browser had, and no other', async () => {
@@ -87,7 +96,9 @@ suite('throttle', () => {
   async function guess(teamID: string, email: string): Promise<string[]> {
     const answers: string[] = [];
     for (let seconds = 0, count = 0; count < 300; count++, seconds++) {
-      const { code, message, retryAfterSeconds } = await refusalOf(accounts.signIn({ teamID, email, password: WRONG }, visit(seconds)));
+      const { code, message, retryAfterSeconds } = await refusalOf(
+        accounts.signIn({ teamID, email, password: WRONG }, visit(seconds)),
+      );
       answers.push(`${code} ${message}`);
       if (code === 'TOO_MANY_ATTEMPTS' && retryAfterSeconds === undefined) break;
       seconds += retryAfterSeconds ?? 0;
@@ -112,7 +123,9 @@ suite('throttle', () => {
   test('429 of guesses made at the same moment no more are looked at than one after another', async () => {
     const ann = await Person.create();
     for (const email of [ann.email, 'nobody@example.com']) {
-      const guesses = Array.from({ length: 40 }, () => refusedWith(accounts.signIn({ teamID: ann.teamID, email, password: WRONG }, visit(10))));
+      const guesses = Array.from({ length: 40 }, () =>
+        refusedWith(accounts.signIn({ teamID: ann.teamID, email, password: WRONG }, visit(10))),
+      );
       const answers = await Promise.all(guesses);
       assert.equal(answers.filter((code) => code === 'SIGN_IN_REFUSED').length, 6, email);
       assert.equal(answers.filter((code) => code === 'TOO_MANY_ATTEMPTS').length, 34, email);
@@ -131,7 +144,11 @@ suite('throttle', () => {
     const answers: string[] = [];
     const teamID = await newTeam();
     for (let count = 0; count < 22; count++)
-      answers.push(await refusedWith(accounts.signIn({ teamID, email: `user${count}@example.com`, password: WRONG }, visit(0, '203.0.113.9'))));
+      answers.push(
+        await refusedWith(
+          accounts.signIn({ teamID, email: `user${count}@example.com`, password: WRONG }, visit(0, '203.0.113.9')),
+        ),
+      );
     assert.deepEqual(answers, [...Array<string>(20).fill('SIGN_IN_REFUSED'), 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
   });
 
@@ -151,7 +168,8 @@ suite('throttle', () => {
 suite('second factor', () => {
   test('401 the code is asked for only after the right password, and asking is no failure', async () => {
     const { person: ann } = await Person.createWithFactor();
-    for (let count = 0; count < 20; count++) assert.equal(await refusedWith(ann.signIn(visit(300))), 'SECOND_FACTOR_NEEDED');
+    for (let count = 0; count < 20; count++)
+      assert.equal(await refusedWith(ann.signIn(visit(300))), 'SECOND_FACTOR_NEEDED');
     assert.equal(await ann.failures(), 0);
     assert.equal(await refusedWith(ann.signIn(visit(300), { password: WRONG })), 'SIGN_IN_REFUSED');
     await ann.signIn(visit(301), { code: ann.codeAt(301) });
@@ -161,7 +179,10 @@ suite('second factor', () => {
     const { person: ann } = await Person.createWithFactor();
     let seconds = 300;
     for (let count = 0; count < 8; count++) {
-      assert.equal(await refusedWith(ann.signIn(visit(seconds), { code: ann.wrongCodeAt(seconds) })), 'SIGN_IN_REFUSED');
+      assert.equal(
+        await refusedWith(ann.signIn(visit(seconds), { code: ann.wrongCodeAt(seconds) })),
+        'SIGN_IN_REFUSED',
+      );
       assert.equal(await refusedWith(ann.signIn(visit(seconds + 600))), 'SECOND_FACTOR_NEEDED');
       seconds += 600;
     }

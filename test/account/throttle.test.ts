@@ -54,7 +54,10 @@ suite('accounts', () => {
       waitOf(() => checkFailures({ failures: 100, nextTryAt: '' }, NOW)),
       Infinity,
     );
-    assert.throws(() => checkFailures({ failures: 100, nextTryAt: '' }, NOW), /owner of the tenant, or the operator, can give a new link/);
+    assert.throws(
+      () => checkFailures({ failures: 100, nextTryAt: '' }, NOW),
+      /owner of the tenant, or the operator, can give a new link/,
+    );
   });
 
   test('a clock that was put back locks nobody out', () => {
@@ -130,13 +133,13 @@ test('failures of accounts that do not exist are counted as the store counts oth
     { teamId: 'acme', email: 'bob@example.com' },
     { teamId: 'acme', email: 'eve@example.com' },
   ];
-  assert.equal(unknown.takeAttempt(bob, 0, 'a'), true);
-  assert.equal(unknown.takeAttempt(bob, 0, 'b'), false);
+  assert.equal(unknown.countAttempt(bob, 0, 'a'), true);
+  assert.equal(unknown.countAttempt(bob, 0, 'b'), false);
   assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
   assert.deepEqual(unknown.find(eve), { failures: 0, nextTryAt: '' });
-  assert.equal(unknown.takeAttempt(bob, 1, 'c'), true);
-  unknown.giveBackAttempt(bob, 0, '');
+  assert.equal(unknown.countAttempt(bob, 1, 'c'), true);
+  unknown.undoAttempt(bob, 0, '');
   assert.deepEqual(unknown.find(bob), { failures: 2, nextTryAt: 'c' });
-  unknown.giveBackAttempt(bob, 1, 'a');
+  unknown.undoAttempt(bob, 1, 'a');
   assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
 });

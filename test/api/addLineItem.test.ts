@@ -1,8 +1,8 @@
 /** addLineItem: PUT /orders/line_item. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../records.ts';
-import { Service } from '../service.ts';
+import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -21,14 +21,18 @@ before(async () => {
 after(() => service.stop());
 
 const newOrder = (): Promise<string> => succeed<string>(shop.createOrder({}));
-const add = (fields: Record<string, unknown>): Promise<Values> => succeed(shop.addLineItem({ ORDER_NUMBER, ...fields }));
+const add = (fields: Record<string, unknown>): Promise<Values> =>
+  succeed(shop.addLineItem({ ORDER_NUMBER, ...fields }));
 
 test('200 data is the line item with LINE_NUMBER, LINE_REF_LOCK_CODE and NUMBER_SHIPPED 0, subRecords null', async () => {
   const order = await newOrder();
   const line = await add({ ORDER_NUMBER: order, PART_CODE: 'A', DESCRIPTION: 'Part A', QUANTITY: '3' });
   assert.deepEqual(Object.keys(line).toSorted(), FIELDS.lines.toSorted());
   const { PART_CODE, DESCRIPTION, QUANTITY, NUMBER_SHIPPED, LINE_NUMBER } = line;
-  assert.deepEqual([line['ORDER_NUMBER'], PART_CODE, DESCRIPTION, QUANTITY, NUMBER_SHIPPED, LINE_NUMBER], [order, 'A', 'Part A', '3', '0', '1']);
+  assert.deepEqual(
+    [line['ORDER_NUMBER'], PART_CODE, DESCRIPTION, QUANTITY, NUMBER_SHIPPED, LINE_NUMBER],
+    [order, 'A', 'Part A', '3', '0', '1'],
+  );
   assert.notEqual(line['LINE_REF_LOCK_CODE'], '');
 });
 
@@ -52,11 +56,14 @@ test('200 LINE_NUMBER is assigned by the service: 1, 2, 3 in each order, also un
 
 test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never alike', async () => {
   const order = await newOrder();
-  const codes = await Promise.all(Array.from({ length: 100 }, async () => (await add({ ORDER_NUMBER: order }))['LINE_REF_LOCK_CODE']!));
+  const codes = await Promise.all(
+    Array.from({ length: 100 }, async () => (await add({ ORDER_NUMBER: order }))['LINE_REF_LOCK_CODE']!),
+  );
   assert.equal(new Set(codes).size, 100);
   for (const code of codes) assert.match(code, /^[\w-]{22,}$/);
   // Of 100 random codes no character stands still, and no eight in a row are shared.
-  for (let at = 0; at < codes[0]!.length; at++) assert.ok(new Set(codes.map((code) => code[at])).size > 1, `character ${at} of every code is the same`);
+  for (let at = 0; at < codes[0]!.length; at++)
+    assert.ok(new Set(codes.map((code) => code[at])).size > 1, `character ${at} of every code is the same`);
   const parts = codes.flatMap((code) => Array.from({ length: code.length - 7 }, (_, at) => code.slice(at, at + 8)));
   assert.equal(new Set(parts).size, parts.length);
 });
@@ -104,7 +111,11 @@ test('400 ORDER_NOT_FOUND names the order that does not exist', async () => {
 });
 
 test('400 MISSING_FIELD without ORDER_NUMBER', async () => {
-  await shop.refuses(shop.addLineItem, 'MISSING_FIELD', eachAs(['ORDER_NUMBER'], [undefined, null, ''], { QUANTITY: '1' }));
+  await shop.refuses(
+    shop.addLineItem,
+    'MISSING_FIELD',
+    eachAs(['ORDER_NUMBER'], [undefined, null, ''], { QUANTITY: '1' }),
+  );
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION', async () => {
@@ -117,28 +128,46 @@ test('400 FIELD_NOT_ALLOWED for LINE_NUMBER, LINE_REF_LOCK_CODE, CREATE_DATE, MO
 });
 
 test('400 FIELD_NOT_ALLOWED for NUMBER_SHIPPED on a new line, also 0', async () => {
-  await shop.refuses(shop.addLineItem, 'FIELD_NOT_ALLOWED', eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 }));
+  await shop.refuses(
+    shop.addLineItem,
+    'FIELD_NOT_ALLOWED',
+    eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 }),
+  );
 });
 
 test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
-  const messages = await shop.refuses(shop.addLineItem, 'UNKNOWN_FIELD', eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER }));
+  const messages = await shop.refuses(
+    shop.addLineItem,
+    'UNKNOWN_FIELD',
+    eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER }),
+  );
   assert.match(messages[0]!, /'PARTCODE'.*\bPART_CODE\b/);
   assert.match(messages[1]!, /'quantity'.*\bQUANTITY\b/);
 });
 
 test('400 INVALID_VALUE for a QUANTITY that is no decimal number', async () => {
-  await shop.refuses(shop.addLineItem, 'INVALID_VALUE', eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER }));
+  await shop.refuses(
+    shop.addLineItem,
+    'INVALID_VALUE',
+    eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER }),
+  );
 });
 
 test('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care plan', async () => {
   const units = { ORDER_NUMBER, PART_CODE: 'A', QUANTITY: '2' };
   const plan = { ...units, PART_CODE: 'PLAN+3Y', SERIAL_NUMBERS: 'S1' };
-  await shop.refuses(shop.addLineItem, 'SERIALS_NOT_ALLOWED', { SERIAL_NUMBERS: [{ ...units, SERIAL_NUMBERS: 'S1,S2,S3' }, plan] });
+  await shop.refuses(shop.addLineItem, 'SERIALS_NOT_ALLOWED', {
+    SERIAL_NUMBERS: [{ ...units, SERIAL_NUMBERS: 'S1,S2,S3' }, plan],
+  });
   assert.equal((await add({ ...units, SERIAL_NUMBERS: 'S1,S2' }))['SERIAL_NUMBERS'], 'S1,S2');
 });
 
 test('400 STAGE_NOT_ALLOWED: an invoice takes no new lines', async () => {
-  const [message] = await shop.refuses(shop.addLineItem, 'STAGE_NOT_ALLOWED', eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }));
+  const [message] = await shop.refuses(
+    shop.addLineItem,
+    'STAGE_NOT_ALLOWED',
+    eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }),
+  );
   assert.match(message!, /500/);
 });
 

@@ -4,9 +4,18 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { basicOf, bodyOf, sendBy, stockShop, waysOf, type Sent, type StockedShop, type Way } from '../operations.ts';
-import { expectRefusal } from '../records.ts';
-import { Service, type Answer, type Keys } from '../service.ts';
+import {
+  basicOf,
+  bodyOf,
+  sendBy,
+  stockShop,
+  waysOf,
+  type Sent,
+  type StockedShop,
+  type Way,
+} from '../kit/operations.ts';
+import { expectRefusal } from '../kit/records.ts';
+import { Service, type Answer, type Keys } from '../kit/service.ts';
 
 let service: Service;
 let shop: StockedShop;
@@ -25,7 +34,8 @@ const swapLast = (text: string): string => text.slice(0, -1) + (text.endsWith('a
 
 /** createOrder and getOrder with exactly these parameters, members and headers. */
 type Parts = { query?: string[][]; body?: Record<string, unknown>; headers?: Record<string, string> };
-const create = ({ query = [], body = {}, headers = {} }: Parts): Promise<Answer> => service.request('PUT', '/orders/create', { query, body, headers });
+const create = ({ query = [], body = {}, headers = {} }: Parts): Promise<Answer> =>
+  service.request('PUT', '/orders/create', { query, body, headers });
 const get = ({ query = [], headers = {} }: Parts): Promise<Answer> =>
   service.request('GET', '/orders/single', { query: [['orderNum', 'order-shop'], ...query], headers });
 
@@ -44,7 +54,10 @@ test('200 every operation takes apiID and apiSecret in the query', () => everyCa
 test('200 every create and update takes teamID, apiID and apiSecret in its body', () => everyCallSucceeds('body'));
 
 test('200 credentials in a body are not fields of the record', async () => {
-  const { status, body } = await create({ body: { ...keys, NOTES: 'mine' }, headers: { authorization: basicOf(keys) } });
+  const { status, body } = await create({
+    body: { ...keys, NOTES: 'mine' },
+    headers: { authorization: basicOf(keys) },
+  });
   assert.equal(status, 200);
   const order = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: body.data } });
   assert.equal(order.body.data.NOTES, 'mine');
@@ -54,8 +67,15 @@ test('200 credentials in a body are not fields of the record', async () => {
 test('401 a query has a list for a body, which cannot carry credentials', async () => {
   const filters = [{ field: 'ORDER_NUMBER', value: 'order-shop', ...keys }, keys];
   for (const path of ['/orders/query', '/customers/query', '/inventory/query']) {
-    expectRefusal(await service.request('POST', path, { query: { teamID: keys.teamID }, body: filters }), 401, 'INVALID_CREDENTIALS');
-    assert.equal(expectRefusal(await service.request('POST', path, { body: filters }), 400, 'MISSING_TEAM_ID'), MISSING_TEAM_ID);
+    expectRefusal(
+      await service.request('POST', path, { query: { teamID: keys.teamID }, body: filters }),
+      401,
+      'INVALID_CREDENTIALS',
+    );
+    assert.equal(
+      expectRefusal(await service.request('POST', path, { body: filters }), 400, 'MISSING_TEAM_ID'),
+      MISSING_TEAM_ID,
+    );
   }
 });
 
@@ -68,7 +88,10 @@ test('401 a wrong Basic header decides alone, though good parameters stand besid
   for (const authorization of ['Basic', 'Basic ', 'Basic !', 'basic AAAA', ...wrong.map(basicOf)])
     for (const call of shop.calls)
       for (const way of waysOf(call).filter((one) => one !== 'Basic')) {
-        const place = way === 'query' ? { query: { ...call.query, ...keys }, body: bodyOf(call) } : { query: call.query, body: { ...call.fields, ...keys } };
+        const place =
+          way === 'query'
+            ? { query: { ...call.query, ...keys }, body: bodyOf(call) }
+            : { query: call.query, body: { ...call.fields, ...keys } };
         const answer = await service.request(call.method, call.path, { ...place, headers: { authorization } });
         expectRefusal(answer, 401, 'INVALID_CREDENTIALS');
       }
@@ -82,7 +105,14 @@ test('200 a good Basic header decides alone, though wrong parameters stand besid
 });
 
 test('200 an Authorization header of another scheme is ignored', async () => {
-  for (const authorization of ['Bearer abc', 'Digest username="x"', 'Basically abc', `Bearer ${basicOf(keys).slice(6)}`, 'Negotiate', 'x']) {
+  for (const authorization of [
+    'Bearer abc',
+    'Digest username="x"',
+    'Basically abc',
+    `Bearer ${basicOf(keys).slice(6)}`,
+    'Negotiate',
+    'x',
+  ]) {
     const headers = { authorization };
     assert.equal((await get({ query: Object.entries(keys), headers })).status, 200, authorization);
     assert.equal((await create({ body: { ...keys }, headers })).status, 200, authorization);
@@ -167,7 +197,12 @@ test('400 PARAMETER_CONFLICT for a parameter given twice with different values',
       ['storefront_order_number', '1'],
     ],
   };
-  expectRefusal(await service.call(keys, 'GET', '/orders/by_storefront_reference', numbers), 400, 'PARAMETER_CONFLICT', 'storefront_order_number');
+  expectRefusal(
+    await service.call(keys, 'GET', '/orders/by_storefront_reference', numbers),
+    400,
+    'PARAMETER_CONFLICT',
+    'storefront_order_number',
+  );
 });
 
 test('200 a parameter given twice with the same value is given once', async () => {
@@ -208,7 +243,8 @@ test('401 is one identical answer, whatever is wrong with team, keys, ID or secr
   const shapes = new Map<string, string>();
   for (const [what, credentials] of Object.entries(sent))
     for (const call of shop.calls)
-      for (const way of waysOf(call)) shapes.set(describe(await sendBy(way, service, call, credentials)), `${what}, ${call.operation}, by ${way}`);
+      for (const way of waysOf(call))
+        shapes.set(describe(await sendBy(way, service, call, credentials)), `${what}, ${call.operation}, by ${way}`);
   assert.equal(shapes.size, 1, [...shapes].join('\n'));
   const [shape = ''] = shapes.keys();
   assert.match(
@@ -222,7 +258,9 @@ test('401 is one identical answer, whatever is wrong with team, keys, ID or secr
 /** All of an answer but for what tells it from any other: its ID and its time. */
 function describe({ status, headers, text, body }: Answer): string {
   const requestId = body.requestId as string;
-  const lines = [...headers].filter(([name]) => !['x-request-id', 'date', 'content-length'].includes(name)).map(([name, value]) => `${name}: ${value}`);
+  const lines = [...headers]
+    .filter(([name]) => !['x-request-id', 'date', 'content-length'].includes(name))
+    .map(([name, value]) => `${name}: ${value}`);
   return `${status} ${text.replace(requestId, '')} ${Number(headers.get('content-length')) - requestId.length} ${lines.join('; ')}`;
 }
 
@@ -233,7 +271,11 @@ test("400 Missing 'teamID' parameter! comes before everything else", async () =>
     for (const way of waysOf(call))
       for (const credentials of sent) {
         const answer = await sendBy(way, service, call, credentials);
-        assert.equal(expectRefusal(answer, 400, 'MISSING_TEAM_ID', 'teamID'), MISSING_TEAM_ID, `${call.operation} by ${way}`);
+        assert.equal(
+          expectRefusal(answer, 400, 'MISSING_TEAM_ID', 'teamID'),
+          MISSING_TEAM_ID,
+          `${call.operation} by ${way}`,
+        );
         assert.equal(answer.headers.get('x-month-requests'), null);
       }
   expectRefusal(
@@ -253,8 +295,16 @@ test('a parameter in a body is a string or a number, and nothing is looked for i
   const { teamID, apiID, apiSecret } = keys;
   for (const wrong of [[apiID], { apiID }, true, null]) {
     expectRefusal(await create({ body: { teamID, apiID: wrong, apiSecret } }), 401, 'INVALID_CREDENTIALS');
-    expectRefusal(await create({ body: { teamID, apiID, apiSecret: wrong === null ? null : [apiSecret] } }), 401, 'INVALID_CREDENTIALS');
-    expectRefusal(await create({ body: { teamID: wrong === null ? null : [teamID], apiID, apiSecret } }), 400, 'MISSING_TEAM_ID');
+    expectRefusal(
+      await create({ body: { teamID, apiID, apiSecret: wrong === null ? null : [apiSecret] } }),
+      401,
+      'INVALID_CREDENTIALS',
+    );
+    expectRefusal(
+      await create({ body: { teamID: wrong === null ? null : [teamID], apiID, apiSecret } }),
+      400,
+      'MISSING_TEAM_ID',
+    );
   }
   const numeric = await service.makeTenant('4711');
   assert.equal((await create({ body: { ...numeric, teamID: 4711 } })).status, 200);
@@ -272,13 +322,19 @@ test('401 a replaced secret stops working at once, and the new one works at once
   assert.equal((await service.call(old, 'POST', '/orders/query', { body: [] })).status, 200);
   const replaced = (await service.command('keys', 'replace', 'replaced', '--json')).json() as Keys;
   expectRefusal(await service.call(old, 'POST', '/orders/query', { body: [] }), 401, 'INVALID_CREDENTIALS');
-  expectRefusal(await service.call({ ...replaced, apiSecret: old.apiSecret }, 'POST', '/orders/query', { body: [] }), 401, 'INVALID_CREDENTIALS');
+  expectRefusal(
+    await service.call({ ...replaced, apiSecret: old.apiSecret }, 'POST', '/orders/query', { body: [] }),
+    401,
+    'INVALID_CREDENTIALS',
+  );
   assert.equal((await service.call(replaced, 'POST', '/orders/query', { body: [] })).status, 200);
 });
 
 test('200 keys replaced with an overlap go on working beside the new ones until they are replaced without', async () => {
-  const works = async (pair: Keys): Promise<boolean> => (await service.call(pair, 'POST', '/orders/query', { body: [] })).status === 200;
-  const replace = async (...options: string[]): Promise<Keys> => (await service.command('keys', 'replace', 'overlap', '--json', ...options)).json() as Keys;
+  const works = async (pair: Keys): Promise<boolean> =>
+    (await service.call(pair, 'POST', '/orders/query', { body: [] })).status === 200;
+  const replace = async (...options: string[]): Promise<Keys> =>
+    (await service.command('keys', 'replace', 'overlap', '--json', ...options)).json() as Keys;
   const first = await service.makeTenant('overlap');
   const second = await replace('--overlap', '24h');
   assert.deepEqual([await works(first), await works(second)], [true, true]);

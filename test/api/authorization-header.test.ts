@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../operations.ts';
-import { exchange, send, writeRequest, type RawAnswer } from '../raw-http.ts';
-import { Service } from '../service.ts';
+import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: StockedShop;
@@ -23,7 +23,13 @@ const get = (...lines: string[]): Promise<RawAnswer> => send(service.origin, wri
 
 test('200 the scheme in any case, and spaces around the whole value, are the canonical form', async () => {
   const canonical = basicOf(shop.keys);
-  for (const value of [canonical, canonical.replace('Basic', 'basic'), canonical.replace('Basic', 'BASIC'), `   ${canonical}  `, `\t${canonical}\t`])
+  for (const value of [
+    canonical,
+    canonical.replace('Basic', 'basic'),
+    canonical.replace('Basic', 'BASIC'),
+    `   ${canonical}  `,
+    `\t${canonical}\t`,
+  ])
     assert.equal((await get(`Authorization: ${value}`)).status, 200, value);
 });
 
@@ -139,7 +145,12 @@ function craftValues(id: string, secret: string): Record<string, string> {
     ApiKey: `ApiKey ${pair}`,
     '8,000 characters': `Basic ${good}${'A'.repeat(7500)}`,
   };
-  return { ...Object.fromEntries(Object.entries(encoded).map(([what, content]) => [`base64 of ${what}`, `Basic ${base64(content)}`])), ...asIs };
+  return {
+    ...Object.fromEntries(
+      Object.entries(encoded).map(([what, content]) => [`base64 of ${what}`, `Basic ${base64(content)}`]),
+    ),
+    ...asIs,
+  };
 }
 
 test('401 none of a hundred other forms of the header authenticates', async () => {
@@ -148,12 +159,17 @@ test('401 none of a hundred other forms of the header authenticates', async () =
   const bytes = Buffer.concat(values.map(([, value]) => writeRequest('GET', target, [`Authorization: ${value}`])));
   const answers = await exchange(service.origin, bytes, values.length);
   assert.equal(answers.length, values.length);
-  for (const [index, { status, body }] of answers.entries()) assert.equal(`${status} ${body.code}`, '401 INVALID_CREDENTIALS', values[index]![0]);
+  for (const [index, { status, body }] of answers.entries())
+    assert.equal(`${status} ${body.code}`, '401 INVALID_CREDENTIALS', values[index]![0]);
 });
 
 test('400 a control character in the header is no HTTP, and closes the connection', async () => {
   for (const character of ['\0', '\r', '\x01', '\x7f']) {
-    const answers = await exchange(service.origin, writeRequest('GET', target, [`Authorization: ${basicOf(shop.keys)}${character}`]), 2);
+    const answers = await exchange(
+      service.origin,
+      writeRequest('GET', target, [`Authorization: ${basicOf(shop.keys)}${character}`]),
+      2,
+    );
     assert.deepEqual(answers.map(({ status, body }) => `${status} ${body.code}`), ['400 MALFORMED_REQUEST'], JSON.stringify(character)); // prettier-ignore
   }
 });
@@ -165,7 +181,10 @@ test('401 two Authorization headers authenticate nobody, even with the same valu
   const withParameters = `${target}&${new URLSearchParams({ apiID: shop.keys.apiID, apiSecret: shop.keys.apiSecret }).toString()}`;
   for (const url of [target, withParameters])
     for (const [one, two] of pairs) {
-      const { status, body } = await send(service.origin, writeRequest('GET', url, [`Authorization: ${one}`, `AUTHORIZATION: ${two}`]));
+      const { status, body } = await send(
+        service.origin,
+        writeRequest('GET', url, [`Authorization: ${one}`, `AUTHORIZATION: ${two}`]),
+      );
       assert.equal(`${status} ${body.code}`, '401 INVALID_CREDENTIALS', `${one} and ${two}`);
     }
   assert.equal((await send(service.origin, writeRequest('GET', withParameters))).status, 200);

@@ -1,8 +1,8 @@
 /** createCustomer: PUT /customers/create. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, expectRefusal, sampleOf, Shop, succeed } from '../records.ts';
-import { Service } from '../service.ts';
+import { eachAs, expectRefusal, sampleOf, Shop, succeed } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -42,7 +42,11 @@ test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
 test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its customer as it is', async () => {
   const assigned = await create({ CUSTOMER_NAME: 'First' });
   await create({ CUSTOMER_CODE: 'TAKEN', CUSTOMER_NAME: 'First' });
-  const messages = await shop.refuses(shop.createCustomer, 'CODE_TAKEN', eachAs(['CUSTOMER_CODE'], ['TAKEN', assigned], { CUSTOMER_NAME: 'Second' }));
+  const messages = await shop.refuses(
+    shop.createCustomer,
+    'CODE_TAKEN',
+    eachAs(['CUSTOMER_CODE'], ['TAKEN', assigned], { CUSTOMER_NAME: 'Second' }),
+  );
   assert.match(messages[0]!, /TAKEN/);
   assert.match(messages[1]!, new RegExp(assigned));
 });
@@ -50,14 +54,19 @@ test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its cust
 test('400 INVALID_VALUE for a CUSTOMER_CODE of more than 256 characters; one of 256 is read, and paged past', async () => {
   for (const character of ['x', '7', 'é', '😀']) {
     const longest = character.repeat(256);
-    await shop.refuses(shop.createCustomer, 'INVALID_VALUE', { CUSTOMER_CODE: [{ CUSTOMER_CODE: `${longest}${character}` }] });
+    await shop.refuses(shop.createCustomer, 'INVALID_VALUE', {
+      CUSTOMER_CODE: [{ CUSTOMER_CODE: `${longest}${character}` }],
+    });
     await create({ CUSTOMER_CODE: longest, NOTES: 'longest' });
     assert.equal((await succeed(shop.getCustomer(longest)))['CUSTOMER_CODE'], longest);
     expectRefusal(await shop.getCustomer(`${longest}${character}`), 404, 'NOT_FOUND', 'customerCode');
   }
   let cursor: string | null = null;
   for (const character of ['7', 'x', 'é', '😀']) {
-    const page = await shop.queryCustomers([{ field: 'NOTES', value: 'longest' }], { maxReturn: '1', ...(cursor !== null && { cursor }) });
+    const page = await shop.queryCustomers([{ field: 'NOTES', value: 'longest' }], {
+      maxReturn: '1',
+      ...(cursor !== null && { cursor }),
+    });
     assert.deepEqual(page.body.data[0].CUSTOMER_CODE, character.repeat(256));
     cursor = page.headers.get('x-next-cursor');
   }
@@ -65,7 +74,9 @@ test('400 INVALID_VALUE for a CUSTOMER_CODE of more than 256 characters; one of 
 });
 
 test('200 one of many that ask for the same code at once gets it', async () => {
-  const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) })));
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) })),
+  );
   const winner = answers.findIndex(({ status }) => status === 200);
   for (const answer of answers.toSpliced(winner, 1)) expectRefusal(answer, 400, 'CODE_TAKEN', 'CUSTOMER_CODE');
   assert.equal((await succeed(shop.getCustomer('RACE')))['NOTES'], String(winner));
@@ -81,16 +92,28 @@ test('200 assigned codes ascend, pass over those callers chose, and are never gi
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () => {
-  await shop.refuses(shop.createCustomer, 'FIELD_NOT_ALLOWED', eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY: 'Reims' }));
+  await shop.refuses(
+    shop.createCustomer,
+    'FIELD_NOT_ALLOWED',
+    eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY: 'Reims' }),
+  );
 });
 
 test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
-  const [message] = await shop.refuses(shop.createCustomer, 'UNKNOWN_FIELD', eachAs(['CUSTOMERNAME'], ['x'], { BCITY: 'Reims' }));
+  const [message] = await shop.refuses(
+    shop.createCustomer,
+    'UNKNOWN_FIELD',
+    eachAs(['CUSTOMERNAME'], ['x'], { BCITY: 'Reims' }),
+  );
   assert.match(message!, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
 });
 
 test('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', async () => {
-  await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY: 'Reims' }));
+  await shop.refuses(
+    shop.createCustomer,
+    'INVALID_VALUE',
+    eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY: 'Reims' }),
+  );
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {

@@ -1,8 +1,8 @@
 /** createOrder: PUT /orders/create. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, sampleOf, Shop, succeed, type Values } from '../records.ts';
-import { Service } from '../service.ts';
+import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -43,12 +43,18 @@ test('200 CREATE_DATE and MODIFIED_DATE are the time of the call, UTC, ISO 8601'
 });
 
 test('200 a new order is a worksheet unless it sends ORDER_TYPE worksheet, quote or sales_order', async () => {
-  for (const sent of [{}, { ORDER_TYPE: null }, { ORDER_TYPE: '' }]) assert.equal((await read(await create(sent)))['ORDER_TYPE'], 'worksheet');
-  for (const ORDER_TYPE of ['worksheet', 'quote', 'sales_order']) assert.equal((await read(await create({ ORDER_TYPE })))['ORDER_TYPE'], ORDER_TYPE);
+  for (const sent of [{}, { ORDER_TYPE: null }, { ORDER_TYPE: '' }])
+    assert.equal((await read(await create(sent)))['ORDER_TYPE'], 'worksheet');
+  for (const ORDER_TYPE of ['worksheet', 'quote', 'sales_order'])
+    assert.equal((await read(await create({ ORDER_TYPE })))['ORDER_TYPE'], ORDER_TYPE);
 });
 
 test('400 INVALID_VALUE for any other ORDER_TYPE: nothing begins as an invoice', async () => {
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['ORDER_TYPE'], ['invoice', 'Quote', 'order', ' quote', 1]));
+  await shop.refuses(
+    shop.createOrder,
+    'INVALID_VALUE',
+    eachAs(['ORDER_TYPE'], ['invoice', 'Quote', 'order', ' quote', 1]),
+  );
 });
 
 test('200 ORDER_STATUS takes any text', async () => {
@@ -71,22 +77,37 @@ test('400 FIELD_NOT_ALLOWED for FUNCTION, whatever its value', async () => {
 });
 
 test('400 FIELD_NOT_ALLOWED for what PIMS assigns: ORDER_NUMBER, CREATE_DATE, MODIFIED_DATE', async () => {
-  await shop.refuses(shop.createOrder, 'FIELD_NOT_ALLOWED', eachAs(['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'], ['7777', '', null]));
+  await shop.refuses(
+    shop.createOrder,
+    'FIELD_NOT_ALLOWED',
+    eachAs(['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'], ['7777', '', null]),
+  );
 });
 
 test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
   const nearest: Values = { REFRENCE_NUMBER: 'REFERENCE_NUMBER', order_date: 'ORDER_DATE', BADDRESS: 'BADDRESS1' };
-  const messages = await shop.refuses(shop.createOrder, 'UNKNOWN_FIELD', eachAs(Object.keys(nearest), ['x'], { NOTES: 'x' }));
-  for (const [index, [sent, known]] of Object.entries(nearest).entries()) assert.match(messages[index]!, new RegExp(`'${sent}'.*\\b${known}\\b`));
+  const messages = await shop.refuses(
+    shop.createOrder,
+    'UNKNOWN_FIELD',
+    eachAs(Object.keys(nearest), ['x'], { NOTES: 'x' }),
+  );
+  for (const [index, [sent, known]] of Object.entries(nearest).entries())
+    assert.match(messages[index]!, new RegExp(`'${sent}'.*\\b${known}\\b`));
 });
 
 test('400 UNKNOWN_FIELD for names that mean something to JavaScript', async () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'];
-  await shop.refuses(shop.createOrder, 'UNKNOWN_FIELD', Object.fromEntries(names.map((name) => [name, [`{"${name}": "x"}`]])));
+  await shop.refuses(
+    shop.createOrder,
+    'UNKNOWN_FIELD',
+    Object.fromEntries(names.map((name) => [name, [`{"${name}": "x"}`]])),
+  );
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
-  await shop.refuses(shop.createOrder, 'INVALID_BODY', { '': [[], [{ NOTES: 'x' }], '"text"', '7', 'null', undefined] });
+  await shop.refuses(shop.createOrder, 'INVALID_BODY', {
+    '': [[], [{ NOTES: 'x' }], '"text"', '7', 'null', undefined],
+  });
 });
 
 test('200 order numbers ascend and are never given twice, also under 60 calls at once', async () => {
@@ -102,7 +123,11 @@ test('200 order numbers ascend and are never given twice, also under 60 calls at
 
 test('200 numbers of imported orders are passed over', async () => {
   const next = Number(await create({})) + 1;
-  await shop.load('orders', [{ ORDER_NUMBER: String(next + 1) }, { ORDER_NUMBER: String(next + 3) }, { ORDER_NUMBER: 'X9' }]);
+  await shop.load('orders', [
+    { ORDER_NUMBER: String(next + 1) },
+    { ORDER_NUMBER: String(next + 3) },
+    { ORDER_NUMBER: 'X9' },
+  ]);
   const given = [await create({}), await create({})].map(Number);
   assert.ok(given[0]! > next + 3, `${given[0]} was given after ${next + 3} was imported`);
   assert.ok(given[1]! > given[0]!);

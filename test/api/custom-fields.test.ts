@@ -1,8 +1,17 @@
 /** Fields of a tenant's own, added by command while the service runs: usable in the very next call, in every operation, with their type's rules. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, expectRefusal, FIELDS, type RecordType, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import {
+  eachAs,
+  expectRefusal,
+  FIELDS,
+  type RecordType,
+  Shop,
+  succeed,
+  type Values,
+  valuesOf,
+} from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 const TYPES = { text: 'OWN_TEXT', number: 'OWN_NUMBER', date: 'OWN_DATE', flag: 'OWN_FLAG' };
 const SENT = { OWN_TEXT: 'Ünïcode, "quoted"', OWN_NUMBER: '007.50', OWN_DATE: '2026-03-04', OWN_FLAG: true };
@@ -17,7 +26,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-const addField = (recordType: RecordType, name: string, type: string): Promise<unknown> => shop.run('fields', 'add', 'shop', recordType, name, '--type', type);
+const addField = (recordType: RecordType, name: string, type: string): Promise<unknown> =>
+  shop.run('fields', 'add', 'shop', recordType, name, '--type', type);
 const addFields = async (recordType: RecordType): Promise<void> => {
   for (const [type, name] of Object.entries(TYPES)) await addField(recordType, name, type);
 };
@@ -58,7 +68,11 @@ test('line items: own fields are taken on add and update, answered with the line
   const line = await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: '3', ...SENT }));
   assert.deepEqual(pick(line), KEPT);
   const key = { ORDER_NUMBER, LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'] };
-  assert.deepEqual(pick(await succeed(shop.updateLineItem({ ...key, OWN_TEXT: null, OWN_NUMBER: -1 }))), { ...KEPT, OWN_TEXT: '', OWN_NUMBER: '-1' });
+  assert.deepEqual(pick(await succeed(shop.updateLineItem({ ...key, OWN_TEXT: null, OWN_NUMBER: -1 }))), {
+    ...KEPT,
+    OWN_TEXT: '',
+    OWN_NUMBER: '-1',
+  });
   const { rest } = await shop.run<{ rest: string }>('order', 'invoice', 'shop', ORDER_NUMBER, '--line', '1=1');
   for (const number of [ORDER_NUMBER, rest]) {
     assert.deepEqual(pick((await shop.getOrder(number)).body.data as Values), KEPT);
@@ -74,14 +88,20 @@ test('customers: own fields are taken on create and update, filtered on and answ
   assert.deepEqual(pick(await succeed(shop.getCustomer(code))), KEPT);
   assert.deepEqual(pick(await succeed(shop.getCustomer(other))), { ...KEPT, OWN_TEXT: 'other' });
   assert.equal((await succeed<Values[]>(shop.queryCustomers([{ field: 'OWN_NUMBER', value: '7.50' }]))).length, 2);
-  assert.equal((await succeed<Values[]>(shop.queryCustomers([{ field: 'OWN_TEXT', value: 'OTH', contains: true }]))).length, 1);
+  assert.equal(
+    (await succeed<Values[]>(shop.queryCustomers([{ field: 'OWN_TEXT', value: 'OTH', contains: true }]))).length,
+    1,
+  );
 });
 
 test('inventory: own fields are imported, filtered on and answered', async () => {
   await addFields('inventory');
-  await shop.load('inventory', [{ PART_CODE: 'P1', OWN_TEXT: SENT.OWN_TEXT, OWN_NUMBER: SENT.OWN_NUMBER, OWN_DATE: '3/4/2026', OWN_FLAG: 'y' }]);
+  await shop.load('inventory', [
+    { PART_CODE: 'P1', OWN_TEXT: SENT.OWN_TEXT, OWN_NUMBER: SENT.OWN_NUMBER, OWN_DATE: '3/4/2026', OWN_FLAG: 'y' },
+  ]);
   assert.deepEqual(pick(await succeed(shop.getInventoryItem('P1'))), KEPT);
-  for (const [name, value] of Object.entries(KEPT)) assert.equal((await succeed<Values[]>(shop.queryInventoryItems([{ field: name, value }]))).length, 1, name);
+  for (const [name, value] of Object.entries(KEPT))
+    assert.equal((await succeed<Values[]>(shop.queryInventoryItems([{ field: name, value }]))).length, 1, name);
 });
 
 test('a field belongs to one record type of one tenant', async () => {
@@ -89,7 +109,10 @@ test('a field belongs to one record type of one tenant', async () => {
   await shop.refuses(shop.createCustomer, 'UNKNOWN_FIELD', eachAs(['ONLY_ORDERS'], ['x']));
   const other = await Shop.open(service, 'other');
   await other.refuses(other.createOrder, 'UNKNOWN_FIELD', eachAs(['ONLY_ORDERS', ...OWN], ['1']));
-  assert.deepEqual(Object.keys((await other.getOrder(await succeed<string>(other.createOrder({})))).body.data as Values).toSorted(), FIELDS.orders.toSorted());
+  assert.deepEqual(
+    Object.keys((await other.getOrder(await succeed<string>(other.createOrder({})))).body.data as Values).toSorted(),
+    FIELDS.orders.toSorted(),
+  );
 });
 
 test('UNKNOWN_FIELD proposes own fields too', async () => {
@@ -103,7 +126,11 @@ test('a name that is taken, reserved or not upper case is refused and changes no
   for (const name of ['OWN_TEXT', 'FUNCTION', 'ID', 'SORT_KEY', 'lower', 'A-B']) {
     const { code, stderr } = await service.command('fields', 'add', 'shop', 'orders', name, '--type', 'text', '--json');
     assert.equal(code, 1, name);
-    assert.equal((JSON.parse(stderr) as { error: { code: string } }).error.code, 'COMMAND_REFUSED', `${name}: ${stderr}`);
+    assert.equal(
+      (JSON.parse(stderr) as { error: { code: string } }).error.code,
+      'COMMAND_REFUSED',
+      `${name}: ${stderr}`,
+    );
   }
   assert.equal(await list(), earlier);
   await succeed(shop.createOrder({ OWN_TEXT: 'still there' }));

@@ -1,8 +1,8 @@
 /** What filters mean, in which order records come, and how a long answer is read page by page. The same for orders, customers and inventory. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectRefusal, type Filters, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import { expectRefusal, type Filters, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -17,7 +17,8 @@ const codesOf = async (filters: Filters, from = shop): Promise<string[]> =>
 
 /** Makes customers whose code says what they have in CUSTOMER_NAME (searched by index) and NOTES (not). */
 const addNamed = async (names: readonly string[]): Promise<void> => {
-  for (const name of names) await succeed(shop.createCustomer({ CUSTOMER_CODE: `named ${name}`, CUSTOMER_NAME: name, NOTES: name }));
+  for (const name of names)
+    await succeed(shop.createCustomer({ CUSTOMER_CODE: `named ${name}`, CUSTOMER_NAME: name, NOTES: name }));
 };
 
 /** The names found by what they contain, the same by every field that has them. */
@@ -29,11 +30,20 @@ async function findNames(value: string): Promise<string[]> {
 }
 
 test('exact is the same characters: no other case, no part, no spaces more', async () => {
-  await succeed(shop.createCustomer({ CUSTOMER_CODE: 'X', CUSTOMER_NAME: 'Harbour Lane Books', BATTN: 'Harbour Lane Books' }));
+  await succeed(
+    shop.createCustomer({ CUSTOMER_CODE: 'X', CUSTOMER_NAME: 'Harbour Lane Books', BATTN: 'Harbour Lane Books' }),
+  );
   for (const field of ['CUSTOMER_NAME', 'BATTN'])
     for (const contains of [undefined, false]) {
       assert.deepEqual(await codesOf([{ field, value: 'Harbour Lane Books', contains }]), ['X']);
-      for (const value of ['harbour lane books', 'Harbour Lane', 'Harbour Lane Books ', '%', 'Harbour%', 'Harbour_Lane Books'])
+      for (const value of [
+        'harbour lane books',
+        'Harbour Lane',
+        'Harbour Lane Books ',
+        '%',
+        'Harbour%',
+        'Harbour_Lane Books',
+      ])
         assert.deepEqual(await codesOf([{ field, value, contains }]), [], value);
     }
 });
@@ -61,7 +71,8 @@ test('contains is case-insensitive in every script, with final sigma, sharp s, a
     東京都: ['東京都', '京'],
   };
   await addNamed(Object.keys(needles));
-  for (const [name, found] of Object.entries(needles)) for (const needle of found) assert.deepEqual(await findNames(needle), [name], needle);
+  for (const [name, found] of Object.entries(needles))
+    for (const needle of found) assert.deepEqual(await findNames(needle), [name], needle);
   for (const needle of ['οδοζ', 'Strase', 'ангстрём', '京都府']) assert.deepEqual(await findNames(needle), [], needle);
 });
 
@@ -81,7 +92,8 @@ test('contains: % and _ and \\ are ordinary characters, and so is all that searc
 });
 
 test('contains: a long needle is found only where all of it is, in a row', async () => {
-  const long = 'The quick brown fox jumps over the lazy dog, and then the lazy dog jumps over the quick brown fox again';
+  const long =
+    'The quick brown fox jumps over the lazy dog, and then the lazy dog jumps over the quick brown fox again';
   await addNamed([long, long.replace('again', 'twice'), long.split(' ').toReversed().join(' ')]);
   assert.deepEqual(await findNames(long.toUpperCase()), [long]);
   assert.deepEqual(await findNames('dog, and then the'), [long, long.replace('again', 'twice')]);
@@ -99,20 +111,25 @@ test('AND binds tighter than OR: every chain of two to four filters, for every c
   ];
   const logic = await Shop.open(service, 'logic');
   const rows = Array.from({ length: 16 }, (_, row) => conditions.map((_condition, at) => (row & (1 << at)) !== 0));
-  const fieldsOf = (row: boolean[]): Values => Object.fromEntries(conditions.map(({ field }, at) => [field, row[at] ? 'yes' : 'no']));
+  const fieldsOf = (row: boolean[]): Values =>
+    Object.fromEntries(conditions.map(({ field }, at) => [field, row[at] ? 'yes' : 'no']));
   await logic.load(
     'customers',
     rows.map((row, index) => ({ CUSTOMER_CODE: String(index), ...fieldsOf(row) })),
   );
 
   const chains = [2, 3, 4].flatMap((length) =>
-    Array.from({ length: 2 ** (length - 1) }, (_, bits) => Array.from({ length }, (_word, at) => (bits & (1 << at) ? 'OR' : 'AND'))),
+    Array.from({ length: 2 ** (length - 1) }, (_, bits) =>
+      Array.from({ length }, (_word, at) => (bits & (1 << at) ? 'OR' : 'AND')),
+    ),
   );
   for (const words of chains)
     for (let first = 0; first < 4; first++) {
       const places = words.map((_, at) => (first + at) % 4);
       // The last word would be that of the first filter, which says nothing.
-      const filters = places.map((place, at) => (at === 0 ? conditions[place]! : { ...conditions[place]!, conjunction: words[at - 1] }));
+      const filters = places.map((place, at) =>
+        at === 0 ? conditions[place]! : { ...conditions[place]!, conjunction: words[at - 1] },
+      );
       const holds = (row: boolean[]): boolean => {
         let [isAny, isAll] = [false, true];
         for (const [at, place] of places.entries()) {
@@ -138,8 +155,10 @@ test('a missing conjunction is AND, one on the first filter is ignored, the case
     { field: 'BSTATE', value: 'x' },
   ];
   assert.deepEqual(await codesOf([city, state], two), ['1']);
-  for (const and of ['AND', 'and', 'And']) assert.deepEqual(await codesOf([city, { ...state, conjunction: and }], two), ['1']);
-  for (const or of ['OR', 'or', 'oR']) assert.deepEqual(await codesOf([city, { ...state, conjunction: or }], two), ['1', '2', '3']);
+  for (const and of ['AND', 'and', 'And'])
+    assert.deepEqual(await codesOf([city, { ...state, conjunction: and }], two), ['1']);
+  for (const or of ['OR', 'or', 'oR'])
+    assert.deepEqual(await codesOf([city, { ...state, conjunction: or }], two), ['1', '2', '3']);
   for (const ignored of ['OR', 'AND', 'or']) {
     assert.deepEqual(await codesOf([{ ...city, conjunction: ignored }], two), ['1', '2']);
     assert.deepEqual(await codesOf([{ ...city, conjunction: ignored }, state], two), ['1']);
@@ -149,11 +168,15 @@ test('a missing conjunction is AND, one on the first filter is ignored, the case
 
 test('a record that matches several alternatives comes once', async () => {
   const filters = Array.from({ length: 20 }, () => ({ field: 'CUSTOMER_CODE', value: 'X', conjunction: 'OR' }));
-  assert.deepEqual(await codesOf([...filters, { field: 'CUSTOMER_NAME', value: 'arbour', contains: true, conjunction: 'OR' }]), ['X']);
+  assert.deepEqual(
+    await codesOf([...filters, { field: 'CUSTOMER_NAME', value: 'arbour', contains: true, conjunction: 'OR' }]),
+    ['X'],
+  );
 });
 
 test('at most 50 filters', async () => {
-  const filters = (count: number): Filters => Array.from({ length: count }, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
+  const filters = (count: number): Filters =>
+    Array.from({ length: count }, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
   await succeed(shop.queryOrders(filters(50)));
   expectRefusal(await shop.queryOrders(filters(51)), 400, 'TOO_MANY_FILTERS');
 });
@@ -162,12 +185,23 @@ test('a filter value has at most 256 characters', async () => {
   for (const character of ['x', '東', '😀'])
     for (const contains of [false, true]) {
       await succeed(shop.queryOrders([{ field: 'NOTES', value: character.repeat(256), contains }]));
-      expectRefusal(await shop.queryOrders([{ field: 'NOTES', value: character.repeat(257), contains }]), 400, 'INVALID_VALUE', 'NOTES');
+      expectRefusal(
+        await shop.queryOrders([{ field: 'NOTES', value: character.repeat(257), contains }]),
+        400,
+        'INVALID_VALUE',
+        'NOTES',
+      );
     }
 });
 
 test('an unknown field is refused, naming it and the nearest known one', async () => {
-  const cases = { REFERENCE_NO: 'REFERENCE_NUMBER', customer_code: 'CUSTOMER_CODE', ORDERSTATUS: 'ORDER_STATUS', "NOTES' OR '1'='1": '', '': '' };
+  const cases = {
+    REFERENCE_NO: 'REFERENCE_NUMBER',
+    customer_code: 'CUSTOMER_CODE',
+    ORDERSTATUS: 'ORDER_STATUS',
+    "NOTES' OR '1'='1": '',
+    '': '',
+  };
   for (const [field, nearest] of Object.entries(cases)) {
     const message = expectRefusal(
       await shop.queryOrders([
@@ -203,7 +237,8 @@ test('dates, numbers, flags and times in an exact filter are read as they are on
     }
   assert.deepEqual(await succeed(shop.queryOrders([{ field: 'ORDER_DATE', value: '4/3/2026' }])), []);
   const wrong = { ORDER_DATE: '2/30/2026', FREIGHT: 'much', DROP_SHIP: 'perhaps', CREATE_DATE: 'yesterday' };
-  for (const [field, value] of Object.entries(wrong)) expectRefusal(await shop.queryOrders([{ field, value }]), 400, 'INVALID_VALUE', field);
+  for (const [field, value] of Object.entries(wrong))
+    expectRefusal(await shop.queryOrders([{ field, value }]), 400, 'INVALID_VALUE', field);
 });
 
 test('contains looks at the text as it is answered, for dates and numbers too', async () => {
@@ -248,14 +283,22 @@ test('INVALID_FILTER for what is no filter object: field or value missing, a wro
     [[], ''],
   ];
   for (const [filter, field] of wrong) {
-    const message = expectRefusal(await shop.queryOrders([good, filter as object] as Filters), 400, 'INVALID_FILTER', field);
+    const message = expectRefusal(
+      await shop.queryOrders([good, filter as object] as Filters),
+      400,
+      'INVALID_FILTER',
+      field,
+    );
     assert.match(message, /Filter 2\b/);
   }
 });
 
 test('records come in the order of their keys: all-digit codes as numbers, then text by code point', async () => {
   const sorted = await Shop.open(service, 'sorted');
-  const codes = '2 9 10 00010 11 99999999999999999999 100000000000000000000 -1 1.5 10A A A1 A10 A2 B a ~ Ä é 東 \uffff 😀'.split(' ');
+  const codes =
+    '2 9 10 00010 11 99999999999999999999 100000000000000000000 -1 1.5 10A A A1 A10 A2 B a ~ Ä é 東 \uffff 😀'.split(
+      ' ',
+    );
   await sorted.load(
     'customers',
     codes.toReversed().map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, BCITY: 'here', BNAME: 'somebody' })),

@@ -1,8 +1,8 @@
 /** findOrdersByStorefrontReference: GET /orders/by_storefront_reference. How a real life cycle shows in it is in life-cycle.test.ts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectRefusal, Shop, succeed, type Values } from '../records.ts';
-import { Service } from '../service.ts';
+import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -26,7 +26,11 @@ async function find(storefront: string): Promise<Found[]> {
 }
 
 /** Makes an order with a line and gives what the lookup shows of it. */
-async function lookUpNew(reference: string, order: Record<string, unknown>, line: Record<string, unknown> = {}): Promise<Found> {
+async function lookUpNew(
+  reference: string,
+  order: Record<string, unknown>,
+  line: Record<string, unknown> = {},
+): Promise<Found> {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: reference, ...order }));
   await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
   const found = await find(reference);
@@ -52,7 +56,8 @@ test('200 orders is [] when the number is unknown', async () => {
 test('200 the number is matched as stored: bare digits, another case or a part of it do not match', async () => {
   await succeed(shop.createOrder({ REFERENCE_NUMBER: '#2002-a' }));
   assert.equal((await find('#2002-a')).length, 1);
-  for (const other of ['2002-a', '#2002-A', '#2002', '#2002-a ', '%', '#2002_a']) assert.deepEqual(await find(other), []);
+  for (const other of ['2002-a', '#2002-A', '#2002', '#2002-a ', '%', '#2002_a'])
+    assert.deepEqual(await find(other), []);
   await succeed(shop.createOrder({ REFERENCE_NUMBER: '2003' }));
   assert.deepEqual(await find('#2003'), []);
   assert.equal((await find('2003')).length, 1);
@@ -60,7 +65,16 @@ test('200 the number is matched as stored: bare digits, another case or a part o
 
 test('200 each order has exactly the fields order_type, pims_order_number, create_date, modified_date, tracking_numbers, is_dropship, shipping_address, items', async () => {
   const order = await lookUpNew('#fields', {});
-  const fields = ['order_type', 'pims_order_number', 'create_date', 'modified_date', 'tracking_numbers', 'is_dropship', 'shipping_address', 'items'];
+  const fields = [
+    'order_type',
+    'pims_order_number',
+    'create_date',
+    'modified_date',
+    'tracking_numbers',
+    'is_dropship',
+    'shipping_address',
+    'items',
+  ];
   assert.deepEqual(Object.keys(order).toSorted(), fields.toSorted());
 });
 
@@ -87,7 +101,11 @@ test('200 create_date and modified_date are null when PIMS has no value', async 
 });
 
 test('200 tracking_numbers are those of TRACKING_NUMBERS, split at the commas; [] when there are none', async () => {
-  assert.deepEqual((await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' }))['tracking_numbers'], ['1Z999', 'PG77', 'X']);
+  assert.deepEqual((await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' }))['tracking_numbers'], [
+    '1Z999',
+    'PG77',
+    'X',
+  ]);
   assert.deepEqual((await lookUpNew('#untracked', {}))['tracking_numbers'], []);
 });
 
@@ -98,21 +116,66 @@ test('200 is_dropship is true when DROP_SHIP is Y', async () => {
 });
 
 test('200 shipping_address has nine keys, taken from the S fields', async () => {
-  const sent = { SNAME: 'n', SATTN: 'a', SADDRESS1: '1', SADDRESS2: '2', SCITY: 'c', SSTATE: 's', SZIPCODE: 'z', SCOUNTRY: 'y', SPHONE: 'p' };
+  const sent = {
+    SNAME: 'n',
+    SATTN: 'a',
+    SADDRESS1: '1',
+    SADDRESS2: '2',
+    SCITY: 'c',
+    SSTATE: 's',
+    SZIPCODE: 'z',
+    SCOUNTRY: 'y',
+    SPHONE: 'p',
+  };
   const order = await lookUpNew('#address', { ...sent, BNAME: 'billed', BCITY: 'elsewhere', SEMAIL: 'not shown' });
-  const expected = { name: 'n', attention: 'a', address_1: '1', address_2: '2', city: 'c', state: 's', zip: 'z', country: 'y', phone: 'p' };
+  const expected = {
+    name: 'n',
+    attention: 'a',
+    address_1: '1',
+    address_2: '2',
+    city: 'c',
+    state: 's',
+    zip: 'z',
+    country: 'y',
+    phone: 'p',
+  };
   assert.deepEqual(order['shipping_address'], expected);
 });
 
 test('200 each field of shipping_address is "" when PIMS has no value, also where the B fields have one', async () => {
-  const address = (await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' }))['shipping_address'];
-  assert.deepEqual(address, { name: '', attention: '', address_1: '', address_2: '', city: '', state: '', zip: '', country: '', phone: '' });
+  const address = (await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' }))[
+    'shipping_address'
+  ];
+  assert.deepEqual(address, {
+    name: '',
+    attention: '',
+    address_1: '',
+    address_2: '',
+    city: '',
+    state: '',
+    zip: '',
+    country: '',
+    phone: '',
+  });
 });
 
 test('200 each item has exactly part_number, description, quantity, shipped, serial_numbers, is_care_plan', async () => {
-  const line = { PART_CODE: 'MB/14', DESCRIPTION: 'Notebook', QUANTITY: '3', SERIAL_NUMBERS: 'S1, S2', UNIT_PRICE: '9' };
+  const line = {
+    PART_CODE: 'MB/14',
+    DESCRIPTION: 'Notebook',
+    QUANTITY: '3',
+    SERIAL_NUMBERS: 'S1, S2',
+    UNIT_PRICE: '9',
+  };
   const { items } = await lookUpNew('#items', {}, line);
-  const expected = { part_number: 'MB/14', description: 'Notebook', quantity: 3, shipped: 0, serial_numbers: ['S1', 'S2'], is_care_plan: false };
+  const expected = {
+    part_number: 'MB/14',
+    description: 'Notebook',
+    quantity: 3,
+    shipped: 0,
+    serial_numbers: ['S1', 'S2'],
+    is_care_plan: false,
+  };
   assert.deepEqual(items, [expected]);
 });
 
@@ -158,7 +221,12 @@ test('200 most progressed stage first, then newest create_date, none last, then 
     ['1', 'worksheet', '2030-01-01T00:00:00Z'],
     ['2', 'worksheet', ''],
   ];
-  const records = rows.map(([ORDER_NUMBER, ORDER_TYPE, CREATE_DATE]) => ({ ORDER_NUMBER, ORDER_TYPE, CREATE_DATE, REFERENCE_NUMBER: '#sorted' }));
+  const records = rows.map(([ORDER_NUMBER, ORDER_TYPE, CREATE_DATE]) => ({
+    ORDER_NUMBER,
+    ORDER_TYPE,
+    CREATE_DATE,
+    REFERENCE_NUMBER: '#sorted',
+  }));
   await shop.load(
     'orders',
     records.toSorted((a, b) => (a.ORDER_NUMBER < b.ORDER_NUMBER ? -1 : 1)),
@@ -182,13 +250,18 @@ test('400 without teamID, 401 without credentials', async () => {
   const path = '/orders/by_storefront_reference';
   const message = expectRefusal(await service.request('GET', path, { query }), 400, 'MISSING_TEAM_ID');
   assert.equal(message, "Missing 'teamID' parameter!");
-  expectRefusal(await service.request('GET', path, { query: { ...query, teamID: 'shop' } }), 401, 'INVALID_CREDENTIALS');
+  expectRefusal(
+    await service.request('GET', path, { query: { ...query, teamID: 'shop' } }),
+    401,
+    'INVALID_CREDENTIALS',
+  );
 });
 
 test('400 MISSING_PARAMETER says that # is written %23, when the number is missing, empty, or lost behind an unescaped #', async () => {
   const path = '/orders/by_storefront_reference';
   const answers = [await service.call(shop.keys, 'GET', path), await shop.findOrdersByStorefrontReference('')];
-  for (const answer of answers) assert.match(expectRefusal(answer, 400, 'MISSING_PARAMETER', 'storefront_order_number'), /#.*%23/);
+  for (const answer of answers)
+    assert.match(expectRefusal(answer, 400, 'MISSING_PARAMETER', 'storefront_order_number'), /#.*%23/);
 });
 
 test('400 INVALID_VALUE when PIMS cannot look the number up: a NUL character', async () => {

@@ -1,8 +1,8 @@
 /** getCustomer: GET /customers/single. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectRefusal, FIELDS, Shop, succeed } from '../records.ts';
-import { Service } from '../service.ts';
+import { expectRefusal, FIELDS, Shop, succeed } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -18,7 +18,10 @@ after(() => service.stop());
 
 test('200 data is the customer, subRecords null', async () => {
   const customer = await succeed(shop.getCustomer('VINET'));
-  assert.deepEqual([customer['CUSTOMER_CODE'], customer['BCITY'], customer['CREDIT_LIMIT']], ['VINET', 'Reims', '1500.5']);
+  assert.deepEqual(
+    [customer['CUSTOMER_CODE'], customer['BCITY'], customer['CREDIT_LIMIT']],
+    ['VINET', 'Reims', '1500.5'],
+  );
 });
 
 test('200 every field of CUSTOMER is there, each value a string, "" where there is none', async () => {
@@ -37,7 +40,8 @@ test('404 NOT_FOUND names the customer that does not exist', async () => {
 });
 
 test('404 a code that only looks alike is another customer', async () => {
-  for (const alike of ['vinet', 'VINET ', 'VINE', 'VINE%', 'VINE_']) expectRefusal(await shop.getCustomer(alike), 404, 'NOT_FOUND');
+  for (const alike of ['vinet', 'VINET ', 'VINE', 'VINE%', 'VINE_'])
+    expectRefusal(await shop.getCustomer(alike), 404, 'NOT_FOUND');
 });
 
 test('400 MISSING_PARAMETER when customerCode is missing or empty', async () => {

@@ -1,8 +1,8 @@
 /** getInventoryItem: GET /inventory/single. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectRefusal, FIELDS, sampleOf, Shop, succeed } from '../records.ts';
-import { Service } from '../service.ts';
+import { expectRefusal, FIELDS, sampleOf, Shop, succeed } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 const CODES = ['MB/14#SLV+32', '100% wool', 'a b', 'Q?&=;,', 'ÄÖ-ß-東京', '00042'];
 
@@ -12,7 +12,10 @@ before(async () => {
   service = await Service.start();
   shop = await Shop.open(service, 'shop');
   await shop.load('inventory', [{ ...sampleOf('inventory'), PART_CODE: 'P1' }]);
-  await shop.load('inventory', [{ PART_CODE: '42', QTY_ONHAND: '007.50' }, ...CODES.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '' }))]);
+  await shop.load('inventory', [
+    { PART_CODE: '42', QTY_ONHAND: '007.50' },
+    ...CODES.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '' })),
+  ]);
 });
 after(() => service.stop());
 
@@ -24,7 +27,10 @@ test('200 data is the part with every field of INVENTORY, subRecords null', asyn
 
 test('200 quantities are strings without needless zeros; QTY_AVAILABLE is QTY_ONHAND less QTY_COMMITTED', async () => {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem('42'));
-  assert.deepEqual({ QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE }, { QTY_ONHAND: '7.5', QTY_COMMITTED: '0', QTY_AVAILABLE: '7.5' });
+  assert.deepEqual(
+    { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE },
+    { QTY_ONHAND: '7.5', QTY_COMMITTED: '0', QTY_AVAILABLE: '7.5' },
+  );
 });
 
 test('200 part codes with / # + % & ? and spaces are found as they are', async () => {
@@ -36,7 +42,8 @@ test('404 NOT_FOUND names the part that does not exist', async () => {
 });
 
 test('404 a code that only looks alike is another part', async () => {
-  for (const alike of ['p1', 'P1 ', '042', '0042', 'MB/14#SLV 32', 'a  b']) expectRefusal(await shop.getInventoryItem(alike), 404, 'NOT_FOUND');
+  for (const alike of ['p1', 'P1 ', '042', '0042', 'MB/14#SLV 32', 'a  b'])
+    expectRefusal(await shop.getInventoryItem(alike), 404, 'NOT_FOUND');
 });
 
 test('400 MISSING_PARAMETER when partCode is missing or empty', async () => {

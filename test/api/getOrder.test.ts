@@ -1,8 +1,8 @@
 /** getOrder: GET /orders/single. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -52,7 +52,15 @@ test('200 every field of ORDERS and of ORDER_LINEITEMS is there, each value a st
   assert.deepEqual(Object.keys(line!).toSorted(), FIELDS.lines.toSorted());
   const filled = ['ORDER_NUMBER', 'ORDER_TYPE', 'CREATE_DATE', 'MODIFIED_DATE'];
   for (const [name, value] of Object.entries(order)) assert.equal(value === '', !filled.includes(name), name);
-  const filledInLine = ['ORDER_NUMBER', 'LINE_NUMBER', 'QUANTITY', 'NUMBER_SHIPPED', 'LINE_REF_LOCK_CODE', 'CREATE_DATE', 'MODIFIED_DATE'];
+  const filledInLine = [
+    'ORDER_NUMBER',
+    'LINE_NUMBER',
+    'QUANTITY',
+    'NUMBER_SHIPPED',
+    'LINE_REF_LOCK_CODE',
+    'CREATE_DATE',
+    'MODIFIED_DATE',
+  ];
   for (const [name, value] of Object.entries(line!)) assert.equal(value === '', !filledInLine.includes(name), name);
 });
 
@@ -61,7 +69,8 @@ test('200 values are strings, quantities and dates included', async () => {
   await succeed(shop.addLineItem({ ...sampleOf('lines'), ORDER_NUMBER, QUANTITY: 2.5 }));
   const { body } = await shop.getOrder(ORDER_NUMBER);
   const [line] = await shop.lines(ORDER_NUMBER);
-  for (const value of [...Object.values(body.data as object), ...Object.values(line!)]) assert.equal(typeof value, 'string');
+  for (const value of [...Object.values(body.data as object), ...Object.values(line!)])
+    assert.equal(typeof value, 'string');
   assert.equal(body.data.ORDER_DATE, '01/15/2026');
   assert.equal(line!['QUANTITY'], '2.5');
 });
@@ -77,7 +86,13 @@ test('404 NOT_FOUND names the order that does not exist', async () => {
 
 test('404 a number that only looks alike is another order', async () => {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
-  for (const alike of [`0${ORDER_NUMBER}`, ` ${ORDER_NUMBER}`, `${ORDER_NUMBER}.0`, `+${ORDER_NUMBER}`, `${ORDER_NUMBER}%`])
+  for (const alike of [
+    `0${ORDER_NUMBER}`,
+    ` ${ORDER_NUMBER}`,
+    `${ORDER_NUMBER}.0`,
+    `+${ORDER_NUMBER}`,
+    `${ORDER_NUMBER}%`,
+  ])
     expectRefusal(await shop.getOrder(alike), 404, 'NOT_FOUND');
 });
 

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { after, before, test } from 'node:test';
-import { Contract } from '../contract.ts';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../operations.ts';
-import { exchange, send, writeRequest, type RawAnswer } from '../raw-http.ts';
-import { BASE_PATH, Service } from '../service.ts';
+import { Contract } from '../kit/contract.ts';
+import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
+import { BASE_PATH, Service } from '../kit/service.ts';
 
 let service: Service;
 let contract: Contract;
@@ -31,7 +31,8 @@ const create = (body: string | Buffer, ...lines: string[]): Promise<RawAnswer> =
 const query = (body: string | Buffer): Promise<RawAnswer> =>
   send(service.origin, writeRequest('POST', `${BASE_PATH}/orders/query?teamID=shop`, [authorization, JSON_LINE], body));
 const told = ({ status, body }: RawAnswer): string => `${status} ${body.code ?? ''}`.trim();
-const readNotes = async ({ body }: RawAnswer): Promise<string> => (await shop.shop.getOrder(body.data as string)).body.data.NOTES as string;
+const readNotes = async ({ body }: RawAnswer): Promise<string> =>
+  (await shop.shop.getOrder(body.data as string)).body.data.NOTES as string;
 
 /** What was told, once the body has been checked against the contract. */
 function tell(method: string, path: string, answer: RawAnswer): string {
@@ -45,20 +46,30 @@ test('400 BODY_NOT_ALLOWED on a GET with a body, which is not taken for another 
   const requests = [
     writeRequest('GET', target, [authorization, JSON_LINE], '{}'),
     writeRequest('GET', target, [authorization], smuggled),
-    writeRequest('GET', target, [authorization, 'Transfer-Encoding: chunked']).toString() + `2\r\n{}\r\n0\r\n\r\n${smuggled}`,
+    writeRequest('GET', target, [authorization, 'Transfer-Encoding: chunked']).toString() +
+      `2\r\n{}\r\n0\r\n\r\n${smuggled}`,
   ];
   for (const request of requests) {
     const answers = await exchange(service.origin, request, 2);
     assert.deepEqual(answers.map((answer) => tell('GET', '/orders/single', answer)), ['400 BODY_NOT_ALLOWED']); // prettier-ignore
     assert.equal(answers[0]!.headers.get('connection'), 'close');
   }
-  assert.equal((await send(service.origin, writeRequest('GET', target, [authorization, 'Content-Length: 0']))).status, 200);
+  assert.equal(
+    (await send(service.origin, writeRequest('GET', target, [authorization, 'Content-Length: 0']))).status,
+    200,
+  );
 });
 
 test('200 a body in chunks, however small and with whatever extensions, is the body it makes up', async () => {
   const text = '{"NOTES":"in chunks – 茶"}';
-  const chunks = [...Buffer.from(text)].map((byte) => Buffer.concat([Buffer.from('1;name=value\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]));
-  const head = writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [authorization, JSON_LINE, 'Transfer-Encoding: Chunked']);
+  const chunks = [...Buffer.from(text)].map((byte) =>
+    Buffer.concat([Buffer.from('1;name=value\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]),
+  );
+  const head = writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [
+    authorization,
+    JSON_LINE,
+    'Transfer-Encoding: Chunked',
+  ]);
   const [first, second] = await exchange(
     service.origin,
     Buffer.concat([head, ...chunks, Buffer.from('0\r\nX-Trailer: 1\r\n\r\n'), writeRequest('GET', '/healthz')]),
@@ -71,15 +82,27 @@ test('200 a body in chunks, however small and with whatever extensions, is the b
 test('413 BODY_TOO_LARGE over 256 KiB, declared or in chunks, and not for 256 KiB', async () => {
   const padded = (length: number): string => '{"NOTES":"x"}'.padEnd(length);
   assert.equal(told(await create(padded(BODY_BYTES_MAX), JSON_LINE)), '200');
-  assert.equal(tell('PUT', '/orders/create', await create(padded(BODY_BYTES_MAX + 1), JSON_LINE)), '413 BODY_TOO_LARGE');
-  const head = (...lines: string[]): Buffer => writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [authorization, JSON_LINE, ...lines]);
+  assert.equal(
+    tell('PUT', '/orders/create', await create(padded(BODY_BYTES_MAX + 1), JSON_LINE)),
+    '413 BODY_TOO_LARGE',
+  );
+  const head = (...lines: string[]): Buffer =>
+    writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [authorization, JSON_LINE, ...lines]);
   for (const length of ['262145', '999999999999']) {
-    const [declared] = await exchange(service.origin, Buffer.concat([head(`Content-Length: ${length}`), Buffer.from('{')]), 2);
+    const [declared] = await exchange(
+      service.origin,
+      Buffer.concat([head(`Content-Length: ${length}`), Buffer.from('{')]),
+      2,
+    );
     assert.equal(tell('PUT', '/orders/create', declared!), '413 BODY_TOO_LARGE', `${length} bytes are not waited for`);
     assert.equal(declared!.headers.get('connection'), 'close');
   }
   const chunk = Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`);
-  const [chunked] = await exchange(service.origin, Buffer.concat([head('Transfer-Encoding: chunked'), chunk, chunk, chunk, chunk, chunk]), 2);
+  const [chunked] = await exchange(
+    service.origin,
+    Buffer.concat([head('Transfer-Encoding: chunked'), chunk, chunk, chunk, chunk, chunk]),
+    2,
+  );
   assert.equal(tell('PUT', '/orders/create', chunked!), '413 BODY_TOO_LARGE');
 });
 
@@ -87,10 +110,19 @@ test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8, a
   const good = ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;CHARSET=UTF-8', 'application/json ; charset="utf-8" ', 'application/json\t;\tcharset=Utf-8']; // prettier-ignore
   for (const type of good) assert.equal(told(await create('{}', `Content-Type: ${type}`)), '200', type);
   const wrong = ['', 'json', 'text/plain', 'text/json', 'application/jsonx', 'application/json5', 'application/problem+json', 'application/vnd.api+json', 'application/x-ndjson', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/octet-stream', '*/*', 'application/*', 'application/json, text/plain', 'application/json text/plain', 'application/json; charset=utf-16', 'application/json; charset=iso-8859-1', 'application/json; charset=us-ascii', 'application/json; charset=', 'application/json; charset=utf-8; charset=utf-16', 'application/json; encoding=utf-8', 'application/json; q=1']; // prettier-ignore
-  for (const type of wrong) assert.equal(tell('PUT', '/orders/create', await create('{}', `Content-Type: ${type}`)), '415 UNSUPPORTED_MEDIA_TYPE', type);
+  for (const type of wrong)
+    assert.equal(
+      tell('PUT', '/orders/create', await create('{}', `Content-Type: ${type}`)),
+      '415 UNSUPPORTED_MEDIA_TYPE',
+      type,
+    );
   assert.equal(told(await create('{}')), '415 UNSUPPORTED_MEDIA_TYPE', 'no type');
   for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'identity', 'utf-8'])
-    assert.equal(told(await create(coding === 'gzip' ? gzipSync('{}') : '{}', JSON_LINE, `Content-Encoding: ${coding}`)), '415 UNSUPPORTED_MEDIA_TYPE', coding);
+    assert.equal(
+      told(await create(coding === 'gzip' ? gzipSync('{}') : '{}', JSON_LINE, `Content-Encoding: ${coding}`)),
+      '415 UNSUPPORTED_MEDIA_TYPE',
+      coding,
+    );
 });
 
 test('400 INVALID_JSON for bytes that are no UTF-8 or no JSON', async () => {
@@ -102,16 +134,24 @@ test('400 INVALID_JSON for bytes that are no UTF-8 or no JSON', async () => {
       String(wrong),
     );
   const texts = ['{', '}', '{"NOTES"}', '{"NOTES":}', '{"NOTES":"x",}', "{'NOTES':'x'}", '{NOTES:"x"}', '{"NOTES":"x"}}', '{"NOTES":"\t"}', '{"NOTES":"\\x41"}', '{"NOTES":01}', '{"NOTES":+1}', '{"NOTES":.5}', '{"NOTES":NaN}', '{"NOTES":Infinity}', '{"NOTES":undefined}', '{"NOTES":"x"} // more', '/* */{}', '[1,]', 'nul', ' ', '\uFEFF{}', 'NOTES=x', '<a/>']; // prettier-ignore
-  for (const text of texts) assert.equal(tell('PUT', '/orders/create', await create(text, JSON_LINE)), '400 INVALID_JSON', text);
+  for (const text of texts)
+    assert.equal(tell('PUT', '/orders/create', await create(text, JSON_LINE)), '400 INVALID_JSON', text);
 });
 
 test('400 INVALID_VALUE for a NUL or half a surrogate pair, which JSON can write and no record can hold', async () => {
   for (const value of ['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00x', '\\udc00\\ud800']) {
     assert.equal(told(await create(`{"NOTES":"${value}"}`, JSON_LINE)), '400 INVALID_VALUE', value);
-    assert.equal(told(await query(`[{"field":"NOTES","value":"${value}","contains":true}]`)), '400 INVALID_VALUE', value);
+    assert.equal(
+      told(await query(`[{"field":"NOTES","value":"${value}","contains":true}]`)),
+      '400 INVALID_VALUE',
+      value,
+    );
     assert.match(told(await create(`{"${value}":"x"}`, JSON_LINE)), /^400 UNKNOWN_FIELD$/, value);
   }
-  assert.equal(await readNotes(await create('{"NOTES":"\\ud83c\\udf82 caf\\u00e9 \\u2028"}', JSON_LINE)), '🎂 café \u2028');
+  assert.equal(
+    await readNotes(await create('{"NOTES":"\\ud83c\\udf82 caf\\u00e9 \\u2028"}', JSON_LINE)),
+    '🎂 café \u2028',
+  );
 });
 
 test('400 INVALID_BODY for a body nested without end, and INVALID_VALUE for one nested a little', async () => {
@@ -135,33 +175,68 @@ test('a member sent twice in one JSON object counts as it was sent last', async 
 });
 
 test("400 for members named after JavaScript's own, which reach nothing", async () => {
-  const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__', 'length', 'then'];
+  const names = [
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    '__defineGetter__',
+    'length',
+    'then',
+  ];
   const records = await shop.shop.everything();
   for (const name of names) {
     assert.equal(told(await create(`{"${name}":"x"}`, JSON_LINE)), '400 UNKNOWN_FIELD', name);
-    assert.equal(told(await create(`{"${name}":{"NOTES":"polluted","teamID":"other"}}`, JSON_LINE)), '400 INVALID_VALUE', name);
+    assert.equal(
+      told(await create(`{"${name}":{"NOTES":"polluted","teamID":"other"}}`, JSON_LINE)),
+      '400 INVALID_VALUE',
+      name,
+    );
     assert.equal(told(await query(`[{"field":"${name}","value":"x"}]`)), '400 UNKNOWN_FIELD', name);
-    assert.equal(told(await query(`[{"field":"NOTES","value":"x","${name}":{"contains":true}}]`)), '400 INVALID_FILTER', name);
+    assert.equal(
+      told(await query(`[{"field":"NOTES","value":"x","${name}":{"contains":true}}]`)),
+      '400 INVALID_FILTER',
+      name,
+    );
     assert.equal(told(await query(`[{"${name}":{"field":"NOTES","value":"x"}}]`)), '400 INVALID_FILTER', name);
     const target = `${targetOf(shop.call('getOrder'), 'shop')}&${name}=x&${name}=x`;
-    assert.equal(told(await send(service.origin, writeRequest('GET', target, [authorization]))), '400 UNKNOWN_PARAMETER', name);
+    assert.equal(
+      told(await send(service.origin, writeRequest('GET', target, [authorization]))),
+      '400 UNKNOWN_PARAMETER',
+      name,
+    );
     const line = writeRequest('GET', targetOf(shop.call('getOrder'), 'shop'), [authorization, `${name}: x`]);
     assert.equal(told(await send(service.origin, line)), '200', name);
   }
-  assert.equal(told(await create('{"constructor":{"prototype":{"NOTES":"polluted"}}}', JSON_LINE)), '400 INVALID_VALUE');
+  assert.equal(
+    told(await create('{"constructor":{"prototype":{"NOTES":"polluted"}}}', JSON_LINE)),
+    '400 INVALID_VALUE',
+  );
   assert.equal(await shop.shop.everything(), records);
   assert.equal(await readNotes(await create('{}', JSON_LINE)), '');
 });
 
 test('a query string is percent-decoded once, + is a space, and a name counts only as it is written', async () => {
   const lookup = (value: string): Promise<RawAnswer> =>
-    send(service.origin, writeRequest('GET', `${BASE_PATH}/orders/by_storefront_reference?teamID=shop&storefront_order_number=${value}`, [authorization]));
+    send(
+      service.origin,
+      writeRequest('GET', `${BASE_PATH}/orders/by_storefront_reference?teamID=shop&storefront_order_number=${value}`, [
+        authorization,
+      ]),
+    );
   const decoded = { '%23shop': '#shop', '%2523shop': '%23shop', 'a+b': 'a b', 'a%20b': 'a b', 'a%2Bb': 'a+b', 'a=b': 'a=b', '%C3%A9': 'é', 'a;b': 'a;b', 'a%26b': 'a&b', "'%22%5C": `'"\\` }; // prettier-ignore
-  for (const [sent, echoed] of Object.entries(decoded)) assert.equal((await lookup(sent)).body.storefront_order_number, echoed, sent);
+  for (const [sent, echoed] of Object.entries(decoded))
+    assert.equal((await lookup(sent)).body.storefront_order_number, echoed, sent);
   assert.equal((await lookup('%23shop')).body.orders.length, 1);
   for (const sent of ['%', '%2', '%zz', '%ff', '%C3', '%c0%af', '%ED%A0%80', '%u0041']) {
     const { status, body } = await lookup(sent);
-    assert.deepEqual([status, body], [200, { storefront_order_number: sent, orders: [] }], 'what cannot be decoded stays as it was sent');
+    assert.deepEqual(
+      [status, body],
+      [200, { storefront_order_number: sent, orders: [] }],
+      'what cannot be decoded stays as it was sent',
+    );
   }
   assert.equal(told(await lookup('a%00b')), '400 INVALID_VALUE');
   for (const name of [
@@ -173,5 +248,13 @@ test('a query string is percent-decoded once, + is a space, and a name counts on
   ].map((one) => one.replace(' ', '+')))
     assert.equal(told(await lookup(`1&${name}=1`)), '400 UNKNOWN_PARAMETER', name);
   const separators = `?&&teamID=shop&&storefront_order_number=%231&`;
-  assert.equal(told(await send(service.origin, writeRequest('GET', `${BASE_PATH}/orders/by_storefront_reference${separators}`, [authorization]))), '200');
+  assert.equal(
+    told(
+      await send(
+        service.origin,
+        writeRequest('GET', `${BASE_PATH}/orders/by_storefront_reference${separators}`, [authorization]),
+      ),
+    ),
+    '200',
+  );
 });

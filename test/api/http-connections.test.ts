@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Contract } from '../contract.ts';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../operations.ts';
-import { openSocket, readAnswers, writeRequest } from '../raw-http.ts';
-import { BASE_PATH, Service } from '../service.ts';
+import { Contract } from '../kit/contract.ts';
+import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
+import { BASE_PATH, Service } from '../kit/service.ts';
 
 let service: Service;
 let contract: Contract;
@@ -68,7 +68,10 @@ suite('side by side', { concurrency: true }, () => {
     const ended = await Promise.all(ways.map(async ([what, way]) => ({ what, ...(await beSlow(way)) })));
     for (const { what, status, ms } of ended) {
       assert.equal(status, '408 REQUEST_TIMEOUT', what);
-      assert.ok(ms > NOT_BEFORE_MS && ms < SLOW_MS_MOST, `a connection that ${what} was closed after ${Math.round(ms)} ms`);
+      assert.ok(
+        ms > NOT_BEFORE_MS && ms < SLOW_MS_MOST,
+        `a connection that ${what} was closed after ${Math.round(ms)} ms`,
+      );
     }
     assert.doesNotMatch(service.output, /INTERNAL_ERROR|"level":50/, 'a slow caller is no fault of the service');
   });
@@ -92,7 +95,9 @@ suite('side by side', { concurrency: true }, () => {
   test('200 other callers are answered within a second meanwhile', async () => {
     for (let second = 0; second < 11; second++) {
       const startedAt = performance.now();
-      const { status } = await service.call(shop.keys, 'PUT', '/orders/create', { body: { NOTES: `in second ${second}` } });
+      const { status } = await service.call(shop.keys, 'PUT', '/orders/create', {
+        body: { NOTES: `in second ${second}` },
+      });
       const ms = performance.now() - startedAt;
       assert.equal(status, 200);
       assert.ok(second === 0 || ms < 1000, `second ${second}: ${Math.round(ms)} ms`);

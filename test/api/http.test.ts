@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Contract } from '../contract.ts';
-import { basicOf, bodyOf, stockShop, targetOf, type StockedShop } from '../operations.ts';
-import { exchange, send, writeRequest, type RawAnswer } from '../raw-http.ts';
-import { BASE_PATH, Service } from '../service.ts';
+import { Contract } from '../kit/contract.ts';
+import { basicOf, bodyOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
+import { BASE_PATH, Service } from '../kit/service.ts';
 
 let service: Service;
 let contract: Contract;
@@ -23,7 +23,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-const get = (path: string, ...lines: string[]): Promise<RawAnswer> => send(service.origin, writeRequest('GET', path, lines));
+const get = (path: string, ...lines: string[]): Promise<RawAnswer> =>
+  send(service.origin, writeRequest('GET', path, lines));
 
 /** Checks that the answer is the error body every refusal shares, with its headers, and says this. */
 function expectError(answer: RawAnswer, expected: string, what: string): void {
@@ -87,11 +88,14 @@ test('404 UNKNOWN_PATH at a path there is not, with good credentials and without
 
 test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names those it takes', async () => {
   const allowed = new Map<string, string[]>();
-  for (const { method, path } of shop.calls) allowed.set(BASE_PATH + path, [...(allowed.get(BASE_PATH + path) ?? []), method]);
+  for (const { method, path } of shop.calls)
+    allowed.set(BASE_PATH + path, [...(allowed.get(BASE_PATH + path) ?? []), method]);
   for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) allowed.set(path, ['GET']);
   assert.equal(allowed.get(`${BASE_PATH}/orders/line_item`)!.length, 2);
   for (const [path, methods] of allowed)
-    for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'].filter((one) => !methods.includes(one))) {
+    for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'].filter(
+      (one) => !methods.includes(one),
+    )) {
       const answer = await send(service.origin, writeRequest(method, `${path}?teamID=shop`, [authorization]));
       expectError(answer, '405 METHOD_NOT_ALLOWED', `${method} ${path}`);
       assert.deepEqual(answer.headers.get('allow')!.split(', ').toSorted(), methods.toSorted(), path);
@@ -109,13 +113,15 @@ test('405 HEAD is no GET: it is not run, not counted, and answered without a bod
 
 test('414 URL_TOO_LONG for a URL over 8 KiB, and not for one of 8 KiB', async () => {
   const padTo = (length: number): string => `${target}&cursor=`.padEnd(length, 'x');
-  for (const length of [8193, 9000, 16_000, 17_000, 30_000]) expectError(await get(padTo(length), authorization), '414 URL_TOO_LONG', `${length} bytes`);
+  for (const length of [8193, 9000, 16_000, 17_000, 30_000])
+    expectError(await get(padTo(length), authorization), '414 URL_TOO_LONG', `${length} bytes`);
   expectError(await get(padTo(8192), authorization), '400 UNKNOWN_PARAMETER', '8192 bytes');
 });
 
 test('431 HEADERS_TOO_LARGE for headers over 8 KiB or more than 100 of them, and not for headers within', async () => {
   const padded = (size: number): string => `X-Pad: ${'x'.repeat(size)}`;
-  for (const size of [8192, 9000, 17_000, 60_000]) expectError(await get(target, authorization, padded(size)), '431 HEADERS_TOO_LARGE', `${size} bytes`);
+  for (const size of [8192, 9000, 17_000, 60_000])
+    expectError(await get(target, authorization, padded(size)), '431 HEADERS_TOO_LARGE', `${size} bytes`);
   const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `X-${index}: x`);
   expectError(await get(target, authorization, ...many(99)), '431 HEADERS_TOO_LARGE', '101 headers');
   assert.equal((await get(target, authorization, ...many(98))).status, 200, '100 headers');
@@ -123,7 +129,8 @@ test('431 HEADERS_TOO_LARGE for headers over 8 KiB or more than 100 of them, and
 });
 
 test('400 MALFORMED_REQUEST without a Host header, or with two', async () => {
-  const bare = (version: string, ...lines: string[]): Buffer => Buffer.from([`GET ${target} HTTP/${version}`, authorization, ...lines, '', ''].join('\r\n'));
+  const bare = (version: string, ...lines: string[]): Buffer =>
+    Buffer.from([`GET ${target} HTTP/${version}`, authorization, ...lines, '', ''].join('\r\n'));
   expectError(await send(service.origin, bare('1.1')), '400 MALFORMED_REQUEST', 'none');
   expectError(await send(service.origin, bare('1.1', 'Host: a', 'Host: b')), '400 MALFORMED_REQUEST', 'two');
   expectError(await send(service.origin, bare('1.1', 'Host: a', 'Host: a')), '400 MALFORMED_REQUEST', 'the same twice');
@@ -161,7 +168,11 @@ test('400 MALFORMED_REQUEST for what is no HTTP: one answer, then the connection
   };
   const counted = await service.usageOf('shop');
   for (const [what, request] of Object.entries(requests)) {
-    const answers = await exchange(service.origin, Buffer.from(`${request}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`, 'latin1'), 3);
+    const answers = await exchange(
+      service.origin,
+      Buffer.from(`${request}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`, 'latin1'),
+      3,
+    );
     assert.equal(answers.length, 1, what);
     expectError(answers[0]!, '400 MALFORMED_REQUEST', what);
   }
@@ -179,7 +190,11 @@ test('requests one behind the other on a connection are answered in their order'
     [authorization, 'Content-Type: application/json'],
     JSON.stringify(bodyOf(shop.call('createOrder'))),
   );
-  const answers = await exchange(service.origin, Buffer.concat([order, writeRequest('GET', '/none'), create, order]), 4);
+  const answers = await exchange(
+    service.origin,
+    Buffer.concat([order, writeRequest('GET', '/none'), create, order]),
+    4,
+  );
   assert.deepEqual(answers.map(({ status }) => status), [200, 404, 200, 200]); // prettier-ignore
 });
 
@@ -187,5 +202,14 @@ test('200 a URL that names the host, and an Expect the service does not know, ch
   assert.equal((await get(`http://anywhere.example${target}`, authorization)).status, 200);
   const lines = [authorization, 'Content-Type: application/json'];
   for (const expect of ['Expect: 100-continue', 'Expect: something else'])
-    assert.equal((await send(service.origin, writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [...lines, expect], '{}'))).status, 200, expect);
+    assert.equal(
+      (
+        await send(
+          service.origin,
+          writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [...lines, expect], '{}'),
+        )
+      ).status,
+      200,
+      expect,
+    );
 });

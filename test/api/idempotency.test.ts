@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { stockShop, type GoodCall, type StockedShop } from '../operations.ts';
-import { expectRefusal } from '../records.ts';
-import { Service, type Answer, type Keys } from '../service.ts';
+import { stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { expectRefusal } from '../kit/records.ts';
+import { Service, type Answer, type Keys } from '../kit/service.ts';
 
 let service: Service;
 let shop: StockedShop;
@@ -22,8 +22,12 @@ after(() => service.stop());
 
 let used = 0;
 const newKey = (): string => `key-${++used}`;
-const write = ({ method, path, fields }: GoodCall, key: string, body: unknown = fields, keys: Keys = shop.keys): Promise<Answer> =>
-  service.call(keys, method, path, { body, headers: { 'idempotency-key': key } });
+const write = (
+  { method, path, fields }: GoodCall,
+  key: string,
+  body: unknown = fields,
+  keys: Keys = shop.keys,
+): Promise<Answer> => service.call(keys, method, path, { body, headers: { 'idempotency-key': key } });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
 test('a repeated write answers the same bytes, marked as replayed, and writes nothing again', async () => {
@@ -43,7 +47,9 @@ test('a repeated write answers the same bytes, marked as replayed, and writes no
 test('a write without a key is done each time it is sent', async () => {
   const call = shop.call('createOrder');
   const numbers = await Promise.all(
-    [1, 2, 3].map(async () => (await service.call(shop.keys, call.method, call.path, { body: call.fields })).body.data as string),
+    [1, 2, 3].map(
+      async () => (await service.call(shop.keys, call.method, call.path, { body: call.fields })).body.data as string,
+    ),
   );
   assert.equal(new Set(numbers).size, 3);
 });
@@ -56,7 +62,10 @@ test('a replay is of the first answer, also when the record has changed since', 
   const repeated = await write(call, key, { ...call.fields, DISCOUNT: '10' });
   assert.deepEqual([repeated.text, isReplayed(repeated)], [first.text, true]);
   const lines = await shop.shop.lines('order-shop');
-  assert.equal(lines.find(({ LINE_REF_LOCK_CODE }) => LINE_REF_LOCK_CODE === call.fields!['LINE_REF_LOCK_CODE'])!['DISCOUNT'], '20');
+  assert.equal(
+    lines.find(({ LINE_REF_LOCK_CODE }) => LINE_REF_LOCK_CODE === call.fields!['LINE_REF_LOCK_CODE'])!['DISCOUNT'],
+    '20',
+  );
 });
 
 test('the same fields in another order, with other spaces or with other credentials are the same request', async () => {
@@ -99,7 +108,11 @@ test('a refused request is not kept: put right, it is done under the same key', 
     const key = newKey();
     expectRefusal(await write(call, key, { ...call.fields, NO_SUCH: '1' }), 400, 'UNKNOWN_FIELD');
     expectRefusal(await write(call, key, []), 400, 'INVALID_BODY');
-    expectRefusal(await write(call, key, call.fields, { ...shop.keys, apiSecret: 'wrong' }), 401, 'INVALID_CREDENTIALS');
+    expectRefusal(
+      await write(call, key, call.fields, { ...shop.keys, apiSecret: 'wrong' }),
+      401,
+      'INVALID_CREDENTIALS',
+    );
     const done = await write(call, key);
     assert.deepEqual([done.status, done.headers.has('idempotent-replayed')], [200, false], call.operation);
   }
@@ -112,9 +125,11 @@ test('a refused request is not kept: put right, it is done under the same key', 
 test('400 INVALID_IDEMPOTENCY_KEY for a key that is not 1 to 255 printable ASCII characters, and nothing is written', async () => {
   const records = await shop.shop.everything();
   for (const call of writes)
-    for (const key of ['a b', ' ', 'a\tb', 'ä', 'x'.repeat(256), '']) expectRefusal(await write(call, key), 400, 'INVALID_IDEMPOTENCY_KEY', 'Idempotency-Key');
+    for (const key of ['a b', ' ', 'a\tb', 'ä', 'x'.repeat(256), ''])
+      expectRefusal(await write(call, key), 400, 'INVALID_IDEMPOTENCY_KEY', 'Idempotency-Key');
   assert.equal(await shop.shop.everything(), records);
-  for (const key of ['x'.repeat(255), '!', '~', `"${crypto.randomUUID()}"`]) assert.equal((await write(shop.call('createOrder'), key)).status, 200, key);
+  for (const key of ['x'.repeat(255), '!', '~', `"${crypto.randomUUID()}"`])
+    assert.equal((await write(shop.call('createOrder'), key)).status, 200, key);
 });
 
 test('the same key on another operation, or of another tenant, is another key', async () => {
@@ -159,7 +174,9 @@ test('64 clients with the same key at once, 50 keys: exactly 50 orders, the othe
 });
 
 test('kept answers survive a kill and a restart of the service', async () => {
-  const kept = await Promise.all(writes.map(async (call) => ({ call, key: newKey(), first: undefined as Answer | undefined })));
+  const kept = await Promise.all(
+    writes.map(async (call) => ({ call, key: newKey(), first: undefined as Answer | undefined })),
+  );
   for (const one of kept) one.first = await write(one.call, one.key);
   const records = await shop.shop.everything();
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../operations.ts';
-import { expectRefusal } from '../records.ts';
-import { BASE_PATH, Service, type Answer } from '../service.ts';
+import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../kit/operations.ts';
+import { expectRefusal } from '../kit/records.ts';
+import { BASE_PATH, Service, type Answer } from '../kit/service.ts';
 
 let service: Service;
 let alpha: StockedShop;
@@ -25,7 +25,9 @@ async function expectUntouched(): Promise<void> {
 
 test('the matrix has every operation of the contract', async () => {
   const document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as { paths: Record<string, object> };
-  const inContract = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+  const inContract = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
   const tried = alpha.calls.map(({ method, path }) => `${method} ${BASE_PATH}${path}`);
   assert.deepEqual(inContract.filter((one) => one.includes(BASE_PATH)).toSorted(), tried.toSorted());
 });
@@ -41,7 +43,8 @@ async function expectRefused(sent: Sent, status: number, code: string): Promise<
   await expectUntouched();
 }
 
-test("401 a tenant's keys open no other tenant", () => expectRefused({ ...alpha.keys, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS'));
+test("401 a tenant's keys open no other tenant", () =>
+  expectRefused({ ...alpha.keys, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS'));
 test("401 another tenant's ID with one's own secret opens neither tenant", async () => {
   await expectRefused({ ...alpha.keys, apiID: beta.keys.apiID }, 401, 'INVALID_CREDENTIALS');
   await expectRefused({ ...alpha.keys, apiID: beta.keys.apiID, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS');
@@ -50,7 +53,8 @@ test("401 another tenant's secret with one's own ID opens neither tenant", async
   await expectRefused({ ...alpha.keys, apiSecret: beta.keys.apiSecret }, 401, 'INVALID_CREDENTIALS');
   await expectRefused({ ...alpha.keys, apiSecret: beta.keys.apiSecret, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS');
 });
-test('400 no teamID opens no tenant', () => expectRefused({ ...alpha.keys, teamID: undefined }, 400, 'MISSING_TEAM_ID'));
+test('400 no teamID opens no tenant', () =>
+  expectRefused({ ...alpha.keys, teamID: undefined }, 400, 'MISSING_TEAM_ID'));
 
 test('400 one tenant in the query and another in the body is neither', async () => {
   for (const { method, path, fields } of [...alpha.calls, ...beta.calls].filter(({ kind }) => kind === 'write'))
@@ -77,8 +81,12 @@ function expectNothingFound({ kind, operation }: GoodCall, { status, body }: Ans
 test("a tenant that names another's records is told that there are none, and changes none", async () => {
   const naming = beta.calls.filter(({ operation }) => operation !== 'createOrder' && operation !== 'createCustomer');
   assert.equal(naming.length, 10);
-  for (const call of naming) for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, alpha.keys));
-  const withOwnOrder = await alpha.shop.updateLineItem({ ...beta.call('updateLineItem').fields, ORDER_NUMBER: 'order-alpha' });
+  for (const call of naming)
+    for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, alpha.keys));
+  const withOwnOrder = await alpha.shop.updateLineItem({
+    ...beta.call('updateLineItem').fields,
+    ORDER_NUMBER: 'order-alpha',
+  });
   expectRefusal(withOwnOrder, 400, 'LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE');
   await expectUntouched();
   assert.equal(await alpha.shop.everything(), records.alpha);
@@ -86,7 +94,9 @@ test("a tenant that names another's records is told that there are none, and cha
 
 test("a query for everything, and every page of it, shows nothing of another tenant's", async () => {
   for (const query of [alpha.shop.queryOrders, alpha.shop.queryCustomers, alpha.shop.queryInventoryItems]) {
-    const { status, text, body } = await query([{ field: 'CREATE_DATE', value: '2', contains: true }], { maxReturn: '5000' });
+    const { status, text, body } = await query([{ field: 'CREATE_DATE', value: '2', contains: true }], {
+      maxReturn: '5000',
+    });
     assert.deepEqual([status, body.data.length], [200, 1]);
     assert.ok(text.includes('alpha') && !text.includes('beta'));
   }
@@ -95,13 +105,17 @@ test("a query for everything, and every page of it, shows nothing of another ten
 test("the same numbers, codes and keys in two tenants are two tenants' records", async () => {
   const both = [alpha.shop, beta.shop];
   const headers = { 'idempotency-key': 'the-same' };
-  const create = (teamOf: StockedShop, NOTES: string): Promise<Answer> => service.call(teamOf.keys, 'PUT', '/orders/create', { headers, body: { NOTES } });
+  const create = (teamOf: StockedShop, NOTES: string): Promise<Answer> =>
+    service.call(teamOf.keys, 'PUT', '/orders/create', { headers, body: { NOTES } });
   const [ofAlpha, ofBeta] = [await create(alpha, 'of alpha'), await create(beta, 'of beta')];
   assert.deepEqual([ofAlpha.status, ofBeta.status], [200, 200]);
   assert.equal(ofAlpha.body.data, ofBeta.body.data, 'each tenant counts its own orders');
   for (const shop of both) await shop.createCustomer({ CUSTOMER_CODE: 'SAME', NOTES: shop.keys.teamID });
   const notes = await Promise.all(
-    both.map(async (shop) => [(await shop.getOrder(ofAlpha.body.data as string)).body.data.NOTES, (await shop.getCustomer('SAME')).body.data.NOTES]),
+    both.map(async (shop) => [
+      (await shop.getOrder(ofAlpha.body.data as string)).body.data.NOTES,
+      (await shop.getCustomer('SAME')).body.data.NOTES,
+    ]),
   );
   assert.deepEqual(notes, [['of alpha', 'alpha'], ['of beta', 'beta']]); // prettier-ignore
 });

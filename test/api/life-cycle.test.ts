@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import { Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -27,20 +27,29 @@ before(async () => {
     QTY_ONHAND: '10',
     CARE_PLAN: 'N',
   }));
-  await shop.load('inventory', [...notebooks, { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Care plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' }]);
+  await shop.load('inventory', [
+    ...notebooks,
+    { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Care plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' },
+  ]);
 });
 beforeEach(() => void (PART = `MB/${++parts}`));
 after(() => service.stop());
 
 /** Makes an order with a line of so many notebooks, and perhaps more lines; gives its number. */
-async function newOrder(order: Record<string, unknown>, quantity: string, ...more: Record<string, unknown>[]): Promise<string> {
+async function newOrder(
+  order: Record<string, unknown>,
+  quantity: string,
+  ...more: Record<string, unknown>[]
+): Promise<string> {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder(order));
-  for (const line of [{ PART_CODE: PART, QUANTITY: quantity }, ...more]) await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
+  for (const line of [{ PART_CODE: PART, QUANTITY: quantity }, ...more])
+    await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
   return ORDER_NUMBER;
 }
 
 const approve = (number: string): Promise<Values> => shop.run('order', 'approve', 'shop', number);
-const invoice = (number: string, ...words: string[]): Promise<{ rest: string | null }> => shop.run('order', 'invoice', 'shop', number, ...words);
+const invoice = (number: string, ...words: string[]): Promise<{ rest: string | null }> =>
+  shop.run('order', 'invoice', 'shop', number, ...words);
 
 /** On hand − committed = available. */
 async function expectStock(expected: string, part = PART): Promise<void> {
@@ -110,7 +119,8 @@ test('lines added to a sales order and changed in it move what is committed; tho
   await expectStock('10 − 3 = 7');
   const { LINE_REF_LOCK_CODE } = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: PART, QUANTITY: '2' }));
   await expectStock('10 − 5 = 5');
-  const change = (fields: object): Promise<Values> => succeed(shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, ...fields }));
+  const change = (fields: object): Promise<Values> =>
+    succeed(shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, ...fields }));
   await change({ QUANTITY: '4' });
   await expectStock('10 − 7 = 3');
   await change({ NUMBER_SHIPPED: '4' });
@@ -123,28 +133,45 @@ test('lines added to a sales order and changed in it move what is committed; tho
 
   const quote = await newOrder({ ORDER_TYPE: 'quote' }, '5');
   const [line] = await shop.lines(quote);
-  await succeed(shop.updateLineItem({ ORDER_NUMBER: quote, LINE_REF_LOCK_CODE: line!['LINE_REF_LOCK_CODE'], QUANTITY: '6' }));
+  await succeed(
+    shop.updateLineItem({ ORDER_NUMBER: quote, LINE_REF_LOCK_CODE: line!['LINE_REF_LOCK_CODE'], QUANTITY: '6' }),
+  );
   await expectStock('10 − 3 = 7');
 });
 
 test('a partial invoice leaves the invoice and a new sales order with the rest, of the same reference', async () => {
-  const number = await newOrder({ REFERENCE_NUMBER: '#part', CUSTOMER_CODE: 'VINET', SNAME: 'Corinne', ORDER_DATE: '1/2/2026' }, '5');
+  const number = await newOrder(
+    { REFERENCE_NUMBER: '#part', CUSTOMER_CODE: 'VINET', SNAME: 'Corinne', ORDER_DATE: '1/2/2026' },
+    '5',
+  );
   await approve(number);
   const { rest } = await invoice(number, '--line', '1=2', '--tracking', '1Z9,PG7');
   assert.ok(rest !== null && rest !== number);
   await expectStock('8 − 3 = 5');
   const [first, second] = await lookUp('#part');
-  assert.deepEqual([first!.order_type, first!.pims_order_number, first!['tracking_numbers']], ['invoice', number, ['1Z9', 'PG7']]);
-  assert.deepEqual([second!.order_type, second!.pims_order_number, second!['tracking_numbers']], ['sales_order', rest, []]);
+  assert.deepEqual(
+    [first!.order_type, first!.pims_order_number, first!['tracking_numbers']],
+    ['invoice', number, ['1Z9', 'PG7']],
+  );
+  assert.deepEqual(
+    [second!.order_type, second!.pims_order_number, second!['tracking_numbers']],
+    ['sales_order', rest, []],
+  );
   assert.deepEqual([first!.items[0]!.quantity, first!.items[0]!.shipped], [2, 2]);
   assert.deepEqual([second!.items[0]!.quantity, second!.items[0]!.shipped], [3, 0]);
   assert.deepEqual(second!['shipping_address'], first!['shipping_address']);
   const { data } = (await shop.getOrder(rest)).body as { data: Values };
-  assert.deepEqual([data['CUSTOMER_CODE'], data['ORDER_DATE'], data['REFERENCE_NUMBER']], ['VINET', '01/02/2026', '#part']);
+  assert.deepEqual(
+    [data['CUSTOMER_CODE'], data['ORDER_DATE'], data['REFERENCE_NUMBER']],
+    ['VINET', '01/02/2026', '#part'],
+  );
 });
 
 test('quantities over all records of a reference add up to the units ordered, and stock to what is not yet shipped, at every step', async () => {
-  let open = await newOrder({ REFERENCE_NUMBER: '#sum', ORDER_TYPE: 'sales_order' }, '7.5', { PART_CODE: 'OTHER', QUANTITY: '4' });
+  let open = await newOrder({ REFERENCE_NUMBER: '#sum', ORDER_TYPE: 'sales_order' }, '7.5', {
+    PART_CODE: 'OTHER',
+    QUANTITY: '4',
+  });
   const steps: [words: string[], shipped: number, otherShipped: number][] = [
     [['--line', '1=2.25'], 2.25, 0],
     [['--line', '1=1', '--line', '2=4'], 3.25, 4],
@@ -168,7 +195,12 @@ test('quantities over all records of a reference add up to the units ordered, an
 });
 
 test('lines keep their numbers and lock codes: a line invoiced stays, a line left open moves to the new sales order', async () => {
-  const number = await newOrder({ ORDER_TYPE: 'sales_order' }, '2', { PART_CODE: 'OTHER', QUANTITY: '1' }, { PART_CODE: 'THIRD', QUANTITY: '3' });
+  const number = await newOrder(
+    { ORDER_TYPE: 'sales_order' },
+    '2',
+    { PART_CODE: 'OTHER', QUANTITY: '1' },
+    { PART_CODE: 'THIRD', QUANTITY: '3' },
+  );
   const [first, second, third] = valuesOf(await shop.lines(number), 'LINE_REF_LOCK_CODE');
   const { rest } = await invoice(number, '--line', '1=2', '--line', '3=1');
   const show = async (order: string): Promise<unknown[]> =>
@@ -211,7 +243,10 @@ test('serial numbers belong to shipped units: the invoice has them, the rest has
 });
 
 test('a care plan takes no serial numbers, and needs no stock', async () => {
-  const number = await newOrder({ REFERENCE_NUMBER: '#plan', ORDER_TYPE: 'sales_order' }, '1', { PART_CODE: 'PLAN', QUANTITY: '1' });
+  const number = await newOrder({ REFERENCE_NUMBER: '#plan', ORDER_TYPE: 'sales_order' }, '1', {
+    PART_CODE: 'PLAN',
+    QUANTITY: '1',
+  });
   await expectRefused('SERIALS_NOT_ALLOWED', 'invoice', 'shop', number, '--serial', '1=S1', '--serial', '2=S1');
   await invoice(number, '--serial', '1=S1');
   const [notebook, plan] = (await lookUp('#plan'))[0]!.items;
@@ -231,7 +266,10 @@ test('an invoice that does not fit is refused and changes nothing', async () => 
 });
 
 test('parts that are not in the inventory go through every stage all the same', async () => {
-  const number = await newOrder({ REFERENCE_NUMBER: '#unknown', ORDER_TYPE: 'sales_order' }, '1', { PART_CODE: 'NOT KEPT', QUANTITY: '2' });
+  const number = await newOrder({ REFERENCE_NUMBER: '#unknown', ORDER_TYPE: 'sales_order' }, '1', {
+    PART_CODE: 'NOT KEPT',
+    QUANTITY: '2',
+  });
   await invoice(number);
   assert.deepEqual(
     (await lookUp('#unknown'))[0]!.items.map(({ shipped }) => shipped),

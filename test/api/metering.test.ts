@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { sendBy, stockShop, waysOf } from '../operations.ts';
-import { expectRefusal } from '../records.ts';
-import { Service, type Answer, type Keys } from '../service.ts';
+import { sendBy, stockShop, waysOf } from '../kit/operations.ts';
+import { expectRefusal } from '../kit/records.ts';
+import { Service, type Answer, type Keys } from '../kit/service.ts';
 
 let service: Service;
 before(async () => {
@@ -22,9 +22,10 @@ interface Usage {
   byOperation: { operation: string; calls: number }[];
 }
 
-const readUsage = async (teamID: string, ...options: string[]): Promise<Usage> =>
+const loadUsage = async (teamID: string, ...options: string[]): Promise<Usage> =>
   (await service.command('usage', teamID, '--json', ...options)).json() as Usage;
-const monthRequests = ({ headers }: Answer): number | null => (headers.has('x-month-requests') ? Number(headers.get('x-month-requests')) : null);
+const monthRequests = ({ headers }: Answer): number | null =>
+  headers.has('x-month-requests') ? Number(headers.get('x-month-requests')) : null;
 const list = (keys: Keys, body: unknown = []): Promise<Answer> => service.call(keys, 'POST', '/orders/query', { body });
 const now = (): string => new Date().toISOString();
 
@@ -47,7 +48,11 @@ test('every authenticated call counts once, whatever its answer, and the answer 
     await list(keys),
   ];
   assert.deepEqual(answers.map(({ status }) => status), [200, 400, 400, 400, 200, 200, 422, 415, 404, 400, 400, 200]); // prettier-ignore
-  assert.equal(answers[5]!.headers.get('idempotent-replayed'), 'true', 'a replay is an authenticated call like any other');
+  assert.equal(
+    answers[5]!.headers.get('idempotent-replayed'),
+    'true',
+    'a replay is an authenticated call like any other',
+  );
   assert.deepEqual(answers.map(monthRequests), answers.map((_, index) => index + 1)); // prettier-ignore
   assert.equal(await service.usageOf('exact'), answers.length);
 });
@@ -69,7 +74,12 @@ test('nothing else is counted: no 401, no 400 for a missing teamID, no unknown p
   assert.deepEqual(answers.map(monthRequests), answers.map(() => null)); // prettier-ignore
   const authorization = `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`;
   for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/'])
-    assert.equal((await fetch(`${service.origin}${path}?teamID=uncounted`, { headers: { authorization } })).headers.get('x-month-requests'), null);
+    assert.equal(
+      (await fetch(`${service.origin}${path}?teamID=uncounted`, { headers: { authorization } })).headers.get(
+        'x-month-requests',
+      ),
+      null,
+    );
   assert.equal(monthRequests(await list(keys)), 2);
   assert.equal(await service.usageOf('uncounted'), 2);
 });
@@ -77,27 +87,42 @@ test('nothing else is counted: no 401, no 400 for a missing teamID, no unknown p
 test('usage tells the calls of a month by day and by operation, under the names of the contract', async () => {
   const startedAt = now();
   const { shop, calls, keys } = await stockShop(service, 'itemised');
-  const stocked = await readUsage('itemised');
-  for (const call of calls) for (const way of waysOf(call)) assert.equal((await sendBy(way, service, call, keys)).status, 200);
+  const stocked = await loadUsage('itemised');
+  for (const call of calls)
+    for (const way of waysOf(call)) assert.equal((await sendBy(way, service, call, keys)).status, 200);
   await shop.getOrder('none');
-  const usage = await readUsage('itemised');
-  const made = ({ operation }: { operation: string }): number => stocked.byOperation.find((one) => one.operation === operation)?.calls ?? 0;
-  const expected = calls.map((call) => [call.operation, made(call) + waysOf(call).length + (call.operation === 'getOrder' ? 1 : 0)] as const);
+  const usage = await loadUsage('itemised');
+  const made = ({ operation }: { operation: string }): number =>
+    stocked.byOperation.find((one) => one.operation === operation)?.calls ?? 0;
+  const expected = calls.map(
+    (call) => [call.operation, made(call) + waysOf(call).length + (call.operation === 'getOrder' ? 1 : 0)] as const,
+  );
   const told = usage.byOperation.map(({ operation, calls: count }) => [operation, count] as const);
   assert.deepEqual(new Map(told), new Map(expected));
   const sum = (counts: { calls: number }[]): number => counts.reduce((total, one) => total + one.calls, 0);
   assert.deepEqual([sum(usage.byDay), sum(usage.byOperation)], [usage.total, usage.total]);
   if (startedAt.slice(0, 10) === now().slice(0, 10)) {
-    assert.deepEqual([usage.month, usage.byDay], [startedAt.slice(0, 7), [{ day: startedAt.slice(0, 10), calls: usage.total }]]);
+    assert.deepEqual(
+      [usage.month, usage.byDay],
+      [startedAt.slice(0, 7), [{ day: startedAt.slice(0, 10), calls: usage.total }]],
+    );
   }
-  assert.deepEqual(await readUsage('itemised', '--month', '2020-02'), { teamID: 'itemised', month: '2020-02', total: 0, byDay: [], byOperation: [] });
+  assert.deepEqual(await loadUsage('itemised', '--month', '2020-02'), {
+    teamID: 'itemised',
+    month: '2020-02',
+    total: 0,
+    byDay: [],
+    byOperation: [],
+  });
 });
 
 test('a call is on disk before its answer: another process sees it, and a killed service has lost none', async (context) => {
   const killed = await Service.start();
   context.after(() => killed.stop());
   const keys = await killed.makeTenant('durable');
-  const answers = await Promise.all(Array.from({ length: 300 }, () => killed.call(keys, 'POST', '/orders/query', { body: [] })));
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, () => killed.call(keys, 'POST', '/orders/query', { body: [] })),
+  );
   const totals = answers.map(monthRequests);
   await killed.stop('SIGKILL');
   assert.equal(Math.max(...totals.map(Number)), 300);
@@ -157,7 +182,9 @@ test('429 RATE_LIMITED beyond the calls a second, over all operations together, 
 
 test('a tenant has neither quota nor rate by default', async () => {
   const keys = await service.makeTenant('unlimited');
-  const { tenants } = (await service.command('tenant', 'list', '--json')).json() as { tenants: Record<string, unknown>[] };
+  const { tenants } = (await service.command('tenant', 'list', '--json')).json() as {
+    tenants: Record<string, unknown>[];
+  };
   const { monthQuota, callsPerSecond } = tenants.find(({ teamID }) => teamID === 'unlimited')!;
   assert.deepEqual([monthQuota, callsPerSecond], [null, null]);
   const answers = await Promise.all(Array.from({ length: 200 }, () => list(keys)));

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Contract } from '../contract.ts';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../operations.ts';
-import { NAUGHTY } from '../naughty-strings.ts';
-import { exchange, writeRequest } from '../raw-http.ts';
-import { BASE_PATH, Service, type Answer, type CallOptions } from '../service.ts';
+import { Contract } from '../kit/contract.ts';
+import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { NAUGHTY } from '../kit/naughty-strings.ts';
+import { exchange, writeRequest } from '../kit/raw-http.ts';
+import { BASE_PATH, Service, type Answer, type CallOptions } from '../kit/service.ts';
 
 let service: Service;
 let shop: StockedShop;
@@ -23,7 +23,11 @@ const isStorable = (text: string): boolean => text.isWellFormed() && !text.inclu
 /** Every place an operation takes a string, outside the headers. */
 function positions(text: string): Record<string, [method: string, path: string, options: CallOptions]> {
   const get = (path: string, query: Record<string, string>): [string, string, CallOptions] => ['GET', path, { query }];
-  const ask = (body: unknown, query: Record<string, string> = {}): [string, string, CallOptions] => ['POST', '/orders/query', { query, body }];
+  const ask = (body: unknown, query: Record<string, string> = {}): [string, string, CallOptions] => [
+    'POST',
+    '/orders/query',
+    { query, body },
+  ];
   const put = (path: string, body: unknown): [string, string, CallOptions] => ['PUT', path, { body }];
   const post = (path: string, body: unknown): [string, string, CallOptions] => ['POST', path, { body }];
   const filter = { field: 'NOTES', value: 'x' };
@@ -73,7 +77,9 @@ test('no string in any place of a query or a body is answered with a 5xx or outs
   let sent = 0;
   for (const text of NAUGHTY) {
     // URLSearchParams would send half a surrogate pair as a replacement character.
-    const places = Object.entries(positions(text)).filter(([, [, , { query }]]) => query === undefined || text.isWellFormed());
+    const places = Object.entries(positions(text)).filter(
+      ([, [, , { query }]]) => query === undefined || text.isWellFormed(),
+    );
     const answering = places.map(async ([place, [method, path, options]]) => {
       const { status, text: answer } = await service.call(shop.keys, method, path, options);
       assert.ok(status < 500, `${JSON.stringify(text.slice(0, 80))} as ${place}: ${answer}`);
@@ -85,7 +91,11 @@ test('no string in any place of a query or a body is answered with a 5xx or outs
 
 test('every string an order, a line or a customer takes reads back as it was sent; every other is 400 and stores nothing', async () => {
   const records = await shop.shop.everything();
-  const expectStored = async (text: string, written: Answer, read: (key: string) => Promise<unknown>): Promise<void> => {
+  const expectStored = async (
+    text: string,
+    written: Answer,
+    read: (key: string) => Promise<unknown>,
+  ): Promise<void> => {
     assert.equal(written.status, isStorable(text) ? 200 : 400, `${JSON.stringify(text.slice(0, 80))}: ${written.text}`);
     if (written.status === 200) assert.equal(await read(written.body.data as string), text);
     else assert.equal(written.body.code, 'INVALID_VALUE');
@@ -97,7 +107,11 @@ test('every string an order, a line or a customer takes reads back as it was sen
       assert.equal(data.REFERENCE_NUMBER, text);
       return data.NOTES as string;
     });
-    await expectStored(text, await other.shop.createCustomer({ NOTES: text }), async (code) => (await other.shop.getCustomer(code)).body.data.NOTES as string);
+    await expectStored(
+      text,
+      await other.shop.createCustomer({ NOTES: text }),
+      async (code) => (await other.shop.getCustomer(code)).body.data.NOTES as string,
+    );
     const changed = await other.shop.updateLineItem({ ...other.call('updateLineItem').fields, DESCRIPTION: text });
     await expectStored(text, changed, async () => (await other.shop.lines('order-other'))[0]!['DESCRIPTION']);
   }
@@ -112,7 +126,9 @@ test('every string an order has is found by it, exactly and as a part, in the qu
     const lookup = await own.shop.findOrdersByStorefrontReference(REFERENCE_NUMBER);
     assert.deepEqual(lookup.body.orders.map((order: { pims_order_number: string }) => order.pims_order_number), [number], JSON.stringify(text)); // prettier-ignore
     for (const contains of [false, true]) {
-      const { body, text: answer } = await own.shop.queryOrders([{ field: 'REFERENCE_NUMBER', value: REFERENCE_NUMBER, contains }]);
+      const { body, text: answer } = await own.shop.queryOrders([
+        { field: 'REFERENCE_NUMBER', value: REFERENCE_NUMBER, contains },
+      ]);
       assert.ok(body.data?.some((order: { ORDER_NUMBER: string }) => order.ORDER_NUMBER === number), `${JSON.stringify(text)}: ${answer}`); // prettier-ignore
     }
   }
@@ -133,7 +149,15 @@ test('no string in a header, the path or the request line is answered with a 5xx
       [writeRequest('GET', target, [authorization, `X-Any: ${bytes}`]), true],
       [writeRequest('GET', target, [authorization, `Cookie: ${bytes}`]), true],
       [writeRequest('GET', target, [authorization, `Host: ${bytes}`]), true],
-      [writeRequest('PUT', create, [authorization, 'Content-Type: application/json', `Idempotency-Key: ${bytes}`], '{}'), true],
+      [
+        writeRequest(
+          'PUT',
+          create,
+          [authorization, 'Content-Type: application/json', `Idempotency-Key: ${bytes}`],
+          '{}',
+        ),
+        true,
+      ],
       [writeRequest('PUT', create, [authorization, `Content-Type: ${bytes}`], '{}'), true],
       [writeRequest('GET', `/${encodeURIComponent(text.toWellFormed())}`, [authorization]), false],
       [writeRequest('GET', `/${bytes}`, [authorization]), false],

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { after, before, test } from 'node:test';
-import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../operations.ts';
-import { send, writeRequest, type RawAnswer } from '../raw-http.ts';
-import { BASE_PATH, Service } from '../service.ts';
+import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
+import { BASE_PATH, Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: StockedShop;
@@ -34,7 +34,12 @@ interface Fault {
 const JSON_LINE = 'Content-Type: application/json';
 const FOR_ALL: Fault[] = [
   { what: 'an unknown parameter', query: { noSuch: '1' }, expected: '400 UNKNOWN_PARAMETER' },
-  { what: 'an unknown parameter with two values', query: { noSuch: '1' }, twice: 'noSuch', expected: '400 PARAMETER_CONFLICT' },
+  {
+    what: 'an unknown parameter with two values',
+    query: { noSuch: '1' },
+    twice: 'noSuch',
+    expected: '400 PARAMETER_CONFLICT',
+  },
 ];
 const FOR_BODIES: Fault[] = [
   { what: 'no JSON', body: '{"NOTES": ', expected: '400 INVALID_JSON' },
@@ -45,7 +50,12 @@ const FOR_BODIES: Fault[] = [
   { what: 'a body nested too deeply', body: '['.repeat(50_000) + ']'.repeat(50_000), expected: '400 INVALID_BODY' },
   { what: 'a body of another type', type: 'Content-Type: text/plain', expected: '415 UNSUPPORTED_MEDIA_TYPE' },
   { what: 'a body of no type', type: 'X-Type: none', expected: '415 UNSUPPORTED_MEDIA_TYPE' },
-  { what: 'a packed body', lines: ['Content-Encoding: gzip'], body: gzipSync('{}'), expected: '415 UNSUPPORTED_MEDIA_TYPE' },
+  {
+    what: 'a packed body',
+    lines: ['Content-Encoding: gzip'],
+    body: gzipSync('{}'),
+    expected: '415 UNSUPPORTED_MEDIA_TYPE',
+  },
   { what: 'too large a body', body: ' '.repeat(256 * 1024 + 1), expected: '413 BODY_TOO_LARGE' },
 ];
 const FOR_SINGLES: Fault[] = [{ what: 'a body', lines: [JSON_LINE], body: '{}', expected: '400 BODY_NOT_ALLOWED' }];
@@ -54,7 +64,11 @@ const FOR_QUERIES: Fault[] = [
   { what: 'an unknown field', body: '[{"field":"NO_SUCH","value":"1"}]', expected: '400 UNKNOWN_FIELD' },
   { what: 'a filter on FUNCTION', body: '[{"field":"FUNCTION","value":"1"}]', expected: '400 FIELD_NOT_ALLOWED' },
   { what: 'an unreadable filter', body: '[{"field":1}]', expected: '400 INVALID_FILTER' },
-  { what: 'too many filters', body: JSON.stringify(Array.from({ length: 51 }, () => ({ field: 'NOTES', value: '1' }))), expected: '400 TOO_MANY_FILTERS' },
+  {
+    what: 'too many filters',
+    body: JSON.stringify(Array.from({ length: 51 }, () => ({ field: 'NOTES', value: '1' }))),
+    expected: '400 TOO_MANY_FILTERS',
+  },
   { what: 'a maxReturn of 0', query: { maxReturn: '0' }, expected: '400 INVALID_PARAMETER' },
   { what: 'a cursor of its own making', query: { cursor: 'x' }, expected: '400 INVALID_CURSOR' },
 ];
@@ -67,7 +81,11 @@ const FOR_WRITES: Fault[] = [
 function faultsOfItsOwn({ operation, kind, query, fields = {} }: GoodCall): Fault[] {
   const [parameter] = Object.keys(query);
   if (parameter !== undefined) {
-    const missing = { what: 'its parameter missing', query: { [parameter]: undefined }, expected: '400 MISSING_PARAMETER' };
+    const missing = {
+      what: 'its parameter missing',
+      query: { [parameter]: undefined },
+      expected: '400 MISSING_PARAMETER',
+    };
     const empty = { ...missing, what: 'its parameter empty', query: { [parameter]: '' } };
     const unknown = { what: 'a record that does not exist', query: { [parameter]: 'none' }, expected: '404 NOT_FOUND' };
     return operation === 'findOrdersByStorefrontReference' ? [missing, empty] : [missing, empty, unknown];
@@ -84,7 +102,11 @@ function faultsOfItsOwn({ operation, kind, query, fields = {} }: GoodCall): Faul
       ? []
       : [
           { what: 'its key missing', body: withBody(keyless), expected: '400 MISSING_FIELD' },
-          { what: 'a key that does not exist', body: withBody({ ...fields, [key]: 'none' }), expected: `400 ${key.split('_')[0]}_NOT_FOUND` },
+          {
+            what: 'a key that does not exist',
+            body: withBody({ ...fields, [key]: 'none' }),
+            expected: `400 ${key.split('_')[0]}_NOT_FOUND`,
+          },
         ]),
   ];
 }
@@ -95,17 +117,27 @@ function faultsOf(call: GoodCall): Fault[] {
 }
 
 function request(call: GoodCall, fault: Fault, teamID: string | undefined, authorization: string | undefined): Buffer {
-  const parameters = Object.entries({ teamID, ...call.query, ...fault.query }).filter((one): one is [string, string] => one[1] !== undefined);
+  const parameters = Object.entries({ teamID, ...call.query, ...fault.query }).filter(
+    (one): one is [string, string] => one[1] !== undefined,
+  );
   if (fault.twice !== undefined) parameters.push([fault.twice, 'another']);
   const lines = [...(authorization === undefined ? [] : [`Authorization: ${authorization}`]), ...(fault.lines ?? [])];
   const sent = bodyOf(call);
   const body = fault.body ?? (sent === undefined ? '' : JSON.stringify(sent));
   if (sent !== undefined) lines.push(fault.type ?? JSON_LINE);
-  return writeRequest(call.method, `${BASE_PATH}${call.path}?${new URLSearchParams(parameters).toString()}`, lines, body);
+  return writeRequest(
+    call.method,
+    `${BASE_PATH}${call.path}?${new URLSearchParams(parameters).toString()}`,
+    lines,
+    body,
+  );
 }
 
 /** Sends every fault to every operation it fits, and gives what was answered. */
-async function sendAll(teamID: string | undefined, authorization: string | undefined): Promise<{ name: string; fault: Fault; answer: RawAnswer }[]> {
+async function sendAll(
+  teamID: string | undefined,
+  authorization: string | undefined,
+): Promise<{ name: string; fault: Fault; answer: RawAnswer }[]> {
   const sent = [];
   for (const call of shop.calls)
     for (const fault of faultsOf(call)) {
@@ -152,7 +184,11 @@ test('every error has one body, whatever the operation: the envelope, a sentence
     for (const { name, answer } of await sendAll('shop', authorization)) {
       const { status, data, subRecords, message, code, field, requestId } = answer.body as Record<string, unknown>;
       assert.deepEqual(Object.keys(answer.body as object), known.filter((one) => one !== 'field' || field !== undefined), name); // prettier-ignore
-      assert.deepEqual([status, data, subRecords, requestId], ['error', null, null, answer.headers.get('x-request-id')], name);
+      assert.deepEqual(
+        [status, data, subRecords, requestId],
+        ['error', null, null, answer.headers.get('x-request-id')],
+        name,
+      );
       assert.match(String(code), /^[A-Z][A-Z_]+$/, name);
       assert.match(String(message), /^[A-Z'_a-z].*[.!?]$/s, name);
       assert.doesNotMatch(answer.text, /\\n +at |\.ts\b|node:|sqlite|SELECT|stack/i, name);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { after, before, test } from 'node:test';
-import { expectRefusal, Shop, succeed, type Filters, type Values } from '../records.ts';
-import { Service, type Answer } from '../service.ts';
+import { expectRefusal, Shop, succeed, type Filters, type Values } from '../kit/records.ts';
+import { Service, type Answer } from '../kit/service.ts';
 
 const PARTS = 5001;
 
@@ -14,7 +14,11 @@ before(async () => {
   shop = await Shop.open(service, 'shop');
   await shop.load(
     'inventory',
-    Array.from({ length: PARTS }, (_, index) => ({ PART_CODE: String(index + 1), CATEGORY: index % 2 === 0 ? 'even' : 'odd', BARCODE: `barcode ${index}` })),
+    Array.from({ length: PARTS }, (_, index) => ({
+      PART_CODE: String(index + 1),
+      CATEGORY: index % 2 === 0 ? 'even' : 'odd',
+      BARCODE: `barcode ${index}`,
+    })),
   );
 });
 after(() => service.stop());
@@ -32,7 +36,11 @@ async function expectPage(answering: Promise<Answer>, records: number, hasMore: 
 }
 
 /** Reads all pages of a query, doing something between each two, and gives the keys in the order they came. */
-async function readAll(ask: (page: Values) => Promise<Answer>, key: string, between: () => Promise<void> = async () => undefined): Promise<string[]> {
+async function readAll(
+  ask: (page: Values) => Promise<Answer>,
+  key: string,
+  between: () => Promise<void> = async () => undefined,
+): Promise<string[]> {
   const keys: string[] = [];
   let page: Values = {};
   for (;;) {
@@ -47,7 +55,8 @@ async function readAll(ask: (page: Values) => Promise<Answer>, key: string, betw
   }
 }
 
-const numbers = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+const numbers = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
 
 test('without maxReturn 500 records come, and X-Has-More with X-Next-Cursor says that there are more', async () => {
   const { headers } = await expectPage(query(), 500, true);
@@ -77,7 +86,12 @@ test('a maxReturn that is no positive whole number is refused', async () => {
     ['maxReturn', '5'],
     ['maxReturn', '6'],
   ];
-  expectRefusal(await service.call(shop.keys, 'POST', '/inventory/query', { query: twice, body: [] }), 400, 'PARAMETER_CONFLICT', 'maxReturn');
+  expectRefusal(
+    await service.call(shop.keys, 'POST', '/inventory/query', { query: twice, body: [] }),
+    400,
+    'PARAMETER_CONFLICT',
+    'maxReturn',
+  );
 });
 
 test('the pages together are everything, once each, in order, whatever the filters and the size of the page', async () => {
@@ -85,13 +99,25 @@ test('the pages together are everything, once each, in order, whatever the filte
   const queries: [Filters, maxReturn: string, expected: string[]][] = [
     [[], '1999', numbers(1, PARTS)],
     [even, '1250', numbers(1, PARTS).filter((code) => Number(code) % 2 === 1)],
-    [[{ field: 'BARCODE', value: 'CODE 49', contains: true }], '50', numbers(1, PARTS).filter((code) => String(Number(code) - 1).startsWith('49'))],
-    [[{ field: 'CATEGORY', value: 'eve', contains: true }], '1250', numbers(1, PARTS).filter((code) => Number(code) % 2 === 1)],
+    [
+      [{ field: 'BARCODE', value: 'CODE 49', contains: true }],
+      '50',
+      numbers(1, PARTS).filter((code) => String(Number(code) - 1).startsWith('49')),
+    ],
+    [
+      [{ field: 'CATEGORY', value: 'eve', contains: true }],
+      '1250',
+      numbers(1, PARTS).filter((code) => Number(code) % 2 === 1),
+    ],
     [[...even, { field: 'CATEGORY', value: 'odd', conjunction: 'OR' }], '1700', numbers(1, PARTS)],
     [[...even, { field: 'UNIT_COST', value: '', conjunction: 'OR' }], '2501', numbers(1, PARTS)],
   ];
   for (const [filters, maxReturn, expected] of queries)
-    assert.deepEqual(await readAll((page) => query(maxReturn, page, filters), 'PART_CODE'), expected, JSON.stringify(filters));
+    assert.deepEqual(
+      await readAll((page) => query(maxReturn, page, filters), 'PART_CODE'),
+      expected,
+      JSON.stringify(filters),
+    );
 });
 
 test('nothing is lost and nothing comes twice while customers are added before, behind and between', async () => {
@@ -115,7 +141,10 @@ test('nothing is lost and nothing comes twice while customers are added before, 
     codes,
   );
   assert.ok(seen.every((code) => codes.includes(code) || added.includes(code)));
-  assert.deepEqual((await readAll((page) => shop.queryCustomers([], page), 'CUSTOMER_CODE')).length, codes.length + added.length);
+  assert.deepEqual(
+    (await readAll((page) => shop.queryCustomers([], page), 'CUSTOMER_CODE')).length,
+    codes.length + added.length,
+  );
 });
 
 test('orders are read on by their numbers too, while orders are created', async () => {
@@ -137,17 +166,21 @@ test('orders are read on by their numbers too, while orders are created', async 
 });
 
 test('a cursor goes on behind a record that has changed its fields, or matches no more', async () => {
-  const ask = (page: Values): Promise<Answer> => shop.queryCustomers([{ field: 'BCITY', value: 'Here' }], { maxReturn: '1', ...page });
-  for (const CUSTOMER_CODE of ['moves 1', 'moves 2', 'moves 3']) await succeed(shop.createCustomer({ CUSTOMER_CODE, BCITY: 'Here' }));
+  const ask = (page: Values): Promise<Answer> =>
+    shop.queryCustomers([{ field: 'BCITY', value: 'Here' }], { maxReturn: '1', ...page });
+  for (const CUSTOMER_CODE of ['moves 1', 'moves 2', 'moves 3'])
+    await succeed(shop.createCustomer({ CUSTOMER_CODE, BCITY: 'Here' }));
   let moved = 0;
-  const move = async (): Promise<void> => void (await succeed(shop.updateCustomer({ CUSTOMER_CODE: `moves ${++moved}`, BCITY: 'There' })));
+  const move = async (): Promise<void> =>
+    void (await succeed(shop.updateCustomer({ CUSTOMER_CODE: `moves ${++moved}`, BCITY: 'There' })));
   assert.deepEqual(await readAll(ask, 'CUSTOMER_CODE', move), ['moves 1', 'moves 2', 'moves 3']);
 });
 
 test('INVALID_CURSOR for a cursor of another record type', async () => {
   const cursor = (await query('1')).headers.get('x-next-cursor')!;
   await expectPage(query('1', { cursor }), 1, true);
-  for (const other of [shop.queryOrders, shop.queryCustomers]) expectRefusal(await other([], { cursor }), 400, 'INVALID_CURSOR', 'cursor');
+  for (const other of [shop.queryOrders, shop.queryCustomers])
+    expectRefusal(await other([], { cursor }), 400, 'INVALID_CURSOR', 'cursor');
 });
 
 test('INVALID_CURSOR for a key that no record can have, however well it is made up', async () => {
@@ -161,7 +194,10 @@ test('INVALID_CURSOR for a key that no record can have, however well it is made 
 test('INVALID_CURSOR for a cursor that is made up, cut short or changed, rather than another page', async () => {
   const cursor = (await query('1234')).headers.get('x-next-cursor')!;
   const cut = Array.from({ length: cursor.length - 1 }, (_, index) => cursor.slice(0, index + 1));
-  const changed = Array.from(cursor, (character, at) => `${cursor.slice(0, at)}${character === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`);
+  const changed = Array.from(
+    cursor,
+    (character, at) => `${cursor.slice(0, at)}${character === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`,
+  );
   const madeUp = ['x', '5', 'i00015', `i${Buffer.from('00015').toString('base64url')}`, "' OR 1=1", '\0'];
   for (const wrong of [...cut, ...changed, ...madeUp, cursor.slice(1), `${cursor}A`, `${cursor}=`, `${cursor} `])
     expectRefusal(await query('1', { cursor: wrong }), 400, 'INVALID_CURSOR', 'cursor');

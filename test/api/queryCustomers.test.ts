@@ -1,8 +1,17 @@
 /** queryCustomers: POST /customers/query. What filters mean is in filters.test.ts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectFilterOnEveryField, expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import {
+  expectFilterOnEveryField,
+  expectRefusal,
+  FIELDS,
+  sampleOf,
+  Shop,
+  succeed,
+  type Values,
+  valuesOf,
+} from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -55,7 +64,12 @@ test('200 a changed customer is found by what it is now and no more by what it w
 });
 
 test('400 UNKNOWN_FIELD for a field of another record type', async () => {
-  expectRefusal(await shop.queryCustomers([{ field: 'ORDER_NUMBER', value: 'x' }]), 400, 'UNKNOWN_FIELD', 'ORDER_NUMBER');
+  expectRefusal(
+    await shop.queryCustomers([{ field: 'ORDER_NUMBER', value: 'x' }]),
+    400,
+    'UNKNOWN_FIELD',
+    'ORDER_NUMBER',
+  );
 });
 
 test('400 INVALID_BODY when the body is not an array', async () => {

@@ -1,8 +1,17 @@
 /** queryInventoryItems: POST /inventory/query. What filters mean is in filters.test.ts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectFilterOnEveryField, expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import {
+  expectFilterOnEveryField,
+  expectRefusal,
+  FIELDS,
+  sampleOf,
+  Shop,
+  succeed,
+  type Values,
+  valuesOf,
+} from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -58,6 +67,10 @@ test('no path and no method writes to inventory', async () => {
   ] as const)
     expectRefusal(await service.call(shop.keys, method, path, { body: { PART_CODE: 'NEW' } }), 404, 'UNKNOWN_PATH');
   for (const method of ['PUT', 'POST', 'DELETE'])
-    expectRefusal(await service.call(shop.keys, method, '/inventory/single', { body: { PART_CODE: 'NEW' } }), 405, 'METHOD_NOT_ALLOWED');
+    expectRefusal(
+      await service.call(shop.keys, method, '/inventory/single', { body: { PART_CODE: 'NEW' } }),
+      405,
+      'METHOD_NOT_ALLOWED',
+    );
   assert.equal((await succeed<Values[]>(shop.queryInventoryItems([]))).length, 2);
 });

@@ -1,8 +1,17 @@
 /** queryOrders: POST /orders/query. What filters mean is in filters.test.ts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectFilterOnEveryField, expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import {
+  expectFilterOnEveryField,
+  expectRefusal,
+  FIELDS,
+  sampleOf,
+  Shop,
+  succeed,
+  type Values,
+  valuesOf,
+} from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -57,7 +66,12 @@ test('200 orders of another tenant are never among them', async () => {
 });
 
 test('400 UNKNOWN_FIELD for a field of another record type', async () => {
-  expectRefusal(await shop.queryOrders([{ field: 'CUSTOMER_NAME', value: 'x' }]), 400, 'UNKNOWN_FIELD', 'CUSTOMER_NAME');
+  expectRefusal(
+    await shop.queryOrders([{ field: 'CUSTOMER_NAME', value: 'x' }]),
+    400,
+    'UNKNOWN_FIELD',
+    'CUSTOMER_NAME',
+  );
   expectRefusal(await shop.queryOrders([{ field: 'PART_CODE', value: 'x' }]), 400, 'UNKNOWN_FIELD', 'PART_CODE');
 });
 

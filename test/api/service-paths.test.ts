@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import chromiumPack from '@sparticuz/chromium';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { stockShop, type StockedShop } from '../operations.ts';
-import { openSocket, readAnswers } from '../raw-http.ts';
-import { BASE_PATH, Service } from '../service.ts';
+import { stockShop, type StockedShop } from '../kit/operations.ts';
+import { openSocket, readAnswers } from '../kit/raw-http.ts';
+import { BASE_PATH, Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: StockedShop;
@@ -48,7 +48,9 @@ test('/metrics tells what the request log has lost: nothing', async () => {
 test('/metrics tells calls by operation and status, and names no tenant, no record and no secret', async () => {
   await shop.shop.getOrder('order-mytenant');
   await shop.shop.getOrder('no-such-order');
-  await service.call({ ...shop.keys, apiSecret: 'wrong-secret' }, 'GET', '/orders/single', { query: { orderNum: 'order-mytenant' } });
+  await service.call({ ...shop.keys, apiSecret: 'wrong-secret' }, 'GET', '/orders/single', {
+    query: { orderNum: 'order-mytenant' },
+  });
   await service.request('GET', '/none-mytenant', { query: { apiSecret: shop.keys.apiSecret } });
   const response = await get('/metrics');
   const text = await response.text();
@@ -64,7 +66,8 @@ test('/metrics tells calls by operation and status, and names no tenant, no reco
   assert.match(text, /^storeroom_request_seconds_count\{operation="getOrder"\} 3$/m);
   assert.match(text, /^process_resident_memory_bytes \d+/m);
   const { apiID, apiSecret } = shop.keys;
-  for (const secret of ['mytenant', apiID, apiSecret, 'wrong-secret', 'no-such-order', 'sr_id', 'sr_sk']) assert.ok(!text.includes(secret), secret);
+  for (const secret of ['mytenant', apiID, apiSecret, 'wrong-secret', 'no-such-order', 'sr_id', 'sr_sk'])
+    assert.ok(!text.includes(secret), secret);
 });
 
 test('404 /metrics when they are switched off', async (context) => {
@@ -79,7 +82,8 @@ test('/openapi.json is the contract: OpenAPI 3.1 with the twelve operations', as
   const document = (await response.json()) as { openapi: string; paths: Record<string, object> };
   assert.match(document.openapi, /^3\.1\./);
   assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
-  for (const { method, path } of shop.calls) assert.ok(method.toLowerCase() in document.paths[BASE_PATH + path]!, `${method} ${path}`);
+  for (const { method, path } of shop.calls)
+    assert.ok(method.toLowerCase() in document.paths[BASE_PATH + path]!, `${method} ${path}`);
 });
 
 /** The directives of a Content-Security-Policy. */
@@ -92,17 +96,30 @@ test('/docs allows nothing from anywhere else: its policy names the service alon
   const page = await get('/docs/');
   assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   const policy = readPolicy(page);
-  assert.deepEqual([policy.get('default-src'), policy.get('connect-src'), policy.get('frame-ancestors')], [["'none'"], ["'self'"], ["'none'"]]);
+  assert.deepEqual(
+    [policy.get('default-src'), policy.get('connect-src'), policy.get('frame-ancestors')],
+    [["'none'"], ["'self'"], ["'none'"]],
+  );
   const allowed = [...policy.values()].flat().filter((source) => !/^'sha256-[A-Za-z0-9+/]{43}='$/.test(source));
   assert.deepEqual(new Set(allowed), new Set(["'none'", "'self'", "'unsafe-inline'", 'data:']));
-  assert.ok(!policy.get('script-src')!.includes("'unsafe-inline'") && policy.get('script-src')!.some((source) => source.startsWith("'sha256-")));
+  assert.ok(
+    !policy.get('script-src')!.includes("'unsafe-inline'") &&
+      policy.get('script-src')!.some((source) => source.startsWith("'sha256-")),
+  );
   const script = await get('/docs/js/scalar.js');
   assert.deepEqual([script.status, script.headers.get('content-type')?.split(';')[0]], [200, 'application/javascript']);
   assert.ok((await script.arrayBuffer()).byteLength > 100_000);
 });
 
 test('an unknown or climbing path below /docs is 404 like any other', async () => {
-  for (const path of ['/docs/none', '/docs/js/../../package.json', '/docs/js/none.js', '/docs/%2e%2e/x', '/docs/..%2f..%2fpackage.json', '/docs/js/']) {
+  for (const path of [
+    '/docs/none',
+    '/docs/js/../../package.json',
+    '/docs/js/none.js',
+    '/docs/%2e%2e/x',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/js/',
+  ]) {
     const socket = openSocket(service.origin);
     socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     const [answer] = await readAnswers(socket);
@@ -118,14 +135,22 @@ suite('the reference page in a browser', () => {
   const complaints: string[] = [];
 
   before(async () => {
-    const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+    const args = [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ];
     browser = await chromium.launch({ executablePath: await chromiumPack.executablePath(), args });
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.on('request', (request) => requests.push(request.url()));
     page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
     page.on('pageerror', (fault) => complaints.push(String(fault)));
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning' || /Content.Security.Policy/i.test(message.text())) complaints.push(message.text());
+      if (message.type() === 'error' || message.type() === 'warning' || /Content.Security.Policy/i.test(message.text()))
+        complaints.push(message.text());
     });
     await page.goto(`${service.origin}/docs`);
   });

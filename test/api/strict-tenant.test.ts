@@ -1,15 +1,17 @@
 /** Settings of a tenant that change what it takes: `tenant set --strict` and `--default-stage`, in force from the very next call. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, Shop, succeed, type Values } from '../records.ts';
-import { Service } from '../service.ts';
+import { eachAs, Shop, succeed, type Values } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let strict: Shop;
 before(async () => {
   service = await Service.start();
   strict = await Shop.open(service, 'strict', '--strict', 'on');
-  await strict.load('inventory', [{ PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', LOCATION_CODE: 'MAIN', QTY_ONHAND: '5' }]);
+  await strict.load('inventory', [
+    { PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', LOCATION_CODE: 'MAIN', QTY_ONHAND: '5' },
+  ]);
   await strict.load('customers', [{ CUSTOMER_CODE: 'VINET' }]);
 });
 after(() => service.stop());
@@ -28,24 +30,43 @@ test('strict: codes that are not sent, or empty, are not asked for', async () =>
   const ORDER_NUMBER = await succeed<string>(strict.createOrder({ CUSTOMER_CODE: '', LOCATION_CODE: null }));
   await succeed(strict.createOrder({}));
   const line = await succeed(strict.addLineItem({ ORDER_NUMBER, DESCRIPTION: 'Free text' }));
-  await succeed(strict.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'], QUANTITY: '1', PART_CODE: '' }));
+  await succeed(
+    strict.updateLineItem({
+      ORDER_NUMBER,
+      LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'],
+      QUANTITY: '1',
+      PART_CODE: '',
+    }),
+  );
 });
 
 test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
-  const messages = await strict.refuses(strict.createOrder, 'UNKNOWN_REFERENCE', eachAs(['CUSTOMER_CODE', 'LOCATION_CODE'], ['NOBODY', 'vinet', 'main']));
+  const messages = await strict.refuses(
+    strict.createOrder,
+    'UNKNOWN_REFERENCE',
+    eachAs(['CUSTOMER_CODE', 'LOCATION_CODE'], ['NOBODY', 'vinet', 'main']),
+  );
   assert.match(messages[0]!, /NOBODY/);
 });
 
 test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not known', async () => {
   const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
-  const [message] = await strict.refuses(strict.addLineItem, 'UNKNOWN_REFERENCE', eachAs(['PART_CODE'], ['NO/99', 'mb/14'], { ORDER_NUMBER }));
+  const [message] = await strict.refuses(
+    strict.addLineItem,
+    'UNKNOWN_REFERENCE',
+    eachAs(['PART_CODE'], ['NO/99', 'mb/14'], { ORDER_NUMBER }),
+  );
   assert.match(message!, /NO\/99/);
 });
 
 test('strict: 400 UNKNOWN_REFERENCE for a line that is to have a PART_CODE that is not known', async () => {
   const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
   const { LINE_REF_LOCK_CODE } = await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' }));
-  await strict.refuses(strict.updateLineItem, 'UNKNOWN_REFERENCE', eachAs(['PART_CODE'], ['NO/99'], { ORDER_NUMBER, LINE_REF_LOCK_CODE, QUANTITY: '2' }));
+  await strict.refuses(
+    strict.updateLineItem,
+    'UNKNOWN_REFERENCE',
+    eachAs(['PART_CODE'], ['NO/99'], { ORDER_NUMBER, LINE_REF_LOCK_CODE, QUANTITY: '2' }),
+  );
 });
 
 test('strict: a code counts from the moment it exists', async () => {

@@ -1,8 +1,8 @@
 /** updateCustomer: POST /customers/update. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, sampleOf, Shop, succeed } from '../records.ts';
-import { Service } from '../service.ts';
+import { eachAs, sampleOf, Shop, succeed } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -12,15 +12,20 @@ before(async () => {
 });
 after(() => service.stop());
 
-const newCustomer = (fields: Record<string, unknown> = {}): Promise<string> => succeed<string>(shop.createCustomer(fields));
-const update = (CUSTOMER_CODE: unknown, change: Record<string, unknown>): Promise<string> => succeed<string>(shop.updateCustomer({ CUSTOMER_CODE, ...change }));
+const newCustomer = (fields: Record<string, unknown> = {}): Promise<string> =>
+  succeed<string>(shop.createCustomer(fields));
+const update = (CUSTOMER_CODE: unknown, change: Record<string, unknown>): Promise<string> =>
+  succeed<string>(shop.updateCustomer({ CUSTOMER_CODE, ...change }));
 
 test('200 data is the CUSTOMER_CODE; only what was sent changes', async () => {
   const code = await newCustomer({ CUSTOMER_NAME: 'Harbour Lane Books', BCITY: 'Portland', NOTES: 'old' });
   const earlier = await succeed(shop.getCustomer(code));
   assert.equal(await update(code, { BPHONE: '26.47.15.10', NOTES: 'new' }), code);
   const now = await succeed(shop.getCustomer(code));
-  assert.deepEqual({ ...now, MODIFIED_DATE: '' }, { ...earlier, BPHONE: '26.47.15.10', NOTES: 'new', MODIFIED_DATE: '' });
+  assert.deepEqual(
+    { ...now, MODIFIED_DATE: '' },
+    { ...earlier, BPHONE: '26.47.15.10', NOTES: 'new', MODIFIED_DATE: '' },
+  );
   assert.ok(now['MODIFIED_DATE']! >= earlier['MODIFIED_DATE']!);
 });
 
@@ -52,12 +57,20 @@ test('200 a change reaches one customer alone', async () => {
 });
 
 test('400 CUSTOMER_NOT_FOUND names the customer that does not exist', async () => {
-  const [message] = await shop.refuses(shop.updateCustomer, 'CUSTOMER_NOT_FOUND', eachAs(['CUSTOMER_CODE'], ['NOBODY', 'aBC'], { BCITY: 'x' }));
+  const [message] = await shop.refuses(
+    shop.updateCustomer,
+    'CUSTOMER_NOT_FOUND',
+    eachAs(['CUSTOMER_CODE'], ['NOBODY', 'aBC'], { BCITY: 'x' }),
+  );
   assert.match(message!, /NOBODY/);
 });
 
 test('400 MISSING_FIELD without CUSTOMER_CODE', async () => {
-  await shop.refuses(shop.updateCustomer, 'MISSING_FIELD', eachAs(['CUSTOMER_CODE'], [undefined, null, ''], { BCITY: 'x' }));
+  await shop.refuses(
+    shop.updateCustomer,
+    'MISSING_FIELD',
+    eachAs(['CUSTOMER_CODE'], [undefined, null, ''], { BCITY: 'x' }),
+  );
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () => {
@@ -71,9 +84,17 @@ test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () 
 
 test('400 UNKNOWN_FIELD and INVALID_VALUE leave the customer as it was', async () => {
   const CUSTOMER_CODE = await newCustomer({ BCITY: 'Portland' });
-  const [message] = await shop.refuses(shop.updateCustomer, 'UNKNOWN_FIELD', eachAs(['BSTREET'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }));
+  const [message] = await shop.refuses(
+    shop.updateCustomer,
+    'UNKNOWN_FIELD',
+    eachAs(['BSTREET'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }),
+  );
   assert.match(message!, /'BSTREET'.*\bB(ADDRESS1|STATE)\b/);
-  await shop.refuses(shop.updateCustomer, 'INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }));
+  await shop.refuses(
+    shop.updateCustomer,
+    'INVALID_VALUE',
+    eachAs(['CREDIT_LIMIT'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }),
+  );
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {

@@ -1,8 +1,8 @@
 /** How values go in and come out: types of JSON, dates, numbers, flags, what is refused, and that text is kept to the last bit. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eachAs, expectRefusal, Shop, succeed, type Values, valuesOf } from '../records.ts';
-import { Service } from '../service.ts';
+import { eachAs, expectRefusal, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
+import { Service } from '../kit/service.ts';
 
 let service: Service;
 let shop: Shop;
@@ -19,7 +19,8 @@ async function keep(body: unknown): Promise<Values> {
 
 /** Each value on its own in this field, with what has to come back. */
 async function expectKept(field: string, cases: readonly (readonly [sent: unknown, kept: string])[]): Promise<void> {
-  for (const [sent, kept] of cases) assert.equal((await keep({ [field]: sent }))[field], kept, `${field} ${JSON.stringify(sent)}`);
+  for (const [sent, kept] of cases)
+    assert.equal((await keep({ [field]: sent }))[field], kept, `${field} ${JSON.stringify(sent)}`);
 }
 
 test('strings are kept as they are: spaces, line breaks, case, leading zeros', async () => {
@@ -67,12 +68,28 @@ test('null is no value: "" comes back', async () => {
 });
 
 test('objects and arrays are refused, naming the field', async () => {
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE'], [{}, { a: 1 }, [], ['x']], { BCITY: 'Reims' }));
+  await shop.refuses(
+    shop.createOrder,
+    'INVALID_VALUE',
+    eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE'], [{}, { a: 1 }, [], ['x']], { BCITY: 'Reims' }),
+  );
 });
 
 test('a number that cannot be kept exactly is refused, naming the field; as a string it is kept', async () => {
-  const inexact = ['9007199254740993', '12345678901234567890', '0.12345678901234567', '1e400', '-1e400', '1e-7', '1e21', '1e-400', '0.30000000000000001'];
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', { FREIGHT: inexact.map((number) => `{"NOTES": "x", "FREIGHT": ${number}}`) });
+  const inexact = [
+    '9007199254740993',
+    '12345678901234567890',
+    '0.12345678901234567',
+    '1e400',
+    '-1e400',
+    '1e-7',
+    '1e21',
+    '1e-400',
+    '0.30000000000000001',
+  ];
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', {
+    FREIGHT: inexact.map((number) => `{"NOTES": "x", "FREIGHT": ${number}}`),
+  });
   const { text } = await shop.createOrder(`{"${'LONG'.repeat(20_000)}": 1e400}`);
   assert.ok(text.length < 1000, 'a long name is not repeated whole');
   await expectKept('FREIGHT', [
@@ -83,7 +100,9 @@ test('a number that cannot be kept exactly is refused, naming the field; as a st
 });
 
 test('a number in a filter that cannot be kept exactly is refused too', async () => {
-  const answer = await service.call(shop.keys, 'POST', '/orders/query', { body: '[{"field": "FREIGHT", "value": 9007199254740993}]' });
+  const answer = await service.call(shop.keys, 'POST', '/orders/query', {
+    body: '[{"field": "FREIGHT", "value": 9007199254740993}]',
+  });
   expectRefusal(answer, 400, 'INVALID_VALUE', 'value');
 });
 
@@ -103,7 +122,10 @@ test('decimal numbers come back without needless zeros, however many digits they
     ['100', '100'],
     ['1000000000000000000000', '1000000000000000000000'],
     ['0.000000000000000000001', '0.000000000000000000001'],
-    ['123456789012345678901234567890.123456789012345678901234567890', '123456789012345678901234567890.12345678901234567890123456789'],
+    [
+      '123456789012345678901234567890.123456789012345678901234567890',
+      '123456789012345678901234567890.12345678901234567890123456789',
+    ],
     [2.5, '2.5'],
   ]);
 });
@@ -123,10 +145,18 @@ test('what is no decimal number is refused in every number field', async () => {
   const words = 'x 1e3 1,5 1,000 .5 5. --1 0x10 $5 ٣ １ NaN Infinity 1.2.3'.split(' ');
   const wrong = [...words, ' 1', '1 ', '1 000', '\n1', '1'.repeat(31), true];
   await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['FREIGHT'], wrong, { NOTES: 'x' }));
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL'], ['x'], { NOTES: 'x' }));
+  await shop.refuses(
+    shop.createOrder,
+    'INVALID_VALUE',
+    eachAs(['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL'], ['x'], { NOTES: 'x' }),
+  );
   await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['x'], { NOTES: 'x' }));
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
-  await shop.refuses(shop.addLineItem, 'INVALID_VALUE', eachAs(['QUANTITY', 'UNIT_PRICE', 'DISCOUNT'], ['x'], { ORDER_NUMBER }));
+  await shop.refuses(
+    shop.addLineItem,
+    'INVALID_VALUE',
+    eachAs(['QUANTITY', 'UNIT_PRICE', 'DISCOUNT'], ['x'], { ORDER_NUMBER }),
+  );
 });
 
 test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
@@ -146,10 +176,19 @@ test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () 
 });
 
 test('impossible dates, and what is no date, are refused', async () => {
-  const impossible = '2/29/2023 2/29/1900 2/30/2024 4/31/2026 13/1/2026 0/1/2026 1/0/2026 1/32/2026 31/12/2026 1/1/0000 2026-02-30 2026-13-01 2026-00-10';
-  const noDates = '1/1/26 2026-3-4 2026/03/04 20260304 3-4-2026 3.4.2026 today 03/04/20261 3/4/-2026 ٣/٤/٢٠٢٦ 2026-03-04T 2026-03-04T10:00:00';
+  const impossible =
+    '2/29/2023 2/29/1900 2/30/2024 4/31/2026 13/1/2026 0/1/2026 1/0/2026 1/32/2026 31/12/2026 1/1/0000 2026-02-30 2026-13-01 2026-00-10';
+  const noDates =
+    '1/1/26 2026-3-4 2026/03/04 20260304 3-4-2026 3.4.2026 today 03/04/20261 3/4/-2026 ٣/٤/٢٠٢٦ 2026-03-04T 2026-03-04T10:00:00';
   const noTimes = '2026-03-04T25:00:00Z 2026-02-30T10:00:00Z';
-  const wrong = [...`${impossible} ${noDates} ${noTimes}`.split(' '), ' 3/4/2026', '3/4/2026 ', '3/4/2026 10:00', 20260304, true];
+  const wrong = [
+    ...`${impossible} ${noDates} ${noTimes}`.split(' '),
+    ' 3/4/2026',
+    '3/4/2026 ',
+    '3/4/2026 10:00',
+    20260304,
+    true,
+  ];
   await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['ORDER_DATE'], wrong, { NOTES: 'x' }));
 });
 
@@ -162,17 +201,28 @@ test('flags come back as Y or N; anything else is refused', async () => {
     [true, 'Y'],
     [false, 'N'],
   ]);
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['DROP_SHIP'], ['yes', 'X', 'YY', ' Y', 2, 'ja'], { NOTES: 'x' }));
+  await shop.refuses(
+    shop.createOrder,
+    'INVALID_VALUE',
+    eachAs(['DROP_SHIP'], ['yes', 'X', 'YY', ' Y', 2, 'ja'], { NOTES: 'x' }),
+  );
 });
 
 test('NUL characters and lone surrogates are refused, also in names and escaped', async () => {
   const wrong = ['\0', 'a\0b', '\ud800', 'a\udc00b', '\udc00\ud800', 'ends \ud83d'];
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE', 'DROP_SHIP'], wrong, { BCITY: 'Reims' }));
-  await shop.refuses(shop.createOrder, 'INVALID_VALUE', { NOTES: ['{"NOTES": "\\u0000"}', '{"NOTES": "\\ud83d"}', '{"NOTES": "\\uDE00\\uD83D"}'] });
+  await shop.refuses(
+    shop.createOrder,
+    'INVALID_VALUE',
+    eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE', 'DROP_SHIP'], wrong, { BCITY: 'Reims' }),
+  );
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', {
+    NOTES: ['{"NOTES": "\\u0000"}', '{"NOTES": "\\ud83d"}', '{"NOTES": "\\uDE00\\uD83D"}'],
+  });
   await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CUSTOMER_CODE'], wrong));
   expectRefusal(await shop.createOrder({ 'NOTES\0': 'x' }), 400, 'UNKNOWN_FIELD');
   for (const value of wrong)
-    for (const contains of [false, true]) expectRefusal(await shop.queryOrders([{ field: 'NOTES', value, contains }]), 400, 'INVALID_VALUE', 'NOTES');
+    for (const contains of [false, true])
+      expectRefusal(await shop.queryOrders([{ field: 'NOTES', value, contains }]), 400, 'INVALID_VALUE', 'NOTES');
 });
 
 test('a value has at most 8,192 characters, whatever they take in bytes', async () => {
@@ -184,15 +234,24 @@ test('a value has at most 8,192 characters, whatever they take in bytes', async 
 });
 
 test('a body has at most 512 fields, teamID and credentials not counted', async () => {
-  const body = (fields: number): object => ({ ...shop.keys, ...Object.fromEntries(Array.from({ length: fields }, (_, index) => [`F${index}`, 'x'])) });
+  const body = (fields: number): object => ({
+    ...shop.keys,
+    ...Object.fromEntries(Array.from({ length: fields }, (_, index) => [`F${index}`, 'x'])),
+  });
   expectRefusal(await service.request('PUT', '/orders/create', { body: body(512) }), 400, 'UNKNOWN_FIELD', 'F0');
-  const message = expectRefusal(await service.request('PUT', '/orders/create', { body: body(513) }), 400, 'INVALID_BODY');
+  const message = expectRefusal(
+    await service.request('PUT', '/orders/create', { body: body(513) }),
+    400,
+    'INVALID_BODY',
+  );
   assert.match(message, /512/);
 });
 
 test('every character of Unicode but NUL comes back byte for byte', async () => {
   const fields = ['NOTES', 'SHIP_VIA', 'BADDRESS1', 'BADDRESS2', 'SADDRESS1', 'SADDRESS2', 'BATTN'];
-  const codes = Array.from({ length: 0x10ffff }, (_, index) => index + 1).filter((code) => code < 0xd800 || code > 0xdfff);
+  const codes = Array.from({ length: 0x10ffff }, (_, index) => index + 1).filter(
+    (code) => code < 0xd800 || code > 0xdfff,
+  );
   assert.equal(codes.length, 0x110000 - 2048 - 1);
   for (let at = 0; at < codes.length; at += 8192 * fields.length) {
     const texts = fields.map((_, index) =>
@@ -202,7 +261,8 @@ test('every character of Unicode but NUL comes back byte for byte', async () => 
         .join(''),
     );
     const got = await keep(Object.fromEntries(fields.map((field, index) => [field, texts[index]])));
-    for (const [index, field] of fields.entries()) assert.ok(got[field] === texts[index], `${field} of those from U+${codes[at]!.toString(16)}`);
+    for (const [index, field] of fields.entries())
+      assert.ok(got[field] === texts[index], `${field} of those from U+${codes[at]!.toString(16)}`);
   }
 });
 

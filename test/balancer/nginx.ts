@@ -9,7 +9,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../docs/nginx.conf');
 const ADDRESSES = ['10.0.0.11:8080', '10.0.0.12:8080', '10.0.0.13:8080'];
@@ -36,7 +36,9 @@ export class Nginx {
   static assertInstalled(): void {
     for (const [program, argument] of Object.entries({ nginx: '-v', openssl: 'version' }))
       if (spawnSync(program, [argument]).status !== 0)
-        throw new Error(`This test runs ${program}, which is not installed here (Debian: apt-get install nginx-light openssl).`);
+        throw new Error(
+          `This test runs ${program}, which is not installed here (Debian: apt-get install nginx-light openssl).`,
+        );
   }
 
   /** In front of these three (`address:port`), with a certificate of its own. */
@@ -57,11 +59,17 @@ export class Nginx {
   async #open(): Promise<void> {
     const subject = ['-subj', '/CN=storeroom', '-addext', 'subjectAltName=IP:127.0.0.1'];
     const files = ['-keyout', join(this.#folder, 'tls.key'), '-out', join(this.#folder, 'tls.pem')];
-    const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject, ...files], { encoding: 'utf8' });
+    const made = spawnSync(
+      'openssl',
+      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject, ...files],
+      { encoding: 'utf8' },
+    );
     assert.equal(made.status, 0, made.stderr);
     writeFileSync(join(this.#folder, 'main.conf'), this.#writeMain());
     this.#writeExample([]);
-    const child = spawn('nginx', ['-p', this.#folder, '-c', 'main.conf', '-e', join(this.#folder, 'main-error.log')], { stdio: 'inherit' });
+    const child = spawn('nginx', ['-p', this.#folder, '-c', 'main.conf', '-e', join(this.#folder, 'main-error.log')], {
+      stdio: 'inherit',
+    });
     this.#process = child;
     process.once('exit', () => child.kill('SIGTERM'));
     await this.#untilListening();
@@ -86,7 +94,8 @@ export class Nginx {
     }
     replace('listen 443 ', `listen 127.0.0.1:${this.#port} `);
     for (const end of ['pem', 'key']) replace(`/etc/ssl/pims.example.com.${end}`, join(this.#folder, `tls.${end}`));
-    for (const log of ['storeroom.log', 'storeroom-error.log']) replace(`/var/log/nginx/${log}`, join(this.#folder, log));
+    for (const log of ['storeroom.log', 'storeroom-error.log'])
+      replace(`/var/log/nginx/${log}`, join(this.#folder, log));
     writeFileSync(join(this.#folder, 'example.conf'), text);
   }
 
@@ -131,7 +140,9 @@ export class Nginx {
     for (;;) {
       assert.equal(this.#process!.exitCode, null, 'nginx ended; what it printed is above');
       const socket = connect(this.#port, '127.0.0.1');
-      const isOpen = await new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true)).once('error', () => resolve(false)));
+      const isOpen = await new Promise<boolean>((resolve) =>
+        socket.once('connect', () => resolve(true)).once('error', () => resolve(false)),
+      );
       socket.destroy();
       if (isOpen) return;
       assert.ok(performance.now() < giveUpAt, 'nginx does not listen');

@@ -6,9 +6,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request as openRequest } from 'node:https';
 import { fileURLToPath } from 'node:url';
-import { Contract } from '../contract.ts';
-import { basicOf } from '../operations.ts';
-import { BASE_PATH, type Answer, type CallOptions, type Keys } from '../service.ts';
+import { Contract } from '../kit/contract.ts';
+import { basicOf } from '../kit/operations.ts';
+import { BASE_PATH, type Answer, type CallOptions, type Keys } from '../kit/service.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const ANSWER_MS = 30_000;
@@ -41,7 +41,10 @@ export class ServiceNode {
 
   async restart(): Promise<void> {
     const [, port = '0'] = this.host.split(':');
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], { env: { ...process.env, ...this.#env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
+      env: { ...process.env, ...this.#env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.#process = child;
     children.add(child);
     child.once('exit', () => children.delete(child));
@@ -86,32 +89,59 @@ export class BalancerClient {
   }
 
   /** Keeps that many connections, or takes a new one for every call. */
-  static async open({ origin, certificate }: { origin: string; certificate: string }, node: ServiceNode, connections?: number): Promise<BalancerClient> {
-    const agent = new Agent({ ca: certificate, keepAlive: connections !== undefined, maxSockets: connections ?? Infinity });
+  static async open(
+    { origin, certificate }: { origin: string; certificate: string },
+    node: ServiceNode,
+    connections?: number,
+  ): Promise<BalancerClient> {
+    const agent = new Agent({
+      ca: certificate,
+      keepAlive: connections !== undefined,
+      maxSockets: connections ?? Infinity,
+    });
     return new BalancerClient(origin, await Contract.load(node.origin), agent);
   }
 
   /** One call with Basic credentials and teamID of these keys. */
   call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
-    return this.request(method, path, { query: [['teamID', keys.teamID], ...parameters], body, headers: { authorization: basicOf(keys), ...headers } });
+    return this.request(method, path, {
+      query: [['teamID', keys.teamID], ...parameters],
+      body,
+      headers: { authorization: basicOf(keys), ...headers },
+    });
   }
 
   /** One call with nothing added. Throws when there is no whole answer. */
   async request(method: string, path: string, { query, body, headers = {} }: CallOptions = {}): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const all = text === undefined ? headers : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)), ...headers };
+    const all =
+      text === undefined
+        ? headers
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)), ...headers };
     const target = `${this.#origin}${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`;
     const answer = await new Promise<Answer>((resolve, reject) => {
-      const request = openRequest(target, { method, agent: this.#agent, headers: all, timeout: ANSWER_MS }, (response) => {
-        let received = '';
-        response.setEncoding('utf8').on('data', (part: string) => (received += part));
-        response.on('error', reject).on('end', () => {
-          const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
-          resolve({ status: response.statusCode!, headers: new Headers(pairs), text: received, body: JSON.parse(received) });
-        });
-      });
+      const request = openRequest(
+        target,
+        { method, agent: this.#agent, headers: all, timeout: ANSWER_MS },
+        (response) => {
+          let received = '';
+          response.setEncoding('utf8').on('data', (part: string) => (received += part));
+          response.on('error', reject).on('end', () => {
+            const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [
+              name,
+              String(value),
+            ]);
+            resolve({
+              status: response.statusCode!,
+              headers: new Headers(pairs),
+              text: received,
+              body: JSON.parse(received),
+            });
+          });
+        },
+      );
       request.on('error', reject).on('timeout', () => request.destroy(new Error(`No answer within ${ANSWER_MS} ms.`)));
       request.end(text);
     });

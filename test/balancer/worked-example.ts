@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { basicOf } from '../operations.ts';
-import { newDatabase } from '../postgres.ts';
-import { BASE_PATH, runCommand, temporaryFolder, type Answer, type CommandResult, type Keys } from '../service.ts';
+import { basicOf } from '../kit/operations.ts';
+import { newDatabase } from '../kit/postgres.ts';
+import { BASE_PATH, runCommand, temporaryFolder, type Answer, type CommandResult, type Keys } from '../kit/service.ts';
 import { Nginx } from './nginx.ts';
 import { BalancerClient, ServiceNode } from './node.ts';
 
@@ -61,7 +61,8 @@ async function countOrders(reference: string): Promise<number> {
 }
 
 /** A read of an order that is not there is answered 404 by a node; everything else here has to succeed. */
-const assertAnswered = ({ status, text }: Answer): void => assert.ok(status === 200 || status === 404, `${status} ${text}`);
+const assertAnswered = ({ status, text }: Answer): void =>
+  assert.ok(status === 200 || status === 404, `${status} ${text}`);
 
 /** Reads, queries and writes with a key on every connection, until `isOver`; each has to be answered. Resolves to what was written. */
 async function loadNodes(isOver: () => boolean): Promise<string[]> {
@@ -70,7 +71,13 @@ async function loadNodes(isOver: () => boolean): Promise<string[]> {
     for (let turn = 0; !isOver(); turn++) {
       const reference = newReference();
       if (turn % 3 === 0) written.push(reference);
-      assertAnswered(turn % 3 === 0 ? await createWithKey(reference) : turn % 3 === 1 ? await getOrder() : await findOrders(reference));
+      assertAnswered(
+        turn % 3 === 0
+          ? await createWithKey(reference)
+          : turn % 3 === 1
+            ? await getOrder()
+            : await findOrders(reference),
+      );
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
@@ -128,7 +135,10 @@ suite('three nodes behind the nginx of the example', () => {
     const [bare, keyed] = [Array.from({ length: 12 }, newReference), Array.from({ length: 12 }, newReference)];
     const wide = await BalancerClient.open(nginx, nodes[0]!, 24);
     const answering = bare.map(async (reference) => ({ reference, ...(await createOrder(reference, {}, wide)) }));
-    const repeating = keyed.map(async (reference) => ({ reference, ...(await createOrder(reference, { 'idempotency-key': reference }, wide)) }));
+    const repeating = keyed.map(async (reference) => ({
+      reference,
+      ...(await createOrder(reference, { 'idempotency-key': reference }, wide)),
+    }));
     const [answers, repeated] = await Promise.all([Promise.all(answering), Promise.all(repeating)]);
     wide.close();
     nodes[2]!.signal('SIGCONT');
@@ -190,7 +200,10 @@ suite('three nodes behind the nginx of the example', () => {
     assert.equal(long.body.code, 'URL_TOO_LONG');
     const large = await client.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'x'.repeat(300 * 1024) } });
     assert.equal(large.body.code, 'BODY_TOO_LARGE');
-    const headers = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' }, headers: { 'x-long': 'x'.repeat(9000) } });
+    const headers = await client.call(keys, 'GET', '/orders/single', {
+      query: { orderNum: '1' },
+      headers: { 'x-long': 'x'.repeat(9000) },
+    });
     assert.equal(headers.body.code, 'HEADERS_TOO_LARGE');
   });
 
@@ -215,7 +228,12 @@ suite('three nodes behind the nginx of the example', () => {
     for (const status of [...(await callAll()), ...(await callAll())]) assert.equal(status, 503);
 
     const logs = nginx.readLogs();
-    for (const secret of [apiID, apiSecret, apiSecret.slice(0, apiSecret.length / 2), basicOf(keys).slice('Basic '.length)])
+    for (const secret of [
+      apiID,
+      apiSecret,
+      apiSecret.slice(0, apiSecret.length / 2),
+      basicOf(keys).slice('Basic '.length),
+    ])
       assert.ok(!logs.includes(secret), `a log has ${secret === apiID ? 'the ID' : 'the secret, or a part of it'}`);
     assert.ok(logs.includes(`"GET ${BASE_PATH}/orders/single" 503`), 'the calls are in the log');
     for (const node of nodes) await node.restart();

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import type { Keys, Service } from '../service.ts';
+import type { Keys, Service } from '../kit/service.ts';
 import { openPage, signIn, waitUntilLoaded, type PageOptions } from './browser.ts';
 import type { Visitor } from './visitor.ts';
 
@@ -17,18 +17,29 @@ const LOOK_MS = 20;
 
 /** Until it holds. In place of page.waitForFunction, which looks a second time by eval(), and the policy of the pages forbids that. */
 export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  for (const endsAt = Date.now() + WAIT_MS; !(await holds()); await setTimeout(LOOK_MS)) if (Date.now() > endsAt) throw new Error(`Waited in vain: ${what}.`);
+  for (const endsAt = Date.now() + WAIT_MS; !(await holds()); await setTimeout(LOOK_MS))
+    if (Date.now() > endsAt) throw new Error(`Waited in vain: ${what}.`);
 }
 
 /** A browser at the visitor's address, where nobody is signed in. */
-export async function openAt(test: TestContext, service: Service, visitor: Visitor, options?: PageOptions): Promise<Page> {
+export async function openAt(
+  test: TestContext,
+  service: Service,
+  visitor: Visitor,
+  options?: PageOptions,
+): Promise<Page> {
   const page = await openPage(test, service, options);
   await page.setExtraHTTPHeaders({ 'x-forwarded-for': visitor.client });
   return page;
 }
 
 /** The same with the visitor signed in; shows the orders. */
-export async function openAs(test: TestContext, service: Service, visitor: Visitor, options?: PageOptions): Promise<Page> {
+export async function openAs(
+  test: TestContext,
+  service: Service,
+  visitor: Visitor,
+  options?: PageOptions,
+): Promise<Page> {
   const page = await openAt(test, service, visitor, options);
   await signIn(page, visitor);
   return page;

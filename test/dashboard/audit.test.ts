@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { stockShop } from '../operations.ts';
-import type { Keys, Service } from '../service.ts';
+import { stockShop } from '../kit/operations.ts';
+import type { Keys, Service } from '../kit/service.ts';
 import { auditOf, openScene, runSql } from './scene.ts';
 import { codeOf, PASSWORD, Visitor } from './visitor.ts';
 
@@ -31,7 +31,8 @@ suite('what is in it', () => {
     const began = (await auditOf(owner)).length;
     const expected: [action: string, actor: string, target: string, client: string][] = [];
     const { email, client } = owner;
-    const expectRecord = (action: string, target: string, actor = email, from = client): void => void expected.push([action, actor, target, from]);
+    const expectRecord = (action: string, target: string, actor = email, from = client): void =>
+      void expected.push([action, actor, target, from]);
     const ok = async (answering: ReturnType<Visitor['post']>): Promise<any> => { // eslint-disable-line typescript/no-explicit-any -- bodies of all kinds
       const { status, body, text } = await answering;
       assert.equal(status, 200, text);
@@ -39,7 +40,9 @@ suite('what is in it', () => {
     }; // prettier-ignore
     const startedAt = new Date().toISOString();
 
-    const { link } = (await ok(owner.post('/users', { email: 'ann@shop.example', role: 'viewer' }))) as { link: string };
+    const { link } = (await ok(owner.post('/users', { email: 'ann@shop.example', role: 'viewer' }))) as {
+      link: string;
+    };
     expectRecord('user invited', 'ann@shop.example');
     const ann = new Visitor(service, 'shop', 'ann@shop.example');
     await ann.open(link.split('#')[1]!);
@@ -94,7 +97,12 @@ suite('what is in it', () => {
       expectRecord(action, target, 'command line', '');
     }
     const records = (await auditOf(owner)).slice(began);
-    const seen = records.map(({ action, actor, target, client: from }) => [action, actor, from === '' && action === 'keys replaced' ? '' : target, from]);
+    const seen = records.map(({ action, actor, target, client: from }) => [
+      action,
+      actor,
+      from === '' && action === 'keys replaced' ? '' : target,
+      from,
+    ]);
     assert.deepEqual(
       seen,
       expected.map((one) => [...one]),
@@ -112,7 +120,18 @@ suite('what is in it', () => {
     await service.makeTenant('quiet');
     const owner = await Visitor.make(service, 'quiet', 'owner');
     const began = (await auditOf(owner)).length;
-    for (const path of ['/session', '/sessions', '/keys', '/usage', '/requests', '/fields', '/settings', '/users', '/audit', '/audit/verify'])
+    for (const path of [
+      '/session',
+      '/sessions',
+      '/keys',
+      '/usage',
+      '/requests',
+      '/fields',
+      '/settings',
+      '/users',
+      '/audit',
+      '/audit/verify',
+    ])
       assert.equal((await owner.get(path)).status, 200);
     const refused: [string, object][] = [
       ['/users', { email: owner.email, role: 'owner' }],
@@ -131,8 +150,12 @@ suite('what is in it', () => {
   test('it is paged newest first, and only an owner is shown it', async () => {
     await service.makeTenant('long');
     const owner = await Visitor.make(service, 'long', 'owner');
-    for (let index = 0; index < 110; index++) await owner.post('/settings', { name: `Long ${index}`, defaultStage: 'quote', strict: false });
-    const first = (await owner.get('/audit')).body as { records: { number: number; hash: string }[]; next: number | null };
+    for (let index = 0; index < 110; index++)
+      await owner.post('/settings', { name: `Long ${index}`, defaultStage: 'quote', strict: false });
+    const first = (await owner.get('/audit')).body as {
+      records: { number: number; hash: string }[];
+      next: number | null;
+    };
     assert.equal(first.records.length, 100);
     const second = (await owner.get('/audit', { before: String(first.next) })).body as typeof first;
     assert.equal(second.next, null);
@@ -141,7 +164,8 @@ suite('what is in it', () => {
       numbers,
       Array.from({ length: numbers.length }, (_, index) => numbers.length - index),
     );
-    for (const number of ['0', '-1', 'x', '1e3', '']) assert.equal((await owner.get('/audit', { before: number })).status, 400, number);
+    for (const number of ['0', '-1', 'x', '1e3', ''])
+      assert.equal((await owner.get('/audit', { before: number })).status, 400, number);
     assert.deepEqual((await owner.get('/audit', { before: '1' })).body, { records: [], next: null });
     const listed = (await service.command('audit', 'list', 'long', '--json')).json() as { records: object[] };
     assert.deepEqual(listed.records.toReversed(), [...first.records, ...second.records]);
@@ -155,12 +179,14 @@ suite('tampering', () => {
   /** The log as it was written. */
   let kept: { records: Row[]; heads: Row[] };
   type Row = Record<string, string | number | bigint>;
-  const readRows = async (table: string): Promise<Row[]> => (await runSql(service, `SELECT * FROM @${table} WHERE ${mine()}`)) as Row[];
+  const loadRows = async (table: string): Promise<Row[]> =>
+    (await runSql(service, `SELECT * FROM @${table} WHERE ${mine()}`)) as Row[];
   before(async () => {
     await service.makeTenant(teamID);
     owner = await Visitor.make(service, teamID, 'owner');
-    for (let index = 0; index < 6; index++) await owner.post('/settings', { name: `Name ${index}`, defaultStage: 'quote', strict: false });
-    kept = { records: await readRows('AUDIT'), heads: await readRows('AUDIT_HEADS') };
+    for (let index = 0; index < 6; index++)
+      await owner.post('/settings', { name: `Name ${index}`, defaultStage: 'quote', strict: false });
+    kept = { records: await loadRows('AUDIT'), heads: await loadRows('AUDIT_HEADS') };
     whole = await verify(0);
     assert.equal(whole.fault, null);
   });
@@ -172,8 +198,10 @@ suite('tampering', () => {
     ] as const) {
       // prettier-ignore
       await runSql(service, `DELETE FROM @${table} WHERE ${mine()}`);
-      const literal = (value: Row[string]): string => (typeof value === 'string' && !/^\d+$/.test(value) ? `'${value.replaceAll("'", "''")}'` : String(value));
-      for (const row of rows) await runSql(service, `INSERT INTO @${table} VALUES (${Object.values(row).map(literal).join(', ')})`);
+      const literal = (value: Row[string]): string =>
+        typeof value === 'string' && !/^\d+$/.test(value) ? `'${value.replaceAll("'", "''")}'` : String(value);
+      for (const row of rows)
+        await runSql(service, `INSERT INTO @${table} VALUES (${Object.values(row).map(literal).join(', ')})`);
     }
   }
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { after, type TestContext } from 'node:test';
 import chromiumPack from '@sparticuz/chromium';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { codeOf, PASSWORD, type Visitor } from './visitor.ts';
 
 export type ColorScheme = 'light' | 'dark';
@@ -45,7 +45,11 @@ async function startBrowser(): Promise<Browser> {
  * An empty page of a context of its own, with addresses relative to the service. When the test ends it is closed, and the test fails with whatever the
  * browser complained of.
  */
-export async function openPage(test: TestContext, service: Service, { width = 1440, colorScheme = 'light' }: PageOptions = {}): Promise<Page> {
+export async function openPage(
+  test: TestContext,
+  service: Service,
+  { width = 1440, colorScheme = 'light' }: PageOptions = {},
+): Promise<Page> {
   const browser = await (started ??= startBrowser());
   const context = await browser.newContext({
     baseURL: service.origin,
@@ -76,8 +80,11 @@ function listen(page: Page, origin: string): string[] {
   page.on('pageerror', (fault) => complaints.push(`${page.url()}: ${fault.stack ?? fault.message}`));
   page.on('console', (message) => {
     const isRefusal =
-      message.text().startsWith('Failed to load resource') && / 4\d\d /.test(message.text()) && message.location().url.includes('/dashboard/api/');
-    if ((message.type() === 'error' || message.type() === 'warning') && !isRefusal) complaints.push(`${page.url()}: ${message.text()}`);
+      message.text().startsWith('Failed to load resource') &&
+      / 4\d\d /.test(message.text()) &&
+      message.location().url.includes('/dashboard/api/');
+    if ((message.type() === 'error' || message.type() === 'warning') && !isRefusal)
+      complaints.push(`${page.url()}: ${message.text()}`);
   });
   page.on('request', (request) => {
     const url = request.url();
@@ -127,9 +134,16 @@ interface Violation {
 /** axe-core over the page as it is now, in its colours. Fails with every violation and where it is. */
 export async function checkAxe(page: Page): Promise<void> {
   await page.evaluate(AXE);
-  const violations = await page.evaluate<Violation[]>(`axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`);
+  const violations = await page.evaluate<Violation[]>(
+    `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`,
+  );
   const said = violations.map(({ id, help, nodes }) =>
-    [`${id}: ${help}`, ...nodes.map(({ target, failureSummary = '' }) => `  ${target.join(' ')}\n    ${failureSummary.replaceAll('\n', '\n    ')}`)].join('\n'),
+    [
+      `${id}: ${help}`,
+      ...nodes.map(
+        ({ target, failureSummary = '' }) => `  ${target.join(' ')}\n    ${failureSummary.replaceAll('\n', '\n    ')}`,
+      ),
+    ].join('\n'),
   );
   assert.equal(said.join('\n'), '', `axe-core at ${page.url()}`);
 }

@@ -3,7 +3,7 @@
  * every role, a field of its own, an order invoiced in part. Earlier days are made by a service whose clock is behind; everything else is as it ships.
  */
 import assert from 'node:assert/strict';
-import { Service, type Keys } from '../service.ts';
+import { Service, type Keys } from '../kit/service.ts';
 import { codeOf, PASSWORD, Visitor } from './visitor.ts';
 
 const TEAM = 'demo';
@@ -67,7 +67,9 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   await Visitor.make(service, TEAM, 'viewer', 'victor@example.com');
   const { secret } = (await expectGood(withFactor.post('/second-factor/begin'))) as { secret: string };
   await expectGood(withFactor.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) }));
-  const { link } = (await expectGood(today.post('/users', { email: 'newcomer@example.com', role: 'viewer' }))) as { link: string };
+  const { link } = (await expectGood(today.post('/users', { email: 'newcomer@example.com', role: 'viewer' }))) as {
+    link: string;
+  };
 
   keys = (await expectGood(today.post('/keys/replace', { password: PASSWORD, overlap: '7d' }))) as Keys;
   await makeCalls(service, keys, ROUNDS_TODAY);
@@ -81,7 +83,9 @@ export async function startBusyTeam(): Promise<BusyTeam> {
       tracking: ['PG7740219907'],
     }),
   )) as { rest: string };
-  const { requests } = (await expectGood(today.get('/requests', { status: '4xx' }))) as { requests: { requestID: string; code: string }[] };
+  const { requests } = (await expectGood(today.get('/requests', { status: '4xx' }))) as {
+    requests: { requestID: string; code: string }[];
+  };
   const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;
   return { service, owner: today, withFactor, link, order: rest, invoice: '20010', requestID: refused.requestID };
 }
@@ -97,11 +101,20 @@ async function makeCalls(service: Service, keys: Keys, rounds: number): Promise<
   const call = service.call.bind(service, keys);
   for (let round = 0; round < rounds; round++) {
     await call('GET', '/orders/single', { query: { orderNum: String(20001 + (round % 14)) } });
-    await call('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: `#${1001 + (round % 12)}` } });
-    await call('POST', '/inventory/query', { query: { maxReturn: '20' }, body: [{ field: 'CATEGORY', value: 'phone', contains: true }] });
-    if (round % 3 === 0) await call('POST', '/customers/update', { body: { CUSTOMER_CODE: '50003', NOTES: `Called back, ${round + 1}.` } });
+    await call('GET', '/orders/by_storefront_reference', {
+      query: { storefront_order_number: `#${1001 + (round % 12)}` },
+    });
+    await call('POST', '/inventory/query', {
+      query: { maxReturn: '20' },
+      body: [{ field: 'CATEGORY', value: 'phone', contains: true }],
+    });
+    if (round % 3 === 0)
+      await call('POST', '/customers/update', {
+        body: { CUSTOMER_CODE: '50003', NOTES: `Called back, ${round + 1}.` },
+      });
     if (round % 4 === 1) await call('GET', '/customers/single', { query: { customerCode: '59999' } });
-    if (round % 4 === 2) await call('PUT', '/orders/create', { body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' } });
+    if (round % 4 === 2)
+      await call('PUT', '/orders/create', { body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' } });
     if (round % 5 === 0) await call('POST', '/orders/query', { body: [{ field: 'ORDER_STATUS', value: 'OPEN' }] });
   }
 }

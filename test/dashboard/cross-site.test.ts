@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { rowsOf, sendRow, type Row } from './routes.ts';
 import { everythingOf, openScene } from './scene.ts';
 import { makeMarkedTenant, signInAgain, type MarkedTenant } from './tenants.ts';
@@ -24,7 +24,11 @@ const nameOf = ({ method, path }: Row): string => `${method} ${path}`;
 const rows = (): Row[] => rowsOf(tenant.named, owner);
 
 /** Sends every row with the headers, and the owner's session, and expects all to be refused and nothing to be changed. */
-async function expectRefused(variants: Record<string, Record<string, string>>, selected: Row[], code: string): Promise<void> {
+async function expectRefused(
+  variants: Record<string, Record<string, string>>,
+  selected: Row[],
+  code: string,
+): Promise<void> {
   const earlier = await everythingOf(owner);
   const { token } = owner;
   for (const [what, headers] of Object.entries(variants))
@@ -79,7 +83,11 @@ test('with its own Origin a request works where the browser does not send Sec-Fe
 });
 
 test('no answer shares anything with another origin, also none to OPTIONS', async () => {
-  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' };
+  const headers = {
+    origin: 'https://evil.example',
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'content-type',
+  };
   const paths = [
     ...new Set(rows().map(({ path }) => API + path)),
     '/dashboard/',
@@ -91,7 +99,10 @@ test('no answer shares anything with another origin, also none to OPTIONS', asyn
     '*',
   ];
   for (const path of paths) {
-    const reply = await owner.send('OPTIONS', path === '*' ? '/*' : path, undefined, { ...headers, 'sec-fetch-site': '' });
+    const reply = await owner.send('OPTIONS', path === '*' ? '/*' : path, undefined, {
+      ...headers,
+      'sec-fetch-site': '',
+    });
     assert.ok(reply.status === 404 || reply.status === 405, `${path}: ${reply.status}`);
     expectShared(reply);
     expectShared(await owner.send('GET', path === '*' ? '/*' : path, undefined, headers));
@@ -103,9 +114,14 @@ test('no GET and no HEAD changes anything: not of the routes that are GETs, nor 
   for (const row of rows())
     for (const method of ['GET', 'HEAD']) {
       const search = new URLSearchParams({ ...row.query, ...(row.body as Record<string, string>) }).toString();
-      const reply = await owner.send(method, `${API}${row.path}?${method === row.method ? new URLSearchParams(row.query).toString() : search}`, undefined, {
-        'x-http-method-override': row.method,
-      });
+      const reply = await owner.send(
+        method,
+        `${API}${row.path}?${method === row.method ? new URLSearchParams(row.query).toString() : search}`,
+        undefined,
+        {
+          'x-http-method-override': row.method,
+        },
+      );
       if (method !== row.method && !rows().some(({ method: other, path }) => other === method && path === row.path))
         assert.ok(reply.status === 404 || reply.status === 405, `${method} ${row.path}: ${reply.status}`);
       assert.deepEqual(reply.headers.getSetCookie(), []);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { openAt, until } from './at-pages.ts';
 import { signIn } from './browser.ts';
 import { openStockedScene } from './scene.ts';
@@ -37,12 +37,19 @@ async function measure(context: TestContext, open: () => Promise<Page>, path: st
   const times: number[] = [];
   for (let load = 0; load < LOADS; load++) times.push(await timeUntil(await open(), path, holds));
   const median = times.toSorted((a, b) => a - b)[Math.floor(LOADS / 2)]!;
-  context.diagnostic(`${path}: ${times.map((time) => Math.round(time)).join(', ')} ms; median ${Math.round(median)} ms`);
+  context.diagnostic(
+    `${path}: ${times.map((time) => Math.round(time)).join(', ')} ms; median ${Math.round(median)} ms`,
+  );
   assert.ok(median < INTERACTIVE_MS, `${median} ms`);
 }
 
 test('the sign-in form takes input less than 200 ms after the navigation began', (context) =>
-  measure(context, () => openAt(context, service, owner), '/dashboard/sign-in', "document.activeElement?.name === 'teamID'"));
+  measure(
+    context,
+    () => openAt(context, service, owner),
+    '/dashboard/sign-in',
+    "document.activeElement?.name === 'teamID'",
+  ));
 
 test('the records are there less than 200 ms after it for a user who is signed in', async (context) => {
   const first = await openAt(context, service, owner);
@@ -53,5 +60,10 @@ test('the records are there less than 200 ms after it for a user who is signed i
     await page.context().addCookies(cookies);
     return page;
   };
-  await measure(context, open, '/dashboard/records/orders', "document.querySelector('[aria-label=Orders] tbody tr a') !== null");
+  await measure(
+    context,
+    open,
+    '/dashboard/records/orders',
+    "document.querySelector('[aria-label=Orders] tbody tr a') !== null",
+  );
 });

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { exchange, writeRequest } from '../raw-http.ts';
-import type { Service } from '../service.ts';
+import { exchange, writeRequest } from '../kit/raw-http.ts';
+import type { Service } from '../kit/service.ts';
 import { openScene } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -52,7 +52,8 @@ function expectHeaders({ headers }: Reply, expected: Record<string, string>, wha
 function expectNoMore({ headers, text }: Reply, what: string): void {
   const policy = headers.get('content-security-policy') ?? '';
   assert.ok(policy !== '' && !/unsafe|\*|https?:|nonce|strict-dynamic/.test(policy), `${what}: ${policy}`);
-  for (const name of ['server', 'x-powered-by', 'via', 'strict-transport-security', 'set-cookie']) assert.equal(headers.get(name), null, `${what}: ${name}`);
+  for (const name of ['server', 'x-powered-by', 'via', 'strict-transport-security', 'set-cookie'])
+    assert.equal(headers.get(name), null, `${what}: ${name}`);
   assert.ok(![...headers].some(([name]) => name.startsWith('access-control-')), what);
   assert.ok(!/fastify|node\.js|v26\./i.test([...headers].join()), `${what} names what it is made with`);
   assert.ok(!/\b(at |file:\/\/)\/.*\.ts\b/.test(text), what);
@@ -64,7 +65,11 @@ test('every path of the dashboard is the one page, with all its headers, asked f
     const reply = await navigate(path);
     assert.equal(reply.status, 200, path);
     assert.equal(reply.text, page, path);
-    expectHeaders(reply, { ...PAGE_HEADERS, 'cache-control': 'no-cache', 'content-type': 'text/html; charset=utf-8' }, path);
+    expectHeaders(
+      reply,
+      { ...PAGE_HEADERS, 'cache-control': 'no-cache', 'content-type': 'text/html; charset=utf-8' },
+      path,
+    );
     expectNoMore(reply, path);
   }
 });
@@ -72,11 +77,16 @@ test('every path of the dashboard is the one page, with all its headers, asked f
 test('the page has no inline script, style or handler, which its policy would refuse', () => {
   const page = readFileSync(join(DIST, 'index.html'), 'utf8');
   assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|javascript:/i);
-  for (const [, address] of page.matchAll(/\b(?:src|href)="([^"]+)"/g)) assert.match(address!, /^\/dashboard\/assets\/[\w.-]+$/);
+  for (const [, address] of page.matchAll(/\b(?:src|href)="([^"]+)"/g))
+    assert.match(address!, /^\/dashboard\/assets\/[\w.-]+$/);
 });
 
 test('every asset is served with its type, for ever, and with the headers of the page', async () => {
-  const types: Record<string, RegExp> = { js: /^(text|application)\/javascript; charset=utf-8$/, css: /^text\/css; charset=utf-8$/, svg: /^image\/svg\+xml/ };
+  const types: Record<string, RegExp> = {
+    js: /^(text|application)\/javascript; charset=utf-8$/,
+    css: /^text\/css; charset=utf-8$/,
+    svg: /^image\/svg\+xml/,
+  };
   const assets = globSync('assets/**/*.*', { cwd: DIST }).filter((path) => !/\.(br|gz)$/.test(path));
   assert.ok(assets.length > 5);
   for (const asset of assets) {
@@ -117,9 +127,18 @@ test('JSON is never kept and never guessed at: answers, refusals and paths that 
   ];
   for (const [what, reply, status] of asked) {
     assert.equal(reply.status, status, `${what}: ${reply.text}`);
-    expectHeaders(reply, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, what);
+    expectHeaders(
+      reply,
+      {
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      },
+      what,
+    );
     assert.match(reply.headers.get('content-security-policy')!, /^default-src 'none'/, what);
-    if (status >= 400) assert.deepEqual([reply.body.status, reply.body.requestId], ['error', reply.headers.get('x-request-id')], what);
+    if (status >= 400)
+      assert.deepEqual([reply.body.status, reply.body.requestId], ['error', reply.headers.get('x-request-id')], what);
   }
 });
 
@@ -140,10 +159,12 @@ test('HEAD is answered as GET is, without a body', async () => {
 });
 
 test('no path leads out of the built pages', async () => {
-  const secrets = ['package.json', 'src/main.ts', 'dashboard/package.json', 'dashboard/vite.config.ts'].flatMap((file) => {
-    const found = globSync(file, { cwd: ROOT }).map((path) => readFileSync(join(ROOT, path), 'utf8').slice(0, 60));
-    return found;
-  });
+  const secrets = ['package.json', 'src/main.ts', 'dashboard/package.json', 'dashboard/vite.config.ts'].flatMap(
+    (file) => {
+      const found = globSync(file, { cwd: ROOT }).map((path) => readFileSync(join(ROOT, path), 'utf8').slice(0, 60));
+      return found;
+    },
+  );
   assert.ok(secrets.length >= 2);
   const ups = [
     '..',
@@ -162,19 +183,35 @@ test('no path leads out of the built pages', async () => {
     '..%00',
   ];
   const ends = ['package.json', 'src/main.ts', 'etc/passwd', '.git/config'];
-  for (const base of ['/dashboard/', '/dashboard/assets/', '/dashboard/api/', '/dashboard/assets/x/', '/dashboard/assets//', '//dashboard/assets/'])
+  for (const base of [
+    '/dashboard/',
+    '/dashboard/assets/',
+    '/dashboard/api/',
+    '/dashboard/assets/x/',
+    '/dashboard/assets//',
+    '//dashboard/assets/',
+  ])
     for (const up of ups)
       for (const end of ends) {
         const target = `${base}${Array(4).fill(up).join('/')}/${end}`;
         for (const path of [target, `${base}${up}/${up}/${end}`, `${base}${up}/${end}`]) {
           const [answer] = await exchange(service.origin, writeRequest('GET', path, ['Connection: close']));
           assert.ok(answer && [200, 302, 400, 403, 404].includes(answer.status), `${path}: ${answer?.status}`);
-          assert.ok(!secrets.some((secret) => answer.text.includes(secret)) && !/root:x:0|\[core\]/.test(answer.text), path);
+          assert.ok(
+            !secrets.some((secret) => answer.text.includes(secret)) && !/root:x:0|\[core\]/.test(answer.text),
+            path,
+          );
           if (answer.status === 200) assert.match(answer.headers.get('content-type')!, /^text\/html/, path);
           if (answer.status === 302) assert.match(answer.headers.get('location')!, /^\/dashboard\/(?!\/)/, path);
         }
       }
-  for (const path of ['/dashboard/assets/%00', '/dashboard/assets/%', '/dashboard/%ff', `/dashboard/${'x'.repeat(7000)}`, '/dashboard/assets/CON']) {
+  for (const path of [
+    '/dashboard/assets/%00',
+    '/dashboard/assets/%',
+    '/dashboard/%ff',
+    `/dashboard/${'x'.repeat(7000)}`,
+    '/dashboard/assets/CON',
+  ]) {
     const [answer] = await exchange(service.origin, writeRequest('GET', path));
     assert.ok(answer && answer.status < 500, `${path.slice(0, 50)}: ${answer?.status}`);
   }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Keys, Service } from '../service.ts';
+import type { Keys, Service } from '../kit/service.ts';
 import { auditOf, findInStore, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { Visitor, type Reply } from './visitor.ts';
 
@@ -44,9 +44,11 @@ async function renew(): Promise<Tenant> {
   assert.equal((await developer.signIn()).status, 200);
   return { teamID, owner, developer, keys: await replaced(owner, 'none') };
 }
-const statusOf = async (keys: Keys): Promise<number> => (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
+const statusOf = async (keys: Keys): Promise<number> =>
+  (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
 const listOf = async (visitor: Visitor): Promise<Key[]> => (await visitor.get('/keys')).body.keys as Key[];
-const replace = (visitor: Visitor, overlap: string, password = visitor.password): Promise<Reply> => visitor.post('/keys/replace', { password, overlap });
+const replace = (visitor: Visitor, overlap: string, password = visitor.password): Promise<Reply> =>
+  visitor.post('/keys/replace', { password, overlap });
 async function replaced(visitor: Visitor, overlap: keyof typeof OVERLAPS): Promise<Keys & { oldKeysEndAt: string }> {
   const { status, body, text } = await replace(visitor, overlap);
   assert.equal(status, 200, text);
@@ -94,7 +96,10 @@ test('a wrong password, an overlap that is none and more than the form has repla
     [await replace(developer, '30d'), '400 INVALID_VALUE'],
     [await developer.post('/keys/replace', { overlap: 'none' }), '400 MISSING_FIELD'],
     [await developer.post('/keys/replace', { password: developer.password }), '400 MISSING_FIELD'],
-    [await developer.post('/keys/replace', { password: developer.password, overlap: 'none', apiSecret: 'sr_sk_x' }), '400 UNKNOWN_FIELD'],
+    [
+      await developer.post('/keys/replace', { password: developer.password, overlap: 'none', apiSecret: 'sr_sk_x' }),
+      '400 UNKNOWN_FIELD',
+    ],
     [await developer.post('/keys/replace', { password: [developer.password], overlap: 'none' }), '400 INVALID_VALUE'],
   ];
   for (const [{ status, body, text }, expected] of tries) assert.equal(`${status} ${body.code}`, expected, text);
@@ -138,21 +143,33 @@ test('the list tells who issued a key and when, when it was used last, from wher
   const issued = await replaced(developer, '24h');
   await service.call(issued, 'POST', '/orders/query', { body: [], headers: { 'x-forwarded-for': '203.0.113.5' } });
   const [used, old] = (await listOf(owner)) as [Key, Key];
-  assert.deepEqual([used.apiID, used.issuedBy, used.lastUsedFrom, used.lastUsedInUrlAt], [issued.apiID, developer.email, '203.0.113.5', null]);
-  for (const time of [used.issuedAt, used.lastUsedAt!]) assert.ok(Date.parse(time) >= began && Date.parse(time) <= Date.now(), time);
+  assert.deepEqual(
+    [used.apiID, used.issuedBy, used.lastUsedFrom, used.lastUsedInUrlAt],
+    [issued.apiID, developer.email, '203.0.113.5', null],
+  );
+  for (const time of [used.issuedAt, used.lastUsedAt!])
+    assert.ok(Date.parse(time) >= began && Date.parse(time) <= Date.now(), time);
   assert.equal(old.lastUsedAt, null, 'a use of one key is none of the other');
 
   const { apiID, apiSecret, teamID } = issued;
   assert.equal(
-    (await service.request('GET', '/orders/single', { query: { teamID, apiID, apiSecret, orderNum: '1' }, headers: { 'x-forwarded-for': '203.0.113.6' } }))
-      .status,
+    (
+      await service.request('GET', '/orders/single', {
+        query: { teamID, apiID, apiSecret, orderNum: '1' },
+        headers: { 'x-forwarded-for': '203.0.113.6' },
+      })
+    ).status,
     404,
   );
   const [inUrl] = (await listOf(owner)) as [Key];
   assert.ok(Date.parse(inUrl.lastUsedInUrlAt!) >= Date.parse(used.lastUsedAt!));
   assert.equal(inUrl.lastUsedFrom, '203.0.113.6');
   await service.request('POST', '/orders/query', { query: { teamID, apiID: keys.apiID, apiSecret }, body: [] });
-  assert.equal((await listOf(owner)).find((key) => key.apiID === keys.apiID)!.lastUsedAt, null, 'a call that was not let in is no use');
+  assert.equal(
+    (await listOf(owner)).find((key) => key.apiID === keys.apiID)!.lastUsedAt,
+    null,
+    'a call that was not let in is no use',
+  );
 });
 
 test('a secret is in the answer that issued it and nowhere else: no later answer, no store, no log', async () => {
@@ -173,7 +190,10 @@ test('a secret is in the answer that issued it and nowhere else: no later answer
   }
   const needles = { apiSecret, 'body of the secret': apiSecret.slice(6), 'before it': keys.apiSecret, apiID };
   assert.deepEqual(await findInStore(service, needles), ['apiID']);
-  assert.ok(service.output.includes('answered') && !service.output.includes(apiSecret.slice(6)), 'the log of the process');
+  assert.ok(
+    service.output.includes('answered') && !service.output.includes(apiSecret.slice(6)),
+    'the log of the process',
+  );
 });
 
 test('the audit log has who replaced, issued and ended which key, from where', async () => {
@@ -186,9 +206,21 @@ test('the audit log has who replaced, issued and ended which key, from where', a
     entries.map(({ action, target, actor, client, detail }) => ({ action, target, actor, client, detail })),
     [
       { action: 'keys replaced', target: keys.apiID, actor: 'command line', client: '', detail: { overlap: 'none' } },
-      { action: 'keys replaced', target: issued.apiID, actor: developer.email, client: developer.client, detail: { overlap: '24h' } },
+      {
+        action: 'keys replaced',
+        target: issued.apiID,
+        actor: developer.email,
+        client: developer.client,
+        detail: { overlap: '24h' },
+      },
       { action: 'key ended', target: keys.apiID, actor: developer.email, client: developer.client, detail: {} },
-      { action: 'keys replaced', target: entries.at(-1)!.target, actor: 'command line', client: '', detail: { overlap: 'none' } },
+      {
+        action: 'keys replaced',
+        target: entries.at(-1)!.target,
+        actor: 'command line',
+        client: '',
+        detail: { overlap: 'none' },
+      },
     ],
   );
 });

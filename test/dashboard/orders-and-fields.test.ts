@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { NAUGHTY } from '../naughty-strings.ts';
-import { Shop, succeed, type Values } from '../records.ts';
-import type { Service } from '../service.ts';
+import { NAUGHTY } from '../kit/naughty-strings.ts';
+import { Shop, succeed, type Values } from '../kit/records.ts';
+import type { Service } from '../kit/service.ts';
 import { everythingOf, openScene } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -42,7 +42,8 @@ async function newOrder(order: Values, ...lines: Values[]): Promise<string> {
 const approve = (ORDER_NUMBER: string): Promise<Reply> => developer.post('/orders/approve', { ORDER_NUMBER });
 const invoice = (ORDER_NUMBER: string, more: object = {}): Promise<Reply> =>
   developer.post('/orders/invoice', { ORDER_NUMBER, quantities: {}, serials: {}, tracking: [], ...more });
-const lookUp = async (reference: string): Promise<Found[]> => (await shop.findOrdersByStorefrontReference(reference)).body.orders as Found[];
+const lookUp = async (reference: string): Promise<Found[]> =>
+  (await shop.findOrdersByStorefrontReference(reference)).body.orders as Found[];
 const stockOf = async (part: string): Promise<string> => {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem(part));
   return `${QTY_ONHAND} − ${QTY_COMMITTED} = ${QTY_AVAILABLE}`;
@@ -67,7 +68,11 @@ suite('orders', () => {
       { PART_CODE: 'B', QUANTITY: '5' },
       { PART_CODE: 'PLAN', QUANTITY: '2', CARE_PLAN: 'Y' },
     );
-    const { status, body, text } = await invoice(number, { quantities: { 1: '2' }, serials: { 1: ['SN1', 'SN2'] }, tracking: ['1Z9', '1Z8'] });
+    const { status, body, text } = await invoice(number, {
+      quantities: { 1: '2' },
+      serials: { 1: ['SN1', 'SN2'] },
+      tracking: ['1Z9', '1Z8'],
+    });
     assert.equal(status, 200, text);
     assert.equal(`${body.ORDER_NUMBER} ${body.ORDER_TYPE}`, `${number} invoice`);
     assert.ok(typeof body.rest === 'string' && body.rest !== number);
@@ -80,7 +85,11 @@ suite('orders', () => {
     assert.deepEqual(invoiced.items.map(({ quantity, shipped, serial_numbers: serials }) => ({ quantity, shipped, serials })), [{ quantity: 2, shipped: 2, serials: ['SN1', 'SN2'] }]); // prettier-ignore
     assert.deepEqual(rest.items.map(({ quantity, shipped }) => ({ quantity, shipped })), [{ quantity: 3, shipped: 0 }, { quantity: 2, shipped: 0 }]); // prettier-ignore
     assert.equal(
-      (await succeed(shop.getOrder(number).then((answer) => ({ ...answer, body: { ...answer.body, subRecords: null } }))))['TRACKING_NUMBERS'],
+      (
+        await succeed(
+          shop.getOrder(number).then((answer) => ({ ...answer, body: { ...answer.body, subRecords: null } })),
+        )
+      )['TRACKING_NUMBERS'],
       '1Z9,1Z8',
     );
     assert.equal((await invoice(body.rest as string)).body.rest, null);
@@ -88,7 +97,11 @@ suite('orders', () => {
   });
 
   test('what cannot be done is refused with its code, and changes nothing', async () => {
-    const number = await newOrder({ ORDER_TYPE: 'sales_order' }, { PART_CODE: 'C', QUANTITY: '2' }, { PART_CODE: 'PLAN', QUANTITY: '1', CARE_PLAN: 'Y' });
+    const number = await newOrder(
+      { ORDER_TYPE: 'sales_order' },
+      { PART_CODE: 'C', QUANTITY: '2' },
+      { PART_CODE: 'PLAN', QUANTITY: '1', CARE_PLAN: 'Y' },
+    );
     const empty = await newOrder({ ORDER_TYPE: 'sales_order' });
     const done = await newOrder({ ORDER_TYPE: 'sales_order' }, { PART_CODE: 'C', QUANTITY: '1' });
     assert.equal((await invoice(done)).status, 200);
@@ -106,7 +119,11 @@ suite('orders', () => {
       [invoice(number, { quantities: { 9: '1' } }), 'LINE_NOT_FOUND'],
       [invoice(number, { quantities: { __proto__x: '1' } }), 'LINE_NOT_FOUND'],
       [
-        developer.send('POST', '/dashboard/api/orders/invoice', `{"ORDER_NUMBER":"${number}","quantities":{"__proto__":"1"},"serials":{},"tracking":[]}`),
+        developer.send(
+          'POST',
+          '/dashboard/api/orders/invoice',
+          `{"ORDER_NUMBER":"${number}","quantities":{"__proto__":"1"},"serials":{},"tracking":[]}`,
+        ),
         'LINE_NOT_FOUND',
       ],
       [invoice(number, { serials: { 1: ['a', 'b', 'c'] } }), 'SERIALS_NOT_ALLOWED'],
@@ -139,7 +156,9 @@ suite('fields', () => {
       // prettier-ignore
       const name = `OWN_${type.toUpperCase()}`;
       assert.equal((await developer.post('/fields', { recordType, name, type })).status, 200);
-      const { fields } = (await owner.get('/fields')).body as { fields: Record<string, { name: string; type: string; custom: boolean }[]> };
+      const { fields } = (await owner.get('/fields')).body as {
+        fields: Record<string, { name: string; type: string; custom: boolean }[]>;
+      };
       const field = fields[recordType]!.find((one) => one.name === name);
       assert.deepEqual([field?.type, field?.custom], [type, true]);
       assert.equal((await developer.post('/fields', { recordType, name, type })).status, 400, 'twice');
@@ -153,38 +172,45 @@ suite('fields', () => {
   });
 });
 
-const POSITIONS: Record<string, (text: string) => [path: string, body: object | null, query?: Record<string, string>]> = {
-  'tenant name': (text) => ['/settings', { name: text, defaultStage: 'quote', strict: false }],
-  'default stage': (text) => ['/settings', { name: 'Shop', defaultStage: text, strict: false }],
-  'e-mail': (text) => ['/users', { email: text, role: 'viewer' }],
-  'e-mail, in part': (text) => ['/users', { email: `${text}@example.com`, role: 'viewer' }],
-  role: (text) => ['/users', { email: 'x@example.com', role: text }],
-  'whom to link': (text) => ['/users/link', { email: text }],
-  'whom to remove': (text) => ['/users/remove', { email: `${text}@nowhere.example` }],
-  'field name': (text) => ['/fields', { recordType: 'orders', name: text, type: 'text' }],
-  'record type': (text) => ['/fields', { recordType: text, name: 'X', type: 'text' }],
-  apiID: (text) => ['/keys/end', { apiID: text }],
-  overlap: (text) => ['/keys/replace', { password: PASSWORD, overlap: text }],
-  'new password': (text) => ['/password', { password: PASSWORD, newPassword: text.slice(0, 14) }],
-  sessionId: (text) => ['/sessions/end', { sessionId: text }],
-  'order to approve': (text) => ['/orders/approve', { ORDER_NUMBER: text }],
-  'line to invoice': (text) => ['/orders/invoice', { ORDER_NUMBER: '10001', quantities: { [text]: '1' }, serials: { [text]: [text] }, tracking: [text] }],
-  'quantity to invoice': (text) => ['/orders/invoice', { ORDER_NUMBER: '10001', quantities: { 1: text }, serials: {}, tracking: [] }],
-  'a member': (text) => ['/settings', { name: 'Shop', defaultStage: 'quote', strict: false, [text]: text }],
-  secret: (text) => ['/second-factor/enable', { password: PASSWORD, secret: text, code: text }],
-  'filter value': (text) => ['/records/orders/query', [{ field: 'NOTES', value: text }]],
-  'filter field': (text) => ['/explorer/orders/query', [{ field: text, value: 'x' }]],
-  'what is created': (text) => ['/explorer/orders/query', { [text]: text }],
-  month: (text) => ['/usage', null, { month: text }],
-  status: (text) => ['/requests', null, { status: text }],
-  operation: (text) => ['/requests', null, { operation: text }],
-  from: (text) => ['/requests', null, { from: text, to: text }],
-  cursor: (text) => ['/requests', null, { cursor: text }],
-  requestID: (text) => ['/requests/single', null, { requestID: text }],
-  before: (text) => ['/audit', null, { before: text }],
-  'record looked at': (text) => ['/records/orders/single', null, { orderNum: text }],
-  parameter: (text) => ['/session', null, { [text]: text }],
-};
+const POSITIONS: Record<string, (text: string) => [path: string, body: object | null, query?: Record<string, string>]> =
+  {
+    'tenant name': (text) => ['/settings', { name: text, defaultStage: 'quote', strict: false }],
+    'default stage': (text) => ['/settings', { name: 'Shop', defaultStage: text, strict: false }],
+    'e-mail': (text) => ['/users', { email: text, role: 'viewer' }],
+    'e-mail, in part': (text) => ['/users', { email: `${text}@example.com`, role: 'viewer' }],
+    role: (text) => ['/users', { email: 'x@example.com', role: text }],
+    'whom to link': (text) => ['/users/link', { email: text }],
+    'whom to remove': (text) => ['/users/remove', { email: `${text}@nowhere.example` }],
+    'field name': (text) => ['/fields', { recordType: 'orders', name: text, type: 'text' }],
+    'record type': (text) => ['/fields', { recordType: text, name: 'X', type: 'text' }],
+    apiID: (text) => ['/keys/end', { apiID: text }],
+    overlap: (text) => ['/keys/replace', { password: PASSWORD, overlap: text }],
+    'new password': (text) => ['/password', { password: PASSWORD, newPassword: text.slice(0, 14) }],
+    sessionId: (text) => ['/sessions/end', { sessionId: text }],
+    'order to approve': (text) => ['/orders/approve', { ORDER_NUMBER: text }],
+    'line to invoice': (text) => [
+      '/orders/invoice',
+      { ORDER_NUMBER: '10001', quantities: { [text]: '1' }, serials: { [text]: [text] }, tracking: [text] },
+    ],
+    'quantity to invoice': (text) => [
+      '/orders/invoice',
+      { ORDER_NUMBER: '10001', quantities: { 1: text }, serials: {}, tracking: [] },
+    ],
+    'a member': (text) => ['/settings', { name: 'Shop', defaultStage: 'quote', strict: false, [text]: text }],
+    secret: (text) => ['/second-factor/enable', { password: PASSWORD, secret: text, code: text }],
+    'filter value': (text) => ['/records/orders/query', [{ field: 'NOTES', value: text }]],
+    'filter field': (text) => ['/explorer/orders/query', [{ field: text, value: 'x' }]],
+    'what is created': (text) => ['/explorer/orders/query', { [text]: text }],
+    month: (text) => ['/usage', null, { month: text }],
+    status: (text) => ['/requests', null, { status: text }],
+    operation: (text) => ['/requests', null, { operation: text }],
+    from: (text) => ['/requests', null, { from: text, to: text }],
+    cursor: (text) => ['/requests', null, { cursor: text }],
+    requestID: (text) => ['/requests/single', null, { requestID: text }],
+    before: (text) => ['/audit', null, { before: text }],
+    'record looked at': (text) => ['/records/orders/single', null, { orderNum: text }],
+    parameter: (text) => ['/session', null, { [text]: text }],
+  };
 
 suite('strings that break programs', () => {
   test('are answered in every form and parameter without a fault, and leave the session, the pages’ data and the audit log whole', async () => {
@@ -196,7 +222,8 @@ suite('strings that break programs', () => {
         const reply = body === null ? await owner.get(path, query) : await owner.post(path, body);
         assert.ok(reply.status < 500, `${JSON.stringify(text.slice(0, 80))} as ${place}: ${reply.text}`);
         assert.ok(reply.status !== 429 && reply.body?.code !== 'NOT_SIGNED_IN', `${place}: ${reply.text}`);
-        if (reply.status >= 400) assert.deepEqual([reply.body.status, typeof reply.body.message], ['error', 'string'], place);
+        if (reply.status >= 400)
+          assert.deepEqual([reply.body.status, typeof reply.body.message], ['error', 'string'], place);
         sent++;
       }
     assert.ok(sent > NAUGHTY.length * 25, `${sent} requests`);
@@ -214,7 +241,8 @@ suite('strings that break programs', () => {
         assert.ok([400, 401].includes(status), `${JSON.stringify(text.slice(0, 80))}: ${answer}`);
     };
     // No more at once than the service lets wait.
-    for (let start = 0; start < NAUGHTY.length; start += 20) await Promise.all(NAUGHTY.slice(start, start + 20).map(attempt));
+    for (let start = 0; start < NAUGHTY.length; start += 20)
+      await Promise.all(NAUGHTY.slice(start, start + 20).map(attempt));
     for (const text of ['\u00e9', '%00', '"', '\u00a0x', ';;;']) {
       const { status } = await fetch(`${service.origin}/dashboard/api/session`, {
         headers: { 'sec-fetch-site': 'same-origin', 'user-agent': text, cookie: text },

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { openAs } from './at-pages.ts';
 import { checkAxe, checkWidth, goTo, openPage, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -26,16 +26,29 @@ before(async () => {
   // With PostgreSQL there is no demo tenant at the first start, so its data is imported.
   for (const folder of ['northwind', 'dealer'])
     for (const recordType of ['customers', 'orders', 'lines', 'inventory']) {
-      const { code, stderr } = await service.command('import', 'demo', recordType, join(DEMO, folder, `${recordType}.csv`));
+      const { code, stderr } = await service.command(
+        'import',
+        'demo',
+        recordType,
+        join(DEMO, folder, `${recordType}.csv`),
+      );
       assert.equal(code, 0, stderr);
     }
   owner = await Visitor.make(service, 'demo', 'owner');
-  for (let call = 0; call < 20; call++) await service.call(keys, 'GET', '/orders/single', { query: { orderNum: String(20_001 + (call % 14)) } });
-  const refused = await service.call(keys, 'PUT', '/orders/create', { body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' } });
+  for (let call = 0; call < 20; call++)
+    await service.call(keys, 'GET', '/orders/single', { query: { orderNum: String(20_001 + (call % 14)) } });
+  const refused = await service.call(keys, 'PUT', '/orders/create', {
+    body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' },
+  });
   assert.equal(refused.status, 400);
   requestID = refused.headers.get('x-request-id')!;
   await owner.add('viewer');
-  const invoice = { ORDER_NUMBER: '20010', quantities: { 1: '2', 2: '2' }, serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] }, tracking: ['PG7740219907'] };
+  const invoice = {
+    ORDER_NUMBER: '20010',
+    quantities: { 1: '2', 2: '2' },
+    serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
+    tracking: ['PG7740219907'],
+  };
   const invoiced = await owner.post('/orders/invoice', invoice);
   assert.equal(invoiced.status, 200, invoiced.text);
   ({ rest } = invoiced.body as { rest: string });
@@ -57,7 +70,8 @@ async function look(page: Page): Promise<void> {
     // prettier-ignore
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize(size);
-    for (const check of [checkAxe, checkWidth]) await check(page).catch((fault: unknown) => faults.push(`${size.width}, ${colorScheme}: ${String(fault)}`));
+    for (const check of [checkAxe, checkWidth])
+      await check(page).catch((fault: unknown) => faults.push(`${size.width}, ${colorScheme}: ${String(fault)}`));
   }
   assert.deepEqual(faults, []);
 }
@@ -75,8 +89,15 @@ const path = (...parts: string[]): string => parts.map((part) => `/${encodeURICo
 test('pages by their address', async (context: TestContext) => {
   const page = await openAs(context, service, owner);
   const paths = [
-    '/records/orders /records/customers /records/inventory /records/orders?filter=and.exact.NO_SUCH.x /records/orders/nothing'.split(' '),
-    [path('records', 'orders', '20010'), path('records', 'customers', '50003'), path('records', 'inventory', 'FK/6#SND+512'), path('requests', requestID)],
+    '/records/orders /records/customers /records/inventory /records/orders?filter=and.exact.NO_SUCH.x /records/orders/nothing'.split(
+      ' ',
+    ),
+    [
+      path('records', 'orders', '20010'),
+      path('records', 'customers', '50003'),
+      path('records', 'inventory', 'FK/6#SND+512'),
+      path('requests', requestID),
+    ],
     '/requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /account /nowhere'.split(' '),
   ].flat();
   for (const address of paths)

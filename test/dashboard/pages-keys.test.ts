@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import type { Keys, Service } from '../service.ts';
+import type { Keys, Service } from '../kit/service.ts';
 import { copy, goByMenu, openAs, openAt, paste, until } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene, openTenant } from './scene.ts';
@@ -19,7 +19,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-const statusOf = async (keys: Keys): Promise<number> => (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
+const statusOf = async (keys: Keys): Promise<number> =>
+  (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const password = (page: Page): Locator => page.getByLabel('Your password', { exact: true });
 
@@ -83,10 +84,16 @@ test('the pair shown after Developer Settings, API Settings, Replace Keys, Save 
   assert.notEqual(issued.apiID, keys.apiID);
   assert.equal(await statusOf(issued), 200);
   assert.equal(await statusOf(keys), 401);
-  const { shown } = await page.getByRole('region', { name: 'New keys' }).evaluate((panel) => ({ shown: panel.innerText as string }));
+  const { shown } = await page
+    .getByRole('region', { name: 'New keys' })
+    .evaluate((panel) => ({ shown: panel.innerText as string }));
   assert.ok(shown.includes(issued.apiID) && shown.includes(issued.apiSecret), 'what is shown is not what is copied');
   const curl = await copy(page, button(page, 'Copy call in curl'));
-  assert.equal((JSON.parse(await paste(curl, keys)) as { code: string }).code, 'NOT_FOUND', 'good keys, and no order of that number');
+  assert.equal(
+    (JSON.parse(await paste(curl, keys)) as { code: string }).code,
+    'NOT_FOUND',
+    'good keys, and no order of that number',
+  );
   await button(page, 'I have stored it').click();
   assert.equal((await readAll(page)).includes(issued.apiSecret), false);
 });
@@ -115,7 +122,9 @@ test('a secret that was shown is not there again: after a reload, Back, in any s
   const page = await openAs(context, service, owner);
   await replaceKeys(page);
   const { apiSecret } = await copyPair(page, keys);
-  const kept = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href])');
+  const kept = await page.evaluate<string>(
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href])',
+  );
   assert.equal(kept.includes(apiSecret), false, 'kept while it is shown');
 
   const bodies: Promise<string>[] = [];
@@ -162,7 +171,8 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   }
   assert.fail(`${String(target)} is not reached by Tab`);
 }
-const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element === element.ownerDocument.activeElement);
+const hasFocus = (target: Locator): Promise<boolean> =>
+  target.evaluate((element) => element === element.ownerDocument.activeElement);
 async function waitForFocus(target: Locator): Promise<void> {
   await target.waitFor();
   await until(() => hasFocus(target), `${String(target)} has the focus`);
@@ -221,7 +231,9 @@ test('a wrong password is said at its field, and nothing is replaced', async (co
   await button(page, 'Save').click();
   await waitForFocus(password(page));
   const said = await password(page).evaluate((field) => {
-    const about = (field.getAttribute('aria-describedby') as string).split(' ').map((id) => field.ownerDocument.getElementById(id).textContent as string);
+    const about = (field.getAttribute('aria-describedby') as string)
+      .split(' ')
+      .map((id) => field.ownerDocument.getElementById(id).textContent as string);
     return `${field.getAttribute('aria-invalid') as string}: ${about.join(' ')}`;
   });
   assert.match(said, /^true: .*password/i);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { openAt } from './at-pages.ts';
 import { signIn, waitUntilLoaded } from './browser.ts';
 import { openStockedScene } from './scene.ts';
@@ -32,7 +32,11 @@ async function weigh(page: Page): Promise<Fetched[]> {
   const session = await page.context().newCDPSession(page);
   const fetched = new Map<string, Fetched>();
   session.on('Network.responseReceived', ({ requestId, response }) => {
-    fetched.set(requestId, { url: response.url, encoding: response.headers['content-encoding'] ?? 'as it is', bytes: 0 });
+    fetched.set(requestId, {
+      url: response.url,
+      encoding: response.headers['content-encoding'] ?? 'as it is',
+      bytes: 0,
+    });
   });
   const all: Fetched[] = [];
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
@@ -46,7 +50,8 @@ async function weigh(page: Page): Promise<Fetched[]> {
 function tell(context: TestContext, what: string, fetched: readonly Fetched[]): number {
   const bytes = fetched.reduce((sum, one) => sum + one.bytes, 0);
   context.diagnostic(`${what}: ${bytes} bytes in ${fetched.length} answers`);
-  for (const { url, encoding, bytes: own } of fetched) context.diagnostic(`  ${own} ${encoding} ${new URL(url).pathname}`);
+  for (const { url, encoding, bytes: own } of fetched)
+    context.diagnostic(`  ${own} ${encoding} ${new URL(url).pathname}`);
   return bytes;
 }
 

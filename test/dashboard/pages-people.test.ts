@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { Shop, expectRefusal, succeed } from '../records.ts';
-import type { Service } from '../service.ts';
+import { Shop, expectRefusal, succeed } from '../kit/records.ts';
+import type { Service } from '../kit/service.ts';
 import { copy, goByMenu, openAs, openAt, until } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -91,7 +91,8 @@ async function changeRole(page: Page, email: string, role: string): Promise<void
   await button(page, 'Save').click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
-const menuOf = (page: Page): Promise<string[]> => page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link').allInnerTexts();
+const menuOf = (page: Page): Promise<string[]> =>
+  page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link').allInnerTexts();
 
 test('an invited user sets a password by the link, sees what the role allows, and another role is in force at once', async (context) => {
   const { owner, teamID, shop } = await open();
@@ -197,7 +198,9 @@ test('a default stage, strict references and a custom field set in the browser a
 
   await goByMenu(page, 'Audit log');
   const log = page.getByRole('region', { name: 'Audit log', exact: true });
-  const rows = await log.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].slice(2, 5).map((cell) => cell.innerText as string)));
+  const rows = await log
+    .locator('tbody tr')
+    .evaluateAll((all) => all.map((row) => [...row.cells].slice(2, 5).map((cell) => cell.innerText as string)));
   assert.deepEqual(rows.toReversed().slice(-6), [
     [owner.email, 'password set by link', owner.email],
     [owner.email, 'signed in', owner.email],
@@ -236,7 +239,10 @@ test('the explorer reads and writes as any program, metered, and in Requests as 
   assert.equal(await service.usageOf(teamID), counted + 3);
 
   await goByMenu(page, 'Requests');
-  const marked = page.getByRole('region', { name: 'Requests', exact: true }).getByRole('row').filter({ hasText: 'explorer' });
+  const marked = page
+    .getByRole('region', { name: 'Requests', exact: true })
+    .getByRole('row')
+    .filter({ hasText: 'explorer' });
   assert.deepEqual(
     (await marked.allInnerTexts()).map((text) => /(\w+Order)\s+explorer/.exec(text)?.[1]),
     ['createOrder', 'getOrder'],

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { Shop, succeed, valuesOf, type Filters, type Values } from '../records.ts';
-import type { Service } from '../service.ts';
+import { Shop, succeed, valuesOf, type Filters, type Values } from '../kit/records.ts';
+import type { Service } from '../kit/service.ts';
 import { copy, goByMenu, openAs, paste } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -39,7 +39,8 @@ after(() => service.stop());
 
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const listOf = (page: Page): Locator => page.getByRole('region', { name: 'Orders', exact: true });
-const numbersIn = async (page: Page): Promise<string[]> => listOf(page).getByRole('row').getByRole('link').allInnerTexts();
+const numbersIn = async (page: Page): Promise<string[]> =>
+  listOf(page).getByRole('row').getByRole('link').allInnerTexts();
 /** The texts of the cells of the row with this one first. */
 async function rowOf(page: Page, table: string, first: string): Promise<string[]> {
   const row = page.getByRole('region', { name: table, exact: true }).getByRole('row').filter({ has: page.getByRole('cell', { name: first }) }).first(); // prettier-ignore
@@ -96,7 +97,9 @@ test('a filter of two conditions shows what the API answers, and the call shown 
     { field: 'CUSTOMER_CODE', value: 'VINET', conjunction: 'OR' },
   ];
   const wanted = await succeed<Values[]>(shop.queryOrders(filters));
-  const meant = Array.from({ length: ORDERS }, (_, index) => index).filter((index) => index % 7 === 0 || index % 11 === 0);
+  const meant = Array.from({ length: ORDERS }, (_, index) => index).filter(
+    (index) => index % 7 === 0 || index % 11 === 0,
+  );
   assert.deepEqual(valuesOf(wanted, 'ORDER_NUMBER'), meant.map(numberOf));
   await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
   assert.deepEqual(await numbersIn(page), valuesOf(wanted, 'ORDER_NUMBER'));
@@ -153,7 +156,12 @@ test('an order approved in the browser is a sales order in the API, and its unit
   await waitUntilLoaded(page);
   assert.equal((await succeedOrder(number))['ORDER_TYPE'], 'sales_order');
   assert.deepEqual(await stockOf('APPROVED'), ['9', '5']);
-  assert.deepEqual(await rowOf(page, 'Stock of the parts', 'APPROVED'), ['APPROVED', '9', '0 → , now 5', '9 → , now 4']);
+  assert.deepEqual(await rowOf(page, 'Stock of the parts', 'APPROVED'), [
+    'APPROVED',
+    '9',
+    '0 → , now 5',
+    '9 → , now 4',
+  ]);
   assert.equal(await button(page, 'Approve').count(), 0);
 });
 
@@ -195,7 +203,9 @@ test('2 of 5 units invoiced in the browser are so in the API, in the stock and o
   const found = await lookUp('#5001');
   const rest = found[1]!.pims_order_number;
   assert.deepEqual(found.map((one) => [one.order_type, one.pims_order_number]), [['invoice', number], ['sales_order', rest]]); // prettier-ignore
-  const items = found.map((one) => one.items.map((item) => [item.part_number, item.quantity, item.shipped, item.serial_numbers, item.is_care_plan]));
+  const items = found.map((one) =>
+    one.items.map((item) => [item.part_number, item.quantity, item.shipped, item.serial_numbers, item.is_care_plan]),
+  );
   assert.deepEqual(items, [
     [['PHONE', 2, 2, ['SN-A1', 'SN-A2'], false], ['CARE-PHONE', 2, 2, [], true]],
     [['PHONE', 3, 0, [], false], ['CARE-PHONE', 3, 0, [], true]],
@@ -209,7 +219,11 @@ test('2 of 5 units invoiced in the browser are so in the API, in the stock and o
   assert.deepEqual((await rowOf(page, comparison, 'All parts')).slice(1), ['10', '4', '4', '6', '4', '6']);
   await page.getByText('Partly shipped').waitFor();
   assert.match((await rowOf(page, 'Lines of the order', 'PHONE')).join(' '), /SN-A1 SN-A2/);
-  assert.equal(await page.getByRole('button', { name: /^(Approve|Invoice)$/ }).count(), 0, 'an invoice goes no further');
+  assert.equal(
+    await page.getByRole('button', { name: /^(Approve|Invoice)$/ }).count(),
+    0,
+    'an invoice goes no further',
+  );
   await page.getByRole('link', { name: rest }).first().click();
   await page.getByRole('heading', { level: 1, name: `Order ${rest}` }).waitFor();
   await waitUntilLoaded(page);

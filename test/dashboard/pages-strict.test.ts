@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { NAUGHTY } from '../naughty-strings.ts';
-import { Shop, succeed, type Values } from '../records.ts';
-import type { Service } from '../service.ts';
+import { NAUGHTY } from '../kit/naughty-strings.ts';
+import { Shop, succeed, type Values } from '../kit/records.ts';
+import type { Service } from '../kit/service.ts';
 import { openAs, openAt } from './at-pages.ts';
 import { openScene } from './scene.ts';
 import { Visitor } from './visitor.ts';
@@ -22,7 +22,10 @@ const MARKUP: readonly string[] = [
   '<link rel=stylesheet href=//evil.example/x.css>', '<style>@import url(//evil.example)</style>', `<!--><img src=x onerror=${RUN}>-->`, `&lt;script&gt;${RUN}`,
   `<details open ontoggle=${RUN}>`, `\u2028<b onmouseover=${RUN} style="position:fixed;inset:0">`, `data:text/html,<script>${RUN}</script>`,
 ]; // prettier-ignore
-const STORED = [...NAUGHTY.filter((text) => text !== '' && text.isWellFormed() && !text.includes('\0') && text.length <= 8192), ...MARKUP];
+const STORED = [
+  ...NAUGHTY.filter((text) => text !== '' && text.isWellFormed() && !text.includes('\0') && text.length <= 8192),
+  ...MARKUP,
+];
 /** What takes more than this is only begun until somebody wants the rest. */
 const WHOLE_MAX = 160;
 const NAME_MAX = 200;
@@ -37,7 +40,9 @@ const textFields: Record<string, string[]> = {};
 
 /** A record for each string, in which every field has another one: all of them together have every string in every field. */
 const recordsOf = (names: readonly string[], strings: readonly string[]): Values[] =>
-  strings.map((_, row) => Object.fromEntries(names.map((name, place) => [name, strings[(row + place) % strings.length]!])));
+  strings.map((_, row) =>
+    Object.fromEntries(names.map((name, place) => [name, strings[(row + place) % strings.length]!])),
+  );
 const inBatches = async <T>(items: readonly T[], act: (item: T) => Promise<unknown>): Promise<void> => {
   for (let from = 0; from < items.length; from += 20) await Promise.all(items.slice(from, from + 20).map(act));
 };
@@ -49,17 +54,24 @@ before(async () => {
   for (const recordType of ['orders', 'lines', 'customers', 'inventory']) {
     assert.equal((await owner.post('/fields', { recordType, name: 'OF_OUR_OWN', type: 'text' })).status, 200);
   }
-  const { fields } = (await owner.get('/fields')).body as { fields: Record<string, { name: string; type: string; assigned: boolean }[]> };
+  const { fields } = (await owner.get('/fields')).body as {
+    fields: Record<string, { name: string; type: string; assigned: boolean }[]>;
+  };
   const keys = ['ORDER_NUMBER', 'ORDER_TYPE', 'LINE_REF_LOCK_CODE'];
   for (const [recordType, all] of Object.entries(fields))
-    textFields[recordType] = all.filter(({ name, type, assigned }) => type === 'text' && !assigned && !keys.includes(name)).map(({ name }) => name);
+    textFields[recordType] = all
+      .filter(({ name, type, assigned }) => type === 'text' && !assigned && !keys.includes(name))
+      .map(({ name }) => name);
   await inBatches(recordsOf(textFields['orders']!, STORED), async (order) => succeed(shop.createOrder(order)));
   await inBatches(recordsOf(textFields['customers']!.filter((name) => name !== 'CUSTOMER_CODE'), STORED), async (customer) => succeed(shop.createCustomer(customer))); // prettier-ignore
-  for (const CUSTOMER_CODE of MARKUP) await succeed(shop.createCustomer({ CUSTOMER_CODE, CUSTOMER_NAME: CUSTOMER_CODE }));
+  for (const CUSTOMER_CODE of MARKUP)
+    await succeed(shop.createCustomer({ CUSTOMER_CODE, CUSTOMER_NAME: CUSTOMER_CODE }));
   const onOneLine = STORED.filter((text) => !/\p{Cc}/u.test(text) && text.trim() === text && text.length <= 256);
   await shop.load('inventory', recordsOf(textFields['inventory']!, onOneLine)); // an import trims cells
   lined = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: MARKUP[1]!, TRACKING_NUMBERS: MARKUP[2]! }));
-  await inBatches(recordsOf(textFields['lines']!, STORED), async (line) => succeed(shop.addLineItem({ ...line, ORDER_NUMBER: lined, QUANTITY: '9' })));
+  await inBatches(recordsOf(textFields['lines']!, STORED), async (line) =>
+    succeed(shop.addLineItem({ ...line, ORDER_NUMBER: lined, QUANTITY: '9' })),
+  );
 });
 after(() => service.stop());
 
@@ -76,7 +88,11 @@ async function openStrict(context: TestContext, visitor = owner): Promise<Page> 
 }
 async function expectOnlyText(page: Page): Promise<void> {
   assert.equal(await page.evaluate('window.broken'), undefined, `a script ran at ${page.url()}`);
-  assert.deepEqual(await page.locator(NOTHING_OF_DATA).evaluateAll((found) => found.map((one) => one.outerHTML as string)), [], page.url());
+  assert.deepEqual(
+    await page.locator(NOTHING_OF_DATA).evaluateAll((found) => found.map((one) => one.outerHTML as string)),
+    [],
+    page.url(),
+  );
 }
 const visit = async (page: Page, path: string): Promise<void> => {
   await page.goto(`/dashboard${path}`, { waitUntil: 'commit' });
@@ -84,9 +100,11 @@ const visit = async (page: Page, path: string): Promise<void> => {
   await page.locator('.skeleton, main [aria-busy=true]').first().waitFor({ state: 'detached' });
   await expectOnlyText(page);
 };
-const texts = (found: Locator): Promise<string[]> => found.evaluateAll((all) => all.map((one) => one.textContent as string));
+const texts = (found: Locator): Promise<string[]> =>
+  found.evaluateAll((all) => all.map((one) => one.textContent as string));
 const isBegunIn = (text: string, shown: readonly string[]): boolean =>
-  shown.some((one) => one.includes(text)) || (text.length > WHOLE_MAX && shown.some((one) => one.endsWith('…') && text.startsWith(one.slice(0, -1))));
+  shown.some((one) => one.includes(text)) ||
+  (text.length > WHOLE_MAX && shown.some((one) => one.endsWith('…') && text.startsWith(one.slice(0, -1))));
 const pathOf = (kind: string, key: string): string => `/records/${kind}/${encodeURIComponent(key)}`;
 
 for (const [kind, key, query] of [
@@ -97,9 +115,13 @@ for (const [kind, key, query] of [
   test(`${kind}: every string in every text field is shown as it is, in the list and on the page of the record`, async (context) => {
     const page = await openStrict(context);
     const columns = [key, ...textFields[kind]!.filter((name) => name !== key)];
-    await page.evaluate(`localStorage.setItem('storeroom.columns.${kind}', ${JSON.stringify(JSON.stringify(columns))})`);
+    await page.evaluate(
+      `localStorage.setItem('storeroom.columns.${kind}', ${JSON.stringify(JSON.stringify(columns))})`,
+    );
     const records = await succeed<Values[]>(shop[query]([]));
-    const wanted = STORED.filter((text) => kind !== 'inventory' || records.some((record) => Object.values(record).includes(text)));
+    const wanted = STORED.filter(
+      (text) => kind !== 'inventory' || records.some((record) => Object.values(record).includes(text)),
+    );
     assert.ok(wanted.length > 75);
     for (const name of columns.slice(1)) assert.deepEqual(wanted.filter((text) => !records.some((record) => record[name] === text)), [], name); // prettier-ignore
 
@@ -108,7 +130,11 @@ for (const [kind, key, query] of [
     for (let number = 1; ; number++) {
       await page.getByText(`Page ${number} · `).waitFor();
       await page.locator('.table.is-loading').waitFor({ state: 'detached' });
-      shown.push(...(await page.locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent as string)))));
+      shown.push(
+        ...(await page
+          .locator('tbody tr')
+          .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent as string)))),
+      );
       await expectOnlyText(page);
       const next = page.getByRole('button', { name: 'Next', exact: true });
       if (await next.isDisabled()) break;
@@ -123,7 +149,9 @@ for (const [kind, key, query] of [
       await visit(page, pathOf(kind, record[key]!));
       const parts = await texts(page.locator('main bdi, main dd code, main h1'));
       for (const text of Object.values(record)) if (isBegunIn(text, parts)) seen.add(text);
-      await page.getByRole('button', { name: /^Show all/ }).evaluateAll((buttons) => buttons.forEach((one) => one.click()));
+      await page
+        .getByRole('button', { name: /^Show all/ })
+        .evaluateAll((buttons) => buttons.forEach((one) => one.click()));
       await expectOnlyText(page);
     }
     assert.deepEqual(MARKUP.filter((text) => wanted.includes(text) && !seen.has(text)), []); // prettier-ignore
@@ -158,8 +186,13 @@ test('requests: what was sent, as a name or a value, is shown as it is', async (
   const asked: [Record<string, string>, string][] = [];
   for (let from = 0; from < short.length; from += 30) {
     const batch = short.slice(from, from + 30);
-    const query = Object.fromEntries([...batch.map((text, index) => [`p${index}`, text]), ...batch.map((text) => [text, 'x'])]) as Record<string, string>;
-    const { headers } = await service.call(shop.keys, 'GET', '/orders/single', { query: { orderNum: 'nothing', ...query } });
+    const query = Object.fromEntries([
+      ...batch.map((text, index) => [`p${index}`, text]),
+      ...batch.map((text) => [text, 'x']),
+    ]) as Record<string, string>;
+    const { headers } = await service.call(shop.keys, 'GET', '/orders/single', {
+      query: { orderNum: 'nothing', ...query },
+    });
     asked.push([query, headers.get('x-request-id')!]);
   }
   for (const [query, requestID] of asked) {
@@ -169,8 +202,16 @@ test('requests: what was sent, as a name or a value, is shown as it is', async (
     const told = Object.fromEntries(rows);
     for (const [name, value] of Object.entries(query)) assert.equal(told[name], value, name);
   }
-  for (const body of [Object.fromEntries(MARKUP.map((text) => [text, text])), MARKUP.map((value) => ({ field: value, value }))]) {
-    const { headers } = await service.call(shop.keys, Array.isArray(body) ? 'POST' : 'PUT', `/orders/${Array.isArray(body) ? 'query' : 'create'}`, { body });
+  for (const body of [
+    Object.fromEntries(MARKUP.map((text) => [text, text])),
+    MARKUP.map((value) => ({ field: value, value })),
+  ]) {
+    const { headers } = await service.call(
+      shop.keys,
+      Array.isArray(body) ? 'POST' : 'PUT',
+      `/orders/${Array.isArray(body) ? 'query' : 'create'}`,
+      { body },
+    );
     await visit(page, `/requests/${headers.get('x-request-id')}`);
     assert.deepEqual(JSON.parse((await texts(page.getByRole('region', { name: 'Body of the request' })))[0]!), body);
   }
@@ -184,7 +225,11 @@ test('names of the team, addresses of users and names of browsers are shown as t
     const signIn = { teamID: visitor.teamID, email: visitor.email, password: visitor.password };
     assert.equal((await visitor.post('/sign-in', signIn, { 'user-agent': agent })).status, 200);
   }
-  const emails = [`<img/src=x/onerror=${RUN}>@shop.example`, `"><svg/onload=${RUN}>@shop.example`, `\${7*7}{{7*7}}'--@shop.example`];
+  const emails = [
+    `<img/src=x/onerror=${RUN}>@shop.example`,
+    `"><svg/onload=${RUN}>@shop.example`,
+    `\${7*7}{{7*7}}'--@shop.example`,
+  ];
   for (const email of emails) assert.equal((await owner.post('/users', { email, role: 'viewer' })).status, 200);
   const page = await openStrict(context);
   await visit(page, '/account');
@@ -204,7 +249,10 @@ test('names of the team, addresses of users and names of browsers are shown as t
     assert.equal(status, 200, text);
     await page.goto('/dashboard/settings', { waitUntil: 'commit' });
     await page.getByLabel('Name', { exact: true }).waitFor();
-    assert.deepEqual([...(await texts(page.locator('.tenant-name'))), await page.getByLabel('Name', { exact: true }).inputValue()], [name, name]);
+    assert.deepEqual(
+      [...(await texts(page.locator('.tenant-name'))), await page.getByLabel('Name', { exact: true }).inputValue()],
+      [name, name],
+    );
     await expectOnlyText(page);
   }
   await visit(page, '/audit');
@@ -220,13 +268,25 @@ test('what an address says is shown as it is, and leads nowhere else', async (co
     const batch = short.slice(from, from + 50);
     const filters = batch.map((text, index) => ['filter', `${index === 0 ? 'and' : 'or'}.exact.NOTES.${text}`]);
     await visit(page, `/records/orders?${new URLSearchParams(filters).toString()}`);
-    const values = await page.getByLabel(/^Value of filter/).evaluateAll((fields) => fields.map((field) => field.value as string));
+    const values = await page
+      .getByLabel(/^Value of filter/)
+      .evaluateAll((fields) => fields.map((field) => field.value as string));
     assert.deepEqual(values, batch);
   }
-  for (const path of [pathOf('orders', MARKUP[1]!), pathOf('customers', `${MARKUP[0]}!`), `/requests/${encodeURIComponent(MARKUP[1]!)}`])
+  for (const path of [
+    pathOf('orders', MARKUP[1]!),
+    pathOf('customers', `${MARKUP[0]}!`),
+    `/requests/${encodeURIComponent(MARKUP[1]!)}`,
+  ])
     await visit(page, path);
   const stranger = await openAt(context, service, new Visitor(service, 'shop', 'nobody@shop.example'));
-  for (const next of ['javascript:window.broken=1', '//evil.example/x', 'https://evil.example', '/\\evil.example', MARKUP[1]!]) {
+  for (const next of [
+    'javascript:window.broken=1',
+    '//evil.example/x',
+    'https://evil.example',
+    '/\\evil.example',
+    MARKUP[1]!,
+  ]) {
     await stranger.goto(`/dashboard/sign-in?${new URLSearchParams({ next, team: MARKUP[1]! }).toString()}`);
     await stranger.getByLabel('Team', { exact: true }).waitFor();
     await expectOnlyText(stranger);

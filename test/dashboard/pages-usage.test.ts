@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import type { Answer, Keys, Service } from '../service.ts';
+import type { Answer, Keys, Service } from '../kit/service.ts';
 import { copy, goByMenu, openAs, paste } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene, openTenant } from './scene.ts';
@@ -48,8 +48,13 @@ const namesOf = (made: readonly Made[]): string[] => [...new Set(made.map(({ ope
 
 /** The texts of the cells, a row each. */
 const cellsOf = (table: Locator): Promise<string[][]> =>
-  table.locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell: { innerText: string }) => cell.innerText.trim())));
-const figureOf = (page: Page, label: string): Locator => page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]');
+  table
+    .locator('tbody tr')
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.cells].map((cell: { innerText: string }) => cell.innerText.trim())),
+    );
+const figureOf = (page: Page, label: string): Locator =>
+  page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]');
 const today = (): string => new Date().toISOString().slice(0, 10);
 
 test('usage shows and downloads the calls that were made, and the figure of `storeroom usage`', async (context) => {
@@ -57,7 +62,10 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Usage');
-  const told = (await service.command('usage', keys.teamID, '--json')).json() as { total: number; byOperation: { operation: string; calls: number }[] };
+  const told = (await service.command('usage', keys.teamID, '--json')).json() as {
+    total: number;
+    byOperation: { operation: string; calls: number }[];
+  };
   const total = String(made.length);
   const refused = String(made.filter(isRefused).length);
   assert.equal(String(told.total), total);
@@ -79,7 +87,10 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   await page.getByRole('tab', { name: 'By day' }).click();
   const byDay = await cellsOf(page.getByRole('region', { name: 'Calls by day', exact: true }));
   assert.deepEqual(byDay.map((cells) => cells.slice(1, 4)), [[total, String(made.length - Number(refused)), refused]]); // prettier-ignore
-  assert.equal(await page.getByRole('region', { name: 'Calls by day', exact: true }).locator('time').getAttribute('datetime'), today());
+  assert.equal(
+    await page.getByRole('region', { name: 'Calls by day', exact: true }).locator('time').getAttribute('datetime'),
+    today(),
+  );
   await page.getByRole('img', { name: `: ${total} calls, ${refused} refused` }).waitFor();
 
   const downloading = page.waitForEvent('download');
@@ -88,7 +99,10 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   assert.equal(download.suggestedFilename(), `storeroom-usage-${keys.teamID}-${today().slice(0, 7)}.csv`);
   const [head, ...lines] = readFileSync(await download.path(), 'utf8').split('\r\n');
   assert.equal(head, 'day,operation,calls,refused');
-  assert.deepEqual(lines.toSorted(), ['', ...sums.map(({ name, ...sum }) => `${today()},${name},${sum.calls},${sum.refused}`)]);
+  assert.deepEqual(lines.toSorted(), [
+    '',
+    ...sums.map(({ name, ...sum }) => `${today()},${name},${sum.calls},${sum.refused}`),
+  ]);
 
   await service.call(keys, 'POST', '/orders/query', { body: [] });
   await button(page, 'Refresh').click();
@@ -110,7 +124,9 @@ test('a request is found by its X-Request-Id, with what was sent and refused and
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   const { teamID, apiID, apiSecret } = keys;
-  const answer = await service.request('GET', '/orders/single', { query: { teamID, apiID, apiSecret, orderNum: `it's "#1" & 100%` } });
+  const answer = await service.request('GET', '/orders/single', {
+    query: { teamID, apiID, apiSecret, orderNum: `it's "#1" & 100%` },
+  });
   const { code, message } = answer.body as { code: string; message: string };
   await find(page, idOf(answer));
   await page.getByRole('heading', { level: 1, name: 'getOrder' }).waitFor();
@@ -120,7 +136,9 @@ test('a request is found by its X-Request-Id, with what was sent and refused and
   await page.getByText(code, { exact: true }).waitFor();
   assert.equal((await page.content()).includes(apiSecret), false);
 
-  const write = await service.request('PUT', '/orders/create', { body: { teamID, apiID, apiSecret, NOTES: `it's $HOME`, FREIGHT: 'much' } });
+  const write = await service.request('PUT', '/orders/create', {
+    body: { teamID, apiID, apiSecret, NOTES: `it's $HOME`, FREIGHT: 'much' },
+  });
   await find(page, idOf(write));
   const shown = await page.getByRole('region', { name: 'Body of the request' }).innerText();
   assert.deepEqual(JSON.parse(shown), { NOTES: `it's $HOME`, FREIGHT: 'much' });
@@ -141,10 +159,15 @@ test('the command of Copy as curl runs with the keys put in, and answers the sam
     // Each answer has its own ID; only refusals carry it in the body.
     assert.deepEqual({ ...again, requestId: '' }, { ...(answer.body as object), requestId: '' });
   };
-  const query = await service.call(keys, 'POST', '/orders/query', { query: { maxReturn: '1' }, body: [{ field: 'REFERENCE_NUMBER', value: odd }] });
+  const query = await service.call(keys, 'POST', '/orders/query', {
+    query: { maxReturn: '1' },
+    body: [{ field: 'REFERENCE_NUMBER', value: odd }],
+  });
   assert.equal((query.body as { data: unknown[] }).data.length, 1);
   await repeat(query);
-  await repeat(await service.call(keys, 'GET', '/orders/by_storefront_reference', { query: { storefront_order_number: odd } }));
+  await repeat(
+    await service.call(keys, 'GET', '/orders/by_storefront_reference', { query: { storefront_order_number: odd } }),
+  );
   await repeat(await service.call(keys, 'GET', '/orders/single', { query: { orderNum: odd } }));
   await repeat(await service.call(keys, 'POST', '/customers/update', { body: { CUSTOMER_CODE: odd } }));
 });
@@ -162,7 +185,9 @@ test('Live shows a new call without a reload', async (context) => {
   assert.equal(await button(page, 'Live').getAttribute('aria-pressed'), 'true');
   for (const operation of ['getOrder', 'getCustomer']) {
     const path = operation === 'getOrder' ? '/orders/single' : '/customers/single';
-    const answer = await service.call(keys, 'GET', path, { query: { [operation === 'getOrder' ? 'orderNum' : 'customerCode']: 'nothing' } });
+    const answer = await service.call(keys, 'GET', path, {
+      query: { [operation === 'getOrder' ? 'orderNum' : 'customerCode']: 'nothing' },
+    });
     const row = requestsOf(page)
       .getByRole('row')
       .filter({ hasText: idOf(answer) });
@@ -178,7 +203,10 @@ test('filters of status and operation show what they say, and survive a reload, 
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Requests');
-  const [status, operation] = [page.getByLabel('Status', { exact: true }), page.getByLabel('Operation', { exact: true })];
+  const [status, operation] = [
+    page.getByLabel('Status', { exact: true }),
+    page.getByLabel('Operation', { exact: true }),
+  ];
   const expectShown = async (statusClass: string, name: string, wanted: readonly Made[]): Promise<void> => {
     await requestsOf(page).getByRole('row').nth(wanted.length).waitFor();
     await page.getByText(`${wanted.length} requests`).waitFor();

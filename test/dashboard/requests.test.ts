@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
-import type { Answer, Service } from '../service.ts';
+import type { Answer, Service } from '../kit/service.ts';
 import { openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
@@ -50,7 +50,10 @@ suite('a request', () => {
   test('is found by the X-Request-Id of its answer, at once, whole', async () => {
     const { owner, keys } = shared;
     const began = new Date().toISOString();
-    const good = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'for the log' }, headers: { 'x-forwarded-for': '203.0.113.9' } });
+    const good = await service.call(keys, 'PUT', '/orders/create', {
+      body: { NOTES: 'for the log' },
+      headers: { 'x-forwarded-for': '203.0.113.9' },
+    });
     const { status, body } = await single(owner, idOf(good));
     assert.equal(status, 200);
     const { at, milliseconds, ...rest } = body as Logged;
@@ -82,7 +85,11 @@ suite('a request', () => {
       [owner.email, null, 'getOrder', 404, { orderNum: 'nothing' }],
     );
     const looked = await owner.get('/records/orders/single', { orderNum: 'nothing' });
-    assert.equal((await single(owner, looked.headers.get('x-request-id')!)).status, 404, 'records looked at are not in the log');
+    assert.equal(
+      (await single(owner, looked.headers.get('x-request-id')!)).status,
+      404,
+      'records looked at are not in the log',
+    );
   });
 
   test('that was refused has code, field and message as they were answered', async () => {
@@ -108,12 +115,21 @@ suite('a request', () => {
     const { teamID, apiID, apiSecret } = keys;
     const answers = [
       await service.request('GET', '/orders/single', { query: { teamID, apiID, apiSecret, orderNum: apiSecret } }),
-      await service.request('PUT', '/orders/create', { body: { teamID, apiID, apiSecret, NOTES: `my key is ${apiSecret}` } }),
+      await service.request('PUT', '/orders/create', {
+        body: { teamID, apiID, apiSecret, NOTES: `my key is ${apiSecret}` },
+      }),
       await service.call(keys, 'POST', '/orders/query', { body: [{ field: 'NOTES', value: apiSecret }, { field: apiSecret, value: SECRET }] }), // prettier-ignore
       await service.call(keys, 'PUT', '/orders/create', { body: { [apiSecret]: 'x' } }),
       await service.call(keys, 'GET', '/orders/single', { query: { [apiSecret]: 'x', orderNum: '1' } }),
-      await owner.send('POST', '/dashboard/api/explorer/orders/query', JSON.stringify([{ field: apiSecret, value: 'x' }])),
-      await owner.send('GET', `/dashboard/api/explorer/orders/single?apiID=${apiID}&apiSecret=${apiSecret}&orderNum=${apiSecret}`),
+      await owner.send(
+        'POST',
+        '/dashboard/api/explorer/orders/query',
+        JSON.stringify([{ field: apiSecret, value: 'x' }]),
+      ),
+      await owner.send(
+        'GET',
+        `/dashboard/api/explorer/orders/single?apiID=${apiID}&apiSecret=${apiSecret}&orderNum=${apiSecret}`,
+      ),
     ];
     for (const answer of answers) {
       const { status, text } = await single(owner, idOf(answer));
@@ -151,9 +167,17 @@ suite('a request', () => {
     const anew = await Visitor.make(service, teamID, 'owner');
     assert.deepEqual((await searchOf(anew)).requests, []);
     assert.equal((await single(anew, idOf(answer))).status, 404);
-    const { total, refused, months } = (await anew.get('/usage')).body as { total: number; refused: number; months: object[] };
+    const { total, refused, months } = (await anew.get('/usage')).body as {
+      total: number;
+      refused: number;
+      months: object[];
+    };
     assert.deepEqual([total, refused, months], [0, 0, []]);
-    assert.ok((await anew.get('/audit')).body.records.every(({ actor }: { actor: string }) => actor === 'command line' || actor === anew.email));
+    assert.ok(
+      (await anew.get('/audit')).body.records.every(
+        ({ actor }: { actor: string }) => actor === 'command line' || actor === anew.email,
+      ),
+    );
   });
 });
 
@@ -166,7 +190,9 @@ suite('the log', () => {
     await service.call(keys, 'POST', '/customers/query', { body: [] });
     const to = new Date(Date.now() + 1).toISOString();
     const found = async (query: Record<string, string>): Promise<string[]> =>
-      (await searchOf(owner, { from, to, ...query })).requests.map(({ operation, httpStatus }) => `${operation} ${httpStatus}`);
+      (await searchOf(owner, { from, to, ...query })).requests.map(
+        ({ operation, httpStatus }) => `${operation} ${httpStatus}`,
+      );
     const all = ['queryCustomers 200', 'queryCustomers 400', 'getOrder 404'];
     assert.deepEqual(await found({}), all);
     assert.deepEqual(await found({ status: '404' }), all.slice(2));
@@ -183,7 +209,9 @@ suite('the log', () => {
     const { owner, keys } = shared;
     const ids: string[] = [];
     for (let round = 0; round < 12; round++) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => service.call(keys, 'POST', '/inventory/query', { body: [] })));
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => service.call(keys, 'POST', '/inventory/query', { body: [] })),
+      );
       ids.push(...answers.map(idOf));
     }
     const seen: Logged[] = [];
@@ -210,11 +238,17 @@ suite('the log', () => {
       const rows = await runSql(service, `SELECT * FROM @REQUESTS WHERE "TEAM_ID" = '${teamID}'`, 'requests.db');
       for (const { BLOCK_ID, LINES } of rows) {
         const bytes = Buffer.from(LINES as Uint8Array);
-        const aged = (bytes[0] === 0x5b ? bytes : zstdDecompressSync(bytes)).toString().replaceAll(/^\["(\w+)","[^"]+"/gm, `["$1","${at}"`);
+        const aged = (bytes[0] === 0x5b ? bytes : zstdDecompressSync(bytes))
+          .toString()
+          .replaceAll(/^\["(\w+)","[^"]+"/gm, `["$1","${at}"`);
         const hex = Buffer.from(aged).toString('hex');
         const lines = service.databaseUrl === undefined ? `x'${hex}'` : `decode('${hex}', 'hex')`;
         const set = `"BLOCK_ID" = '${at} ${(BLOCK_ID as string).split(' ')[1]}', "FIRST_AT" = '${at}', "LINES" = ${lines}`;
-        await runSql(service, `UPDATE @REQUESTS SET ${set} WHERE "TEAM_ID" = '${teamID}' AND "BLOCK_ID" = '${BLOCK_ID as string}'`, 'requests.db');
+        await runSql(
+          service,
+          `UPDATE @REQUESTS SET ${set} WHERE "TEAM_ID" = '${teamID}' AND "BLOCK_ID" = '${BLOCK_ID as string}'`,
+          'requests.db',
+        );
       }
     };
     await ageTo(29.9);

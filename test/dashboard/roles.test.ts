@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { listRoutes, NEW_PASSWORD, rowsOf, sendRow, type Row } from './routes.ts';
 import { everythingOf, openScene } from './scene.ts';
 import { makeMarkedTenant, openSession, signInAgain, type MarkedTenant } from './tenants.ts';
@@ -19,7 +19,8 @@ before(async () => {
 after(() => service.stop());
 
 const nameOf = ({ method, path }: Row): string => `${method} ${path}`;
-const mayAct = (role: Role, needed: Row['role']): boolean => needed === 'nobody' || ROLES.indexOf(role) <= ROLES.indexOf(needed);
+const mayAct = (role: Role, needed: Row['role']): boolean =>
+  needed === 'nobody' || ROLES.indexOf(role) <= ROLES.indexOf(needed);
 const codeIn = ({ body, status }: Reply): string => `${status} ${(body as { code?: string } | undefined)?.code ?? ''}`;
 
 /** Sends a row; a password that it changed is changed back. */
@@ -50,24 +51,39 @@ test('whoever names what is the other tenant’s gets nothing of it and changes 
       for (const row of rowsOf(other.named, visitor).filter(({ path }) => !path.startsWith('/link'))) {
         const teamID = other.named.teamID;
         const body = row.body as object;
-        const variants: Row[] = [row, { ...row, query: { ...row.query, teamID } }, { ...row, query: { ...row.query, teamID: 'one', teamId: teamID } }];
+        const variants: Row[] = [
+          row,
+          { ...row, query: { ...row.query, teamID } },
+          { ...row, query: { ...row.query, teamID: 'one', teamId: teamID } },
+        ];
         if (row.body !== undefined && !Array.isArray(body))
-          variants.push({ ...row, body: { ...body, teamID } }, { ...row, body: { ...body, teamID, apiID: other.keys.apiID, apiSecret: other.keys.apiSecret } });
+          variants.push(
+            { ...row, body: { ...body, teamID } },
+            { ...row, body: { ...body, teamID, apiID: other.keys.apiID, apiSecret: other.keys.apiSecret } },
+          );
         for (const variant of variants.toReversed()) {
           const reply = await carryOut(visitor, variant);
           assert.ok(reply.status < 500, `${nameOf(row)}: ${reply.text}`);
           const shown = `${reply.text}${JSON.stringify([...reply.headers])}`.toLowerCase();
           for (const mark of other.marks)
-            assert.ok(!shown.includes(mark), `${role} of ${own.named.teamID}, ${nameOf(row)}, was shown: ${reply.text.slice(0, 2000)}`);
-          if (row.path === '/sign-out' && reply.status === 200) visitor.token = (await signInAgain(own.users[role])).token;
+            assert.ok(
+              !shown.includes(mark),
+              `${role} of ${own.named.teamID}, ${nameOf(row)}, was shown: ${reply.text.slice(0, 2000)}`,
+            );
+          if (row.path === '/sign-out' && reply.status === 200)
+            visitor.token = (await signInAgain(own.users[role])).token;
           answered++;
         }
       }
     }
     assert.ok(answered > 3 * 40 * 3, `${answered} requests`);
     assert.equal(await everythingOf(owner), earlier);
-    for (const [index, role] of ROLES.entries()) assert.equal((await watchers[index]!.get('/session')).body.user.role, role);
-    assert.equal((await service.call(other.keys, 'GET', '/orders/single', { query: { orderNum: other.named.quote } })).status, 200);
+    for (const [index, role] of ROLES.entries())
+      assert.equal((await watchers[index]!.get('/session')).body.user.role, role);
+    assert.equal(
+      (await service.call(other.keys, 'GET', '/orders/single', { query: { orderNum: other.named.quote } })).status,
+      200,
+    );
     assert.equal((await owner.post('/link/check', { token: other.named.linkToken })).status, 200);
   }
 });
@@ -80,7 +96,9 @@ test('keys of the API do not let in to the dashboard, and a session does not let
     const withKeys = { ...row, query: { ...row.query, ...keys } };
     assert.equal(codeIn(await sendRow(nobody, withKeys, { authorization: basic })), '401 NOT_SIGNED_IN', nameOf(row));
   }
-  const { status } = await (await signInAgain(users.owner)).send('GET', `/tenant/api/pims/v1/orders/single?teamID=one&orderNum=${named.quote}`);
+  const { status } = await (
+    await signInAgain(users.owner)
+  ).send('GET', `/tenant/api/pims/v1/orders/single?teamID=one&orderNum=${named.quote}`);
   assert.equal(status, 401);
 });
 
@@ -88,7 +106,10 @@ test('each role may do exactly what the table says, in both tenants; nobody sign
   for (const { users, named } of tenants) {
     const done = new Set<string>();
     for (const role of ['nobody', ...ROLES.toReversed()] as const) {
-      const visitor = role === 'nobody' ? new Visitor(service, named.teamID, `nobody@${named.teamID}.example`) : await signInAgain(users[role]);
+      const visitor =
+        role === 'nobody'
+          ? new Visitor(service, named.teamID, `nobody@${named.teamID}.example`)
+          : await signInAgain(users[role]);
       const sessionId = role === 'nobody' ? named.sessionId : await openSession(visitor);
       for (const row of rowsOf({ ...named, sessionId }, visitor)) {
         const isLink = row.path === '/link';
@@ -118,7 +139,9 @@ test('what a role may not do it has not done either', async () => {
   const named = { ...tenants[0].named, teamID: 'three', email: 'besides@three.example', calls: tenants[0].named.calls };
   const earlier = await everythingOf(owner);
   for (const visitor of [viewer, developer])
-    for (const row of rowsOf(named, visitor).filter(({ role }) => role !== 'nobody' && !mayAct(visitor === viewer ? 'viewer' : 'developer', role)))
+    for (const row of rowsOf(named, visitor).filter(
+      ({ role }) => role !== 'nobody' && !mayAct(visitor === viewer ? 'viewer' : 'developer', role),
+    ))
       assert.equal(codeIn(await sendRow(visitor, row)), '403 ROLE_NOT_ALLOWED', nameOf(row));
   assert.equal(await everythingOf(owner), earlier);
 });

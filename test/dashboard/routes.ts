@@ -4,8 +4,8 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bodyOf, type GoodCall } from '../operations.ts';
-import { BASE_PATH, type Service } from '../service.ts';
+import { bodyOf, type GoodCall } from '../kit/operations.ts';
+import { BASE_PATH, type Service } from '../kit/service.ts';
 import { codeOf, type Role, type Visitor } from './visitor.ts';
 
 const SOURCES = join(import.meta.dirname, '../../src/http/dashboard');
@@ -70,7 +70,12 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/audit/verify', 'owner', nothing],
   ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
   ['POST', '/orders/approve', 'developer', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
-  ['POST', '/orders/invoice', 'developer', own(({ salesOrder }) => ({ ORDER_NUMBER: salesOrder, quantities: {}, serials: {}, tracking: [] }))],
+  [
+    'POST',
+    '/orders/invoice',
+    'developer',
+    own(({ salesOrder }) => ({ ORDER_NUMBER: salesOrder, quantities: {}, serials: {}, tracking: [] })),
+  ],
   ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
   ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
   ['POST', '/users/role', 'owner', own(({ email }) => ({ email, role: 'developer' }))],
@@ -79,7 +84,12 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/keys/end', 'developer', own(({ oldApiID }) => ({ apiID: oldApiID }))],
   ['POST', '/keys/replace', 'developer', own((_named, { password }) => ({ password, overlap: '1h' }))],
   ['POST', '/second-factor/begin', 'viewer', empty],
-  ['POST', '/second-factor/enable', 'viewer', own((_named, { password }) => ({ password, secret: SECRET, code: codeOf(SECRET) }))],
+  [
+    'POST',
+    '/second-factor/enable',
+    'viewer',
+    own((_named, { password }) => ({ password, secret: SECRET, code: codeOf(SECRET) })),
+  ],
   ['POST', '/second-factor/disable', 'viewer', own((_named, { password }) => ({ password, code: codeOf(SECRET, 1) }))],
   ['POST', '/sessions/end', 'viewer', own(({ sessionId }) => ({ sessionId }))],
   ['POST', '/sign-in', 'nobody', own((_named, { teamID, email, password }) => ({ teamID, email, password }))],
@@ -114,7 +124,9 @@ export async function listRoutes(service: Service): Promise<string[]> {
     if (found.length !== paths) throw new Error(`${file} has ${paths} paths, of which ${found.length} could be read.`);
     return found;
   });
-  const { paths } = (await (await fetch(`${service.origin}/openapi.json`)).json()) as { paths: Record<string, Record<string, { operationId: string }>> };
+  const { paths } = (await (await fetch(`${service.origin}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
   const ofTheApi = Object.entries(paths).filter(([path]) => path.startsWith(BASE_PATH));
   const operations = ofTheApi.flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { operationId }]) => {
@@ -126,7 +138,16 @@ export async function listRoutes(service: Service): Promise<string[]> {
 }
 
 /** Sends a row as the pages would; headers given win. */
-export function sendRow(visitor: Visitor, { method, path, query, body }: Row, headers: Record<string, string> = {}): ReturnType<Visitor['send']> {
+export function sendRow(
+  visitor: Visitor,
+  { method, path, query, body }: Row,
+  headers: Record<string, string> = {},
+): ReturnType<Visitor['send']> {
   const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
-  return visitor.send(method, `/dashboard/api${path}${search}`, body === undefined ? undefined : JSON.stringify(body), headers);
+  return visitor.send(
+    method,
+    `/dashboard/api${path}${search}`,
+    body === undefined ? undefined : JSON.stringify(body),
+    headers,
+  );
 }

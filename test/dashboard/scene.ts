@@ -6,9 +6,9 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
-import { stockShop } from '../operations.ts';
-import { runStatement } from '../postgres.ts';
-import { Service, type Keys } from '../service.ts';
+import { stockShop } from '../kit/operations.ts';
+import { runStatement } from '../kit/postgres.ts';
+import { Service, type Keys } from '../kit/service.ts';
 import { Visitor, type Reply } from './visitor.ts';
 
 const SCHEMA = 'storeroom';
@@ -16,7 +16,8 @@ const BUSY_MS = 5000;
 const OPENING_BRACKET = 0x5b;
 
 /** A service behind a proxy on this machine, so that visitors have addresses of their own. */
-export const openScene = (env: Record<string, string> = {}): Promise<Service> => Service.start({ env: { STOREROOM_TRUSTED_PROXIES: '127.0.0.1', ...env } });
+export const openScene = (env: Record<string, string> = {}): Promise<Service> =>
+  Service.start({ env: { STOREROOM_TRUSTED_PROXIES: '127.0.0.1', ...env } });
 
 export interface OwnedTenant {
   readonly teamID: string;
@@ -43,8 +44,13 @@ export async function openStockedScene(): Promise<{ service: Service; owner: Vis
 export type File = 'control.db' | 'requests.db' | 'usage.db';
 
 /** One statement on the control data beside the service; tables are written `@SESSIONS`, columns `"SEEN_AT"`. With SQLite in the file named. */
-export async function runSql(service: Service, statement: string, file: File = 'control.db'): Promise<Record<string, unknown>[]> {
-  if (service.databaseUrl !== undefined) return runStatement(service.databaseUrl, statement.replaceAll(/@([A-Z_]+)/g, `${SCHEMA}."$1"`));
+export async function runSql(
+  service: Service,
+  statement: string,
+  file: File = 'control.db',
+): Promise<Record<string, unknown>[]> {
+  if (service.databaseUrl !== undefined)
+    return runStatement(service.databaseUrl, statement.replaceAll(/@([A-Z_]+)/g, `${SCHEMA}."$1"`));
   const path = join(service.dataFolder, file);
   if (!existsSync(path)) throw new Error(`There is no ${file} yet.`);
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
@@ -56,8 +62,12 @@ export async function runSql(service: Service, statement: string, file: File = '
 }
 
 /** The names of those of `needles` that are anywhere in the store: in its files with SQLite, in a row of a table with PostgreSQL, in what is compressed. */
-export async function findInStore(service: Service, needles: Readonly<Record<string, string | Uint8Array>>): Promise<string[]> {
-  const heap = service.databaseUrl === undefined ? readFolder(service.dataFolder) : await readDatabase(service.databaseUrl);
+export async function findInStore(
+  service: Service,
+  needles: Readonly<Record<string, string | Uint8Array>>,
+): Promise<string[]> {
+  const heap =
+    service.databaseUrl === undefined ? readFolder(service.dataFolder) : await readDatabase(service.databaseUrl);
   const hasRequests = service.databaseUrl !== undefined || existsSync(join(service.dataFolder, 'requests.db'));
   const requests = hasRequests ? await runSql(service, 'SELECT "LINES" FROM @REQUESTS', 'requests.db') : [];
   for (const { LINES } of requests) {
@@ -85,7 +95,9 @@ async function readDatabase(url: string): Promise<Buffer[]> {
     url,
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
   );
-  const rows = await Promise.all(tables.map(({ name }) => runStatement(url, `SELECT t::text AS text FROM ${name as string} t`)));
+  const rows = await Promise.all(
+    tables.map(({ name }) => runStatement(url, `SELECT t::text AS text FROM ${name as string} t`)),
+  );
   return rows.map((found) => Buffer.from(found.map(({ text }) => text as string).join('\n')));
 }
 
@@ -95,10 +107,15 @@ const QUERIES = ['/orders/query', '/customers/query', '/inventory/query'];
 export async function everythingOf(owner: Visitor): Promise<string> {
   const seen: unknown[] = [];
   for (const path of QUERIES) seen.push((await owner.post(`/records${path}`, [])).body);
-  for (const path of ['/settings', '/users', '/fields', '/audit', '/audit/verify']) seen.push((await owner.get(path)).body);
+  for (const path of ['/settings', '/users', '/fields', '/audit', '/audit/verify'])
+    seen.push((await owner.get(path)).body);
   const { keys } = (await owner.get('/keys')).body as { keys: { apiID: string; endsAt: string | null }[] };
   const { sessions } = (await owner.get('/sessions')).body as { sessions: { sessionId: string }[] };
-  return JSON.stringify([seen, keys.map(({ apiID, endsAt }) => ({ apiID, endsAt })), sessions.map(({ sessionId }) => sessionId)], undefined, 1);
+  return JSON.stringify(
+    [seen, keys.map(({ apiID, endsAt }) => ({ apiID, endsAt })), sessions.map(({ sessionId }) => sessionId)],
+    undefined,
+    1,
+  );
 }
 
 /** What an outsider could tell two refusals apart by: status, headers but for the date and ID, and the body without its ID. */
@@ -111,7 +128,9 @@ export function appearanceOf({ status, headers, body, text }: Reply): unknown {
 /** The audit log as `action of target by actor`, oldest first. */
 export async function auditOf(
   owner: Visitor,
-): Promise<{ action: string; target: string; actor: string; client: string; at: string; detail: object; number: number }[]> {
+): Promise<
+  { action: string; target: string; actor: string; client: string; at: string; detail: object; number: number }[]
+> {
   const { body } = await owner.get('/audit');
   return (body as { records: never[] }).records.toReversed();
 }

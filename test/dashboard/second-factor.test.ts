@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 import { auditOf, findInStore, openScene, runSql } from './scene.ts';
 import { bytesOf, codeOf, PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -41,7 +41,11 @@ async function protect(name: string): Promise<Protected> {
   await settleStep();
   const user = await owner.add('developer', `${name}@shop.example`);
   const { secret } = (await user.post('/second-factor/begin')).body as { secret: string };
-  const { status, body, text } = await user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, -1) });
+  const { status, body, text } = await user.post('/second-factor/enable', {
+    password: PASSWORD,
+    secret,
+    code: codeOf(secret, -1),
+  });
   assert.equal(status, 200, text);
   return { user, secret, recoveryCodes: body.recoveryCodes as string[] };
 }
@@ -54,10 +58,14 @@ test('it begins with a secret of 160 bits and its otpauth URI, and is in force o
   const user = await owner.add('viewer', 'begin@shop.example');
   const { secret, uri } = (await user.post('/second-factor/begin')).body as { secret: string; uri: string };
   assert.match(secret, /^[A-Z2-7]{32}$/);
-  assert.ok(uri.startsWith('otpauth://totp/Storeroom:') && uri.includes(`secret=${secret}`) && uri.includes('issuer=Storeroom'), uri);
+  assert.ok(
+    uri.startsWith('otpauth://totp/Storeroom:') && uri.includes(`secret=${secret}`) && uri.includes('issuer=Storeroom'),
+    uri,
+  );
   assert.notEqual((await user.post('/second-factor/begin')).body.secret, secret);
   assert.equal((await user.elsewhere().signIn()).status, 200, 'begun is not in force');
-  const enable = (body: object): Promise<Reply> => user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret), ...body });
+  const enable = (body: object): Promise<Reply> =>
+    user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret), ...body });
   expectCode(await enable({ password: NEW_PASSWORD }), 401, 'SIGN_IN_REFUSED');
   expectCode(await enable({ code: codeOf(secret, 20) }), 401, 'SIGN_IN_REFUSED');
   expectCode(await enable({ secret: secret.slice(1) }), 400, 'INVALID_VALUE');
@@ -74,7 +82,11 @@ test('a right password without a code asks for one, a wrong password with or wit
   expectCode(await user.elsewhere().signIn(NEW_PASSWORD), 401, 'SIGN_IN_REFUSED');
   expectCode(await user.elsewhere().signIn(NEW_PASSWORD, codeOf(secret)), 401, 'SIGN_IN_REFUSED');
   const visitor = user.elsewhere();
-  assert.equal((await visitor.signIn(PASSWORD, codeOf(secret))).status, 200, 'a code with a wrong password used the code up');
+  assert.equal(
+    (await visitor.signIn(PASSWORD, codeOf(secret))).status,
+    200,
+    'a code with a wrong password used the code up',
+  );
   assert.equal(visitor.token !== undefined, true);
 });
 
@@ -103,7 +115,10 @@ test('codes one step around the present are taken, those two steps away are not'
     // prettier-ignore
     const user = await owner.add('viewer', `step${steps}@shop.example`);
     const { secret } = (await user.post('/second-factor/begin')).body as { secret: string };
-    assert.equal((await user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) })).status, 200);
+    assert.equal(
+      (await user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) })).status,
+      200,
+    );
     await runSql(service, `UPDATE @USERS SET "LAST_STEP" = 0 WHERE "EMAIL" = '${user.email}'`);
     assert.equal((await user.elsewhere().signIn(PASSWORD, codeOf(secret, steps))).status, status, `${steps}`);
   }
@@ -136,7 +151,8 @@ test('new recovery codes take the place of the old ones', async () => {
 test('five wrong codes are looked at, the sixth costs a wait, in which the right one is refused too', async () => {
   const { user, secret } = await protect('guessed');
   const wrong = String((Number(codeOf(secret, 7)) + 1) % 1_000_000).padStart(6, '0');
-  for (let guess = 0; guess < 6; guess++) expectCode(await user.elsewhere().signIn(PASSWORD, wrong), 401, 'SIGN_IN_REFUSED');
+  for (let guess = 0; guess < 6; guess++)
+    expectCode(await user.elsewhere().signIn(PASSWORD, wrong), 401, 'SIGN_IN_REFUSED');
   const waits = await user.elsewhere().signIn(PASSWORD, codeOf(secret));
   expectCode(waits, 429, 'TOO_MANY_ATTEMPTS');
   assert.equal(waits.headers.get('retry-after'), '1');
@@ -150,7 +166,8 @@ test('five wrong codes are looked at, the sixth costs a wait, in which the right
 
 test('it is taken away only by password and code together', async () => {
   const { user, secret } = await protect('disable');
-  const disable = (password: string, code: string): Promise<Reply> => user.post('/second-factor/disable', { password, code });
+  const disable = (password: string, code: string): Promise<Reply> =>
+    user.post('/second-factor/disable', { password, code });
   expectCode(await disable(PASSWORD, ''), 401, 'SECOND_FACTOR_NEEDED');
   expectCode(await disable(PASSWORD, codeOf(secret, 9)), 401, 'SIGN_IN_REFUSED');
   expectCode(await disable(NEW_PASSWORD, codeOf(secret)), 401, 'SIGN_IN_REFUSED');

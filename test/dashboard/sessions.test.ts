@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
-import { exchange, writeRequest } from '../raw-http.ts';
-import type { Service } from '../service.ts';
+import { exchange, writeRequest } from '../kit/raw-http.ts';
+import type { Service } from '../kit/service.ts';
 import { findInStore, openScene, runSql } from './scene.ts';
 import { API, COOKIE, PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -24,7 +24,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-const expectSignedIn = async (visitor: Visitor): Promise<void> => assert.equal((await visitor.get('/session')).status, 200);
+const expectSignedIn = async (visitor: Visitor): Promise<void> =>
+  assert.equal((await visitor.get('/session')).status, 200);
 const expectSignedOut = async (visitor: Visitor): Promise<void> => {
   const { status, body, headers } = await visitor.get('/session');
   assert.equal(`${status} ${body.code}`, '401 NOT_SIGNED_IN');
@@ -44,9 +45,14 @@ const signIn = async (): Promise<Visitor> => {
 const hashOf = (token: string | undefined): string => hash('sha256', token!, 'hex');
 /** The token's row, as SQL of either store names it. */
 const where = (token: string | undefined): string =>
-  service.databaseUrl === undefined ? `"TOKEN_HASH" = x'${hashOf(token)}'` : `"TOKEN_HASH" = decode('${hashOf(token)}', 'hex')`;
+  service.databaseUrl === undefined
+    ? `"TOKEN_HASH" = x'${hashOf(token)}'`
+    : `"TOKEN_HASH" = decode('${hashOf(token)}', 'hex')`;
 const age = async (token: string | undefined, column: 'SEEN_AT' | 'CREATED_AT', ms: number): Promise<void> => {
-  await runSql(service, `UPDATE @SESSIONS SET "${column}" = '${new Date(Date.now() - ms).toISOString()}' WHERE ${where(token)}`);
+  await runSql(
+    service,
+    `UPDATE @SESSIONS SET "${column}" = '${new Date(Date.now() - ms).toISOString()}' WHERE ${where(token)}`,
+  );
 };
 
 suite('the cookie', () => {
@@ -59,7 +65,11 @@ suite('the cookie', () => {
     for (const [what, { status, headers }] of Object.entries(replies)) {
       const cookies = headers.getSetCookie();
       assert.equal(`${status} ${cookies.length}`, '200 1', what);
-      assert.match(cookies[0]!, /^__Host-storeroom_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/, what);
+      assert.match(
+        cookies[0]!,
+        /^__Host-storeroom_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+        what,
+      );
     }
   });
 
@@ -85,7 +95,12 @@ suite('the cookie', () => {
     assert.ok([...headers].every(([name, value]) => name === 'set-cookie' || !value.includes(token)));
     for (const path of ['/session', '/sessions']) assert.ok(!(await visitor.get(path)).text.includes(token), path);
     assert.ok(!(await owner.get('/audit')).text.includes(token));
-    const needles = { token, 'token bytes': Buffer.from(token, 'base64url'), hash: Buffer.from(hashOf(token), 'hex'), password: PASSWORD };
+    const needles = {
+      token,
+      'token bytes': Buffer.from(token, 'base64url'),
+      hash: Buffer.from(hashOf(token), 'hex'),
+      password: PASSWORD,
+    };
     assert.deepEqual(await findInStore(service, needles), ['hash']);
     assert.ok(!service.output.includes(token));
   });
@@ -127,7 +142,9 @@ suite('a new token', () => {
     await expectSignedOut(holding(planted));
     const invited = new Visitor(service, 'shop', 'fixed@shop.example');
     invited.token = planted;
-    await invited.open(((await owner.post('/users', { email: invited.email, role: 'viewer' })).body.link as string).split('#')[1]!);
+    await invited.open(
+      ((await owner.post('/users', { email: invited.email, role: 'viewer' })).body.link as string).split('#')[1]!,
+    );
     assert.notEqual(invited.token, planted);
     await expectSignedOut(holding(planted));
   });
@@ -152,7 +169,10 @@ suite('the end', () => {
     await expectSignedOut(visitor);
     assert.equal((await visitor.post('/explorer/orders/query', [])).status, 401);
     const { sessions } = (await (await signIn()).get('/sessions')).body as { sessions: { seenAt: string }[] };
-    assert.ok(!sessions.some(({ seenAt }) => Date.now() - Date.parse(seenAt) >= 30 * MINUTE_MS), 'an ended session is listed');
+    assert.ok(
+      !sessions.some(({ seenAt }) => Date.now() - Date.parse(seenAt) >= 30 * MINUTE_MS),
+      'an ended session is listed',
+    );
   });
 
   test('comes after 12 hours however much it is used', async () => {
@@ -183,7 +203,9 @@ suite('the end', () => {
 
   test('can be given to one session or to all others, and to nobody else’s', async () => {
     const [visitor, second, third] = [await signIn(), await signIn(), await signIn()];
-    const { sessions } = (await second.get('/sessions')).body as { sessions: { sessionId: string; isThisOne: boolean }[] };
+    const { sessions } = (await second.get('/sessions')).body as {
+      sessions: { sessionId: string; isThisOne: boolean }[];
+    };
     const { sessionId } = sessions.find(({ isThisOne }) => isThisOne)!;
     assert.equal((await owner.post('/sessions/end', { sessionId })).status, 404);
     await expectSignedIn(second);
@@ -245,7 +267,15 @@ test('what is no token is 401 and never a fault: tampered, empty, quoted, long, 
     'x'.repeat(7000),
   ];
   for (const value of bad) assert.equal(await ask(`${COOKIE}=${value}`), 401, JSON.stringify(value.slice(0, 60)));
-  for (const cookie of ['', ';', '=', `storeroom_session=${token}`, `${COOKIE.toLowerCase()}=${token}`, `${COOKIE} ${token}`, `__proto__=${token}`])
+  for (const cookie of [
+    '',
+    ';',
+    '=',
+    `storeroom_session=${token}`,
+    `${COOKIE.toLowerCase()}=${token}`,
+    `${COOKIE} ${token}`,
+    `__proto__=${token}`,
+  ])
     assert.equal(await ask(cookie), 401, cookie);
   assert.equal(await ask(`${COOKIE}=${flipped}; ${COOKIE}=${flipped}`), 401);
   assert.ok([200, 401].includes(await ask(`${COOKIE}=${flipped}; ${COOKIE}=${token}`)));

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { runCommand, type Service } from '../service.ts';
+import { runCommand, type Service } from '../kit/service.ts';
 import { appearanceOf, openScene, runSql } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -55,20 +55,34 @@ suite('links', () => {
   test('of one link opened five times at once, one sets the password', async () => {
     const { visitor, token } = await invite('raced@shop.example');
     const passwords = Array.from({ length: 5 }, (_, index) => `${NEW_PASSWORD} ${'abcde'[index]}`);
-    const replies = await Promise.all(passwords.map((password) => visitor.elsewhere().post('/link', { token, password })));
+    const replies = await Promise.all(
+      passwords.map((password) => visitor.elsewhere().post('/link', { token, password })),
+    );
     assert.deepEqual(
       replies.map(({ status }) => status).toSorted((a, b) => a - b),
       [200, 400, 400, 400, 400],
     );
     const winner = passwords[replies.findIndex(({ status }) => status === 200)]!;
-    for (const password of passwords) assert.equal((await visitor.elsewhere().signIn(password)).status, password === winner ? 200 : 401);
+    for (const password of passwords)
+      assert.equal((await visitor.elsewhere().signIn(password)).status, password === winner ? 200 : 401);
   });
 
   test('used, ended, replaced, removed, garbled and invented links are refused alike, by the check and by the setting', async () => {
-    const links = await Promise.all(['used', 'ended', 'replaced', 'removed', 'whole'].map((name) => invite(`${name}@shop.example`)));
-    const [used, ended, replaced, removed, whole] = links as [(typeof links)[0], (typeof links)[0], (typeof links)[0], (typeof links)[0], (typeof links)[0]];
+    const links = await Promise.all(
+      ['used', 'ended', 'replaced', 'removed', 'whole'].map((name) => invite(`${name}@shop.example`)),
+    );
+    const [used, ended, replaced, removed, whole] = links as [
+      (typeof links)[0],
+      (typeof links)[0],
+      (typeof links)[0],
+      (typeof links)[0],
+      (typeof links)[0],
+    ];
     await used.visitor.open(used.token);
-    await runSql(service, `UPDATE @USERS SET "LINK_ENDS_AT" = '2020-01-01T00:00:00.000Z' WHERE "EMAIL" = 'ended@shop.example'`);
+    await runSql(
+      service,
+      `UPDATE @USERS SET "LINK_ENDS_AT" = '2020-01-01T00:00:00.000Z' WHERE "EMAIL" = 'ended@shop.example'`,
+    );
     await owner.post('/users/link', { email: 'replaced@shop.example' });
     await owner.post('/users/remove', { email: 'removed@shop.example' });
     const last = whole.token.at(-1) === 'A' ? 'B' : 'A';
@@ -90,7 +104,14 @@ suite('links', () => {
     for (const path of ['/link/check', '/link']) {
       const seen = [];
       for (const token of bad)
-        seen.push(appearanceOf(await new Visitor(service, 'shop', 'x').post(path, { token, ...(path === '/link' && { password: NEW_PASSWORD }) })));
+        seen.push(
+          appearanceOf(
+            await new Visitor(service, 'shop', 'x').post(path, {
+              token,
+              ...(path === '/link' && { password: NEW_PASSWORD }),
+            }),
+          ),
+        );
       for (const one of seen) assert.deepEqual(one, seen[0] as object, path);
       assert.equal((seen[0] as { body: { code: string } }).body.code, 'LINK_INVALID');
     }
@@ -126,7 +147,12 @@ suite('signing in', () => {
     const { visitor, token } = await invite('exact@shop.example');
     visitor.password = ' Zwölf Kraniche über Ulm ';
     await visitor.open(token);
-    for (const password of [visitor.password.trim(), visitor.password.toLowerCase(), visitor.password.normalize('NFD'), `${visitor.password}\0`])
+    for (const password of [
+      visitor.password.trim(),
+      visitor.password.toLowerCase(),
+      visitor.password.normalize('NFD'),
+      `${visitor.password}\0`,
+    ])
       assert.equal((await visitor.elsewhere().signIn(password)).status, 401, JSON.stringify(password));
     assert.equal((await visitor.elsewhere().signIn()).status, 200);
   });
@@ -148,11 +174,20 @@ suite('signing in', () => {
       ["' OR 1=1 --", "' OR ''='", "' OR ''='"],
     ];
     const seen = [];
-    for (const [teamID, email, password] of attempts) seen.push(appearanceOf(await new Visitor(service, teamID, email).signIn(password)));
-    for (const [index, one] of seen.entries()) assert.deepEqual(one, seen[0], JSON.stringify(attempts[index]!.slice(0, 2)));
-    const { status, body, headers } = seen[0] as { status: number; body: { code: string }; headers: [string, string][] };
+    for (const [teamID, email, password] of attempts)
+      seen.push(appearanceOf(await new Visitor(service, teamID, email).signIn(password)));
+    for (const [index, one] of seen.entries())
+      assert.deepEqual(one, seen[0], JSON.stringify(attempts[index]!.slice(0, 2)));
+    const { status, body, headers } = seen[0] as {
+      status: number;
+      body: { code: string };
+      headers: [string, string][];
+    };
     assert.deepEqual([status, body.code], [401, 'SIGN_IN_REFUSED']);
-    assert.ok(!headers.some(([name]) => name === 'set-cookie' || name === 'www-authenticate'), 'a refusal sets no cookie and asks for no Basic credentials');
+    assert.ok(
+      !headers.some(([name]) => name === 'set-cookie' || name === 'www-authenticate'),
+      'a refusal sets no cookie and asks for no Basic credentials',
+    );
   });
 
   test('users of two tenants with one address are two users: password, role and removal of one are not those of the other', async () => {
@@ -163,8 +198,14 @@ suite('signing in', () => {
     await there.open(await there.invite('owner'));
     assert.equal((await here.elsewhere().signIn(NEW_PASSWORD)).status, 401);
     assert.equal((await there.elsewhere().signIn(PASSWORD)).status, 401);
-    assert.deepEqual([(await here.get('/session')).body.user.role, (await there.get('/session')).body.user.role], ['developer', 'owner']);
-    assert.deepEqual([(await here.get('/session')).body.tenant.teamID, (await there.get('/session')).body.tenant.teamID], ['shop', 'other']);
+    assert.deepEqual(
+      [(await here.get('/session')).body.user.role, (await there.get('/session')).body.user.role],
+      ['developer', 'owner'],
+    );
+    assert.deepEqual(
+      [(await here.get('/session')).body.tenant.teamID, (await there.get('/session')).body.tenant.teamID],
+      ['shop', 'other'],
+    );
     assert.equal((await owner.post('/users/remove', { email })).status, 200);
     expectCode(await here.get('/session'), 401, 'NOT_SIGNED_IN');
     assert.equal((await there.get('/session')).status, 200);
@@ -179,7 +220,11 @@ suite('passwords', () => {
       const reply = await visitor.post('/link', { token, password });
       expectCode(reply, 400, 'WEAK_PASSWORD');
       assert.equal(reply.body.field, 'password');
-      assert.ok((reply.body.message as string).length > 30 && (password === '' || !(reply.body.message as string).includes(password)), reply.text);
+      assert.ok(
+        (reply.body.message as string).length > 30 &&
+          (password === '' || !(reply.body.message as string).includes(password)),
+        reply.text,
+      );
       visitor.client = visitor.elsewhere().client;
     }
     assert.equal(visitor.token, undefined);
@@ -193,7 +238,11 @@ suite('passwords', () => {
     const user = await owner.add('viewer', 'changer@shop.example');
     const other = user.elsewhere();
     assert.equal((await other.signIn()).status, 200);
-    expectCode(await user.post('/password', { password: NEW_PASSWORD, newPassword: 'eleven quiet purple barges' }), 401, 'SIGN_IN_REFUSED');
+    expectCode(
+      await user.post('/password', { password: NEW_PASSWORD, newPassword: 'eleven quiet purple barges' }),
+      401,
+      'SIGN_IN_REFUSED',
+    );
     expectCode(await user.post('/password', { password: PASSWORD, newPassword: 'short' }), 400, 'WEAK_PASSWORD');
     expectCode(await user.post('/password', { password: PASSWORD, newPassword: PASSWORD }), 400, 'WEAK_PASSWORD');
     assert.equal((await other.get('/session')).status, 200, 'a refused change ended a session');
@@ -206,7 +255,8 @@ suite('passwords', () => {
 });
 
 suite('storeroom user', () => {
-  const run = (...words: string[]) => runCommand(service.place, ['user', ...words], { env: { STOREROOM_PUBLIC_URL: PUBLIC_URL } });
+  const run = (...words: string[]) =>
+    runCommand(service.place, ['user', ...words], { env: { STOREROOM_PUBLIC_URL: PUBLIC_URL } });
   const refused = async (words: string[], code: number, errorCode: string): Promise<void> => {
     const result = await run(...words, '--json');
     assert.equal(`${result.code} ${result.stdout}`, `${code} `, words.join(' '));
@@ -231,7 +281,10 @@ suite('storeroom user', () => {
       users: { email: string; role: string; hasPassword: boolean; hasSecondFactor: boolean }[];
     };
     const { role, hasPassword, hasSecondFactor } = users.find(({ email }) => email === 'cli@example.com')!;
-    assert.deepEqual({ role, hasPassword, hasSecondFactor }, { role: 'viewer', hasPassword: true, hasSecondFactor: false });
+    assert.deepEqual(
+      { role, hasPassword, hasSecondFactor },
+      { role: 'viewer', hasPassword: true, hasSecondFactor: false },
+    );
     assert.equal((await run('remove', 'other', 'cli@example.com')).code, 0);
     expectCode(await visitor.get('/session'), 401, 'NOT_SIGNED_IN');
     assert.equal((await visitor.signIn()).status, 401);

@@ -3,9 +3,9 @@
  * and in nothing that a request names, so that whatever shows it has shown the tenant's own. Judges nothing.
  */
 import assert from 'node:assert/strict';
-import { stockShop } from '../operations.ts';
-import { succeed } from '../records.ts';
-import type { Keys, Service } from '../service.ts';
+import { stockShop } from '../kit/operations.ts';
+import { succeed } from '../kit/records.ts';
+import type { Keys, Service } from '../kit/service.ts';
 import type { Named } from './routes.ts';
 import { ROLES, Visitor, type Role } from './visitor.ts';
 
@@ -46,24 +46,33 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
   };
   for (const role of ROLES)
     assert.equal(
-      (await users[role].post('/sign-in', { teamID, email: users[role].email, password: users[role].password }, { 'user-agent': mark })).status,
+      (
+        await users[role].post(
+          '/sign-in',
+          { teamID, email: users[role].email, password: users[role].password },
+          { 'user-agent': mark },
+        )
+      ).status,
       200,
     );
 
   const [quote, salesOrder] = [`quote-${teamID}`, `sales-${teamID}`];
   const order = { REFERENCE_NUMBER: mark, NOTES: mark };
   await shop.load('orders', [{ ORDER_NUMBER: quote, ORDER_TYPE: 'quote', ...order }, { ORDER_NUMBER: salesOrder, ORDER_TYPE: 'sales_order', ...order }]); // prettier-ignore
-  for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder]) await succeed(shop.addLineItem({ ORDER_NUMBER, DESCRIPTION: mark, QUANTITY: '1' }));
+  for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder])
+    await succeed(shop.addLineItem({ ORDER_NUMBER, DESCRIPTION: mark, QUANTITY: '1' }));
   await succeed(shop.updateCustomer({ CUSTOMER_CODE: `customer-${teamID}`, NOTES: mark }));
   await expect200(owner.post('/fields', { recordType: 'orders', name: mark.toUpperCase(), type: 'text' }));
   await expect200(owner.post('/settings', { name: mark, defaultStage: 'quote', strict: false }));
   const email = `besides@${teamID}.example`;
   await expect200(owner.post('/users', { email, role: 'viewer' }));
-  const { link } = (await expect200(owner.post('/users', { email: `linked@${teamID}.example`, role: 'viewer' }))).body as { link: string };
+  const { link } = (await expect200(owner.post('/users', { email: `linked@${teamID}.example`, role: 'viewer' })))
+    .body as { link: string };
 
   const { headers } = await shop.createOrder({ NOTES: mark });
   await Promise.all(Array.from({ length: REQUESTS }, () => shop.queryOrders([{ field: 'NOTES', value: mark }])));
-  const replaced = (await expect200(owner.post('/keys/replace', { password: owner.password, overlap: '24h' }))).body as Keys;
+  const replaced = (await expect200(owner.post('/keys/replace', { password: owner.password, overlap: '24h' })))
+    .body as Keys;
   const keys = { teamID, apiID: replaced.apiID, apiSecret: replaced.apiSecret };
   const named: Named = {
     teamID,

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { succeed } from '../records.ts';
-import { Service, type Keys } from '../service.ts';
+import { succeed } from '../kit/records.ts';
+import { Service, type Keys } from '../kit/service.ts';
 import { appearanceOf, auditOf, openScene, runSql } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -36,7 +36,10 @@ const countOf = async (email: string, of = service): Promise<number> => {
   return Number(row!['FAILURES']);
 };
 const setWait = (email: string, failures: number, untilMs: number): Promise<unknown> =>
-  runSql(service, `UPDATE @USERS SET "FAILURES" = ${failures}, "NEXT_TRY_AT" = '${new Date(Date.now() + untilMs).toISOString()}' WHERE "EMAIL" = '${email}'`);
+  runSql(
+    service,
+    `UPDATE @USERS SET "FAILURES" = ${failures}, "NEXT_TRY_AT" = '${new Date(Date.now() + untilMs).toISOString()}' WHERE "EMAIL" = '${email}'`,
+  );
 
 suite('an account', () => {
   test('five failures cost nothing; after the sixth the right password waits too, and works after the time told', async () => {
@@ -95,7 +98,9 @@ suite('an account', () => {
     // Six, and one more for each wait that ended meanwhile: of the first 1 s and then 2 s.
     assert.ok(looked >= FREE + 1 && looked <= FREE + 3, `${looked} were looked at`);
     assert.equal(await countOf(user.email), looked);
-    const refusals = (await auditOf(owner)).filter(({ action, actor }) => action === 'sign-in refused' && actor === user.email);
+    const refusals = (await auditOf(owner)).filter(
+      ({ action, actor }) => action === 'sign-in refused' && actor === user.email,
+    );
     assert.equal(refusals.length, looked);
   });
 
@@ -134,9 +139,18 @@ suite('an address', () => {
     const attempts = Array.from({ length: ADDRESS_ATTEMPTS - 1 }, (_, index) =>
       from(new Visitor(service, 'shop', `nobody${index}@shop.example`)).signIn(WRONG),
     );
-    assert.deepEqual((await Promise.all(attempts)).map(codeIn), Array(ADDRESS_ATTEMPTS - 1).fill('401 SIGN_IN_REFUSED'));
-    assert.equal(codeIn(await from(user.elsewhere()).post('/link', { token: 'A'.repeat(43), password: PASSWORD })), '400 LINK_INVALID');
-    for (const refused of [await from(user.elsewhere()).signIn(), await from(user.elsewhere()).post('/link', { token: 'A'.repeat(43), password: PASSWORD })]) {
+    assert.deepEqual(
+      (await Promise.all(attempts)).map(codeIn),
+      Array(ADDRESS_ATTEMPTS - 1).fill('401 SIGN_IN_REFUSED'),
+    );
+    assert.equal(
+      codeIn(await from(user.elsewhere()).post('/link', { token: 'A'.repeat(43), password: PASSWORD })),
+      '400 LINK_INVALID',
+    );
+    for (const refused of [
+      await from(user.elsewhere()).signIn(),
+      await from(user.elsewhere()).post('/link', { token: 'A'.repeat(43), password: PASSWORD }),
+    ]) {
       assert.equal(codeIn(refused), '429 TOO_MANY_ATTEMPTS');
       const told = Number(refused.headers.get('retry-after'));
       assert.ok(told >= 1 && told <= 60, `${told}`);
@@ -166,11 +180,21 @@ suite('an address', () => {
     const user = await Visitor.make(bare, 'shop', 'owner');
     const codes: string[] = [];
     for (let attempt = 0; attempt < ADDRESS_ATTEMPTS; attempt++)
-      codes.push(codeIn(await new Visitor(bare, 'shop', `n${attempt}@shop.example`).post('/link', { token: 'x', password: WRONG })));
+      codes.push(
+        codeIn(
+          await new Visitor(bare, 'shop', `n${attempt}@shop.example`).post('/link', { token: 'x', password: WRONG }),
+        ),
+      );
     assert.deepEqual([...new Set(codes.slice(0, -1))], ['400 LINK_INVALID']);
     assert.equal(codes.at(-1), '429 TOO_MANY_ATTEMPTS');
-    const answer = await bare.call(ownKeys, 'POST', '/orders/query', { body: [], headers: { 'x-forwarded-for': '203.0.113.7' } });
-    assert.equal((await user.get('/requests/single', { requestID: answer.headers.get('x-request-id')! })).body.client, '127.0.0.1');
+    const answer = await bare.call(ownKeys, 'POST', '/orders/query', {
+      body: [],
+      headers: { 'x-forwarded-for': '203.0.113.7' },
+    });
+    assert.equal(
+      (await user.get('/requests/single', { requestID: answer.headers.get('x-request-id')! })).body.client,
+      '127.0.0.1',
+    );
   });
 });
 
@@ -194,7 +218,9 @@ test('failures of an account outlive a restart, and are one count for all nodes 
 
 test('calls of the API and sessions go on while many sign in, and those too many at once are told to come again', async () => {
   const isOver = new AbortController();
-  const attempts = Array.from({ length: 80 }, (_, index) => new Visitor(service, 'shop', `storm${index}@shop.example`).signIn(WRONG));
+  const attempts = Array.from({ length: 80 }, (_, index) =>
+    new Visitor(service, 'shop', `storm${index}@shop.example`).signIn(WRONG),
+  );
   const storm = Promise.all(attempts).finally(() => isOver.abort());
   let calls = 0;
   while (!isOver.signal.aborted) {

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { stockShop } from '../operations.ts';
-import type { Service } from '../service.ts';
+import { stockShop } from '../kit/operations.ts';
+import type { Service } from '../kit/service.ts';
 import { openScene, openTenant, runSql } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
@@ -25,14 +25,17 @@ before(async () => {
 });
 after(() => service.stop());
 
-const usageOf = async (visitor: Visitor, query: Record<string, string> = {}): Promise<Usage> => (await visitor.get('/usage', query)).body as Usage;
+const usageOf = async (visitor: Visitor, query: Record<string, string> = {}): Promise<Usage> =>
+  (await visitor.get('/usage', query)).body as Usage;
 
 test('usage is the figure of `storeroom usage` after any calls: answered, refused, of the explorer; records looked at cost nothing', async () => {
   const teamID = 'stocked';
   const { keys, calls } = await stockShop(service, teamID);
   const owner = await Visitor.make(service, teamID, 'owner');
-  for (const { method, path, query, filters, fields } of calls) await service.call(keys, method, path, { query, body: filters ?? fields });
-  for (let call = 0; call < 3; call++) await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'nothing' } });
+  for (const { method, path, query, filters, fields } of calls)
+    await service.call(keys, method, path, { query, body: filters ?? fields });
+  for (let call = 0; call < 3; call++)
+    await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'nothing' } });
   await service.call(keys, 'POST', '/orders/query', { body: '{' });
   await service.call({ ...keys, apiSecret: SECRET }, 'POST', '/orders/query', { body: [] });
   const earlier = await service.usageOf(teamID);
@@ -45,23 +48,35 @@ test('usage is the figure of `storeroom usage` after any calls: answered, refuse
   assert.equal((await owner.get('/explorer/customers/single', { customerCode: 'nothing' })).status, 404);
 
   const usage = await usageOf(owner);
-  const told = (await service.command('usage', teamID, '--json')).json() as { total: number; byOperation: { operation: string; calls: number }[] };
+  const told = (await service.command('usage', teamID, '--json')).json() as {
+    total: number;
+    byOperation: { operation: string; calls: number }[];
+  };
   assert.equal(usage.total, earlier + 2);
   assert.equal(usage.total, told.total);
   const sums = new Map<string, number>();
   for (const { operation, calls: counted } of usage.rows) sums.set(operation, (sums.get(operation) ?? 0) + counted);
-  assert.deepEqual(Object.fromEntries(sums), Object.fromEntries(told.byOperation.map(({ operation, calls: counted }) => [operation, counted])));
+  assert.deepEqual(
+    Object.fromEntries(sums),
+    Object.fromEntries(told.byOperation.map(({ operation, calls: counted }) => [operation, counted])),
+  );
   assert.equal(usage.refused, 5);
-  const refusedOf = usage.rows.filter(({ refused }) => refused > 0).map(({ operation, refused }) => [operation, refused]);
+  const refusedOf = usage.rows
+    .filter(({ refused }) => refused > 0)
+    .map(({ operation, refused }) => [operation, refused]);
   assert.deepEqual(Object.fromEntries(refusedOf), { getCustomer: 1, getOrder: 3, queryOrders: 1 });
-  assert.deepEqual([usage.month, usage.monthQuota, usage.months], [new Date().toISOString().slice(0, 7), null, [{ month: usage.month, calls: usage.total }]]);
+  assert.deepEqual(
+    [usage.month, usage.monthQuota, usage.months],
+    [new Date().toISOString().slice(0, 7), null, [{ month: usage.month, calls: usage.total }]],
+  );
 });
 
 test('usage shows a quota, and calls beyond it as refused', async () => {
   const { owner, keys, teamID } = await openTenant(service, '--quota', '5');
   assert.equal((await usageOf(owner)).monthQuota, 5);
   const statuses: number[] = [];
-  for (let call = 0; call < 8; call++) statuses.push((await service.call(keys, 'POST', '/orders/query', { body: [] })).status);
+  for (let call = 0; call < 8; call++)
+    statuses.push((await service.call(keys, 'POST', '/orders/query', { body: [] })).status);
   const { total, refused } = await usageOf(owner);
   assert.equal(total, await service.usageOf(teamID));
   assert.equal(refused, statuses.filter((status) => status === 429).length);
@@ -87,5 +102,6 @@ test('usage of earlier months is there, newest first; a month that is none is re
   const { rows, total: earlier } = await usageOf(owner, { month: '2025-12' });
   assert.deepEqual([earlier, rows], [30, [{ day: '2025-12-03', operation: 'getOrder', calls: 30, refused: 0 }]]);
   assert.equal((await usageOf(owner, { month: '2020-01' })).total, 0);
-  for (const month of ['2025-13', '2025', '', 'x', '2025-12-01', '٢٠٢٥-١٢']) assert.equal((await owner.get('/usage', { month })).status, 400, month);
+  for (const month of ['2025-13', '2025', '', 'x', '2025-12-01', '٢٠٢٥-١٢'])
+    assert.equal((await owner.get('/usage', { month })).status, 400, month);
 });

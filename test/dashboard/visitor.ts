@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 
 export type Role = 'owner' | 'developer' | 'viewer';
 export const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
@@ -40,7 +40,12 @@ export class Visitor {
   }
 
   /** Makes a user through the command line and signs in by the link. */
-  static async make(service: Service, teamID: string, role: Role, email = `${role}@${teamID}.example`): Promise<Visitor> {
+  static async make(
+    service: Service,
+    teamID: string,
+    role: Role,
+    email = `${role}@${teamID}.example`,
+  ): Promise<Visitor> {
     const visitor = new Visitor(service, teamID, email);
     await visitor.open(await visitor.invite(role));
     return visitor;
@@ -71,13 +76,26 @@ export class Visitor {
 
   /** `storeroom user create`; the token of the link it prints. */
   async invite(role: Role): Promise<string> {
-    const { code, stderr, stdout } = await this.service.command('user', 'create', this.teamID, this.email, '--role', role, '--json');
+    const { code, stderr, stdout } = await this.service.command(
+      'user',
+      'create',
+      this.teamID,
+      this.email,
+      '--role',
+      role,
+      '--json',
+    );
     assert.equal(code, 0, stderr);
     return (JSON.parse(stdout) as { link: string }).link.split('#')[1]!;
   }
 
   signIn(password = this.password, code?: string): Promise<Reply> {
-    return this.post('/sign-in', { teamID: this.teamID, email: this.email, password, ...(code !== undefined && { code }) });
+    return this.post('/sign-in', {
+      teamID: this.teamID,
+      email: this.email,
+      password,
+      ...(code !== undefined && { code }),
+    });
   }
 
   get(path: string, query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Reply> {
@@ -100,7 +118,12 @@ export class Visitor {
       ...headers,
     };
     const sent = Object.entries(all).filter(([, value]) => value !== '');
-    const response = await fetch(this.service.origin + path, { method, headers: sent, redirect: 'manual', ...(body !== undefined && { body }) });
+    const response = await fetch(this.service.origin + path, {
+      method,
+      headers: sent,
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+    });
     for (const cookie of response.headers.getSetCookie()) {
       const value = new RegExp(`^${COOKIE}=([^;]*)`).exec(cookie)?.[1];
       if (value !== undefined) this.token = value === '' ? undefined : value;

@@ -4,12 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../src/errors.ts';
-import * as engine from '../../src/pims/engine.ts';
-import type { Body, QueryRequest, WriteContext } from '../../src/pims/engine.ts';
+import * as engine from '../../src/pims/operations.ts';
+import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations.ts';
 import { foldCase, type Filter } from '../../src/pims/filter.ts';
 import type { InvoiceRequest } from '../../src/pims/lifecycle.ts';
-import { sortKey, type CustomField, type RawValue, type Values } from '../../src/pims/record.ts';
-import type { KeyedType, Page, PimsStore, WriteOptions, Written } from '../../src/pims/store.ts';
+import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
+import type { CustomField } from '../../src/pims/fields.ts';
+import type { KeyedType, Page, PimsStore, WriteOptions, Written } from '../../src/pims/port.ts';
 import type { Model } from './model.ts';
 import type { BodyPlan, FilterPlan, KeyPlan, RunPlan, Step, WritePlan } from './operations.ts';
 
@@ -70,7 +71,12 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
     return await answerOf(system, call);
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
-    return JSON.stringify({ code: refusal.code, message: refusal.message, field: refusal.field, retryAfterSeconds: refusal.retryAfterSeconds });
+    return JSON.stringify({
+      code: refusal.code,
+      message: refusal.message,
+      field: refusal.field,
+      retryAfterSeconds: refusal.retryAfterSeconds,
+    });
   }
 }
 
@@ -107,9 +113,16 @@ function accepted<T>(outcome: T): Exclude<T, Refusal> {
   return outcome as Exclude<T, Refusal>;
 }
 
-const QUERIES: Record<KeyedType, Query> = { orders: 'queryOrders', customers: 'queryCustomers', inventory: 'queryInventoryItems' };
+const QUERIES: Record<KeyedType, Query> = {
+  orders: 'queryOrders',
+  customers: 'queryCustomers',
+  inventory: 'queryInventoryItems',
+};
 /** What is asked where there is nothing to go on with or to repeat. */
-const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = { name: 'queryOrders', request: { filters: [], limit: 2, after: '' } };
+const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
+  name: 'queryOrders',
+  request: { filters: [], limit: 2, after: '' },
+};
 const START = Date.parse('2026-11-20T09:30:00.000Z');
 
 /** Turns the steps of one plan into calls, one after the other; each has to be made on the model before the next is asked for. */
@@ -150,9 +163,18 @@ export class Caller {
       case 'addField':
         return { name: 'addField', field: step.field };
       case 'approve':
-        return this.#write({ name: 'advanceOrder', key: this.#key(step.order), step: { approve: true }, context: this.#context(step.write, step.do) });
+        return this.#write({
+          name: 'advanceOrder',
+          key: this.#key(step.order),
+          step: { approve: true },
+          context: this.#context(step.write, step.do),
+        });
       case 'invoice': {
-        const wanted = { quantities: numbered(step.quantities), serials: numbered(step.serials), tracking: step.tracking };
+        const wanted = {
+          quantities: numbered(step.quantities),
+          serials: numbered(step.serials),
+          tracking: step.tracking,
+        };
         return this.#write({
           name: 'advanceOrder',
           key: this.#key(step.order),
@@ -198,14 +220,18 @@ export class Caller {
   }
 
   #body(step: Extract<Step, { body: BodyPlan }>): Body {
-    const values = step.body.map(([name, value]) => [name, value !== null && typeof value === 'object' ? this.#key(value) : value] as const);
+    const values = step.body.map(
+      ([name, value]) => [name, value !== null && typeof value === 'object' ? this.#key(value) : value] as const,
+    );
     return Object.fromEntries([...this.#subject(step), ...values]);
   }
 
   /** What the body says of the record it is about. */
   #subject(step: Extract<Step, { body: BodyPlan }>): (readonly [string, RawValue])[] {
     if (!('line' in step))
-      return 'key' in step && step.key !== null ? [[step.do === 'addLineItem' ? 'ORDER_NUMBER' : 'CUSTOMER_CODE', this.#key(step.key)]] : [];
+      return 'key' in step && step.key !== null
+        ? [[step.do === 'addLineItem' ? 'ORDER_NUMBER' : 'CUSTOMER_CODE', this.#key(step.key)]]
+        : [];
     const lines = this.#model.lines();
     const line: Values | undefined = typeof step.line === 'string' ? undefined : lines[step.line % lines.length];
     const orderNumber = step.otherOrder === null ? (line?.['ORDER_NUMBER'] ?? '10001') : this.#key(step.otherOrder);
@@ -223,20 +249,30 @@ export class Caller {
     const field = typeof filter.field === 'string' ? filter.field : (filled[filter.field % filled.length] ?? 'NOTES');
     if (typeof value !== 'object') return { ...filter, field, value };
     const whole = Object.hasOwn(record, field) ? record[field]! : '';
-    if (filter.contains !== true) return { ...filter, field, value: [whole.slice(0, 256), whole.replace(/^0/, ''), whole.slice(0, 256), whole][value.form]! };
+    if (filter.contains !== true)
+      return {
+        ...filter,
+        field,
+        value: [whole.slice(0, 256), whole.replace(/^0/, ''), whole.slice(0, 256), whole][value.form]!,
+      };
     const piece = Array.from(whole).slice(value.from, value.from + value.length).join(''); // prettier-ignore
     return { ...filter, field, value: [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)][value.form]! };
   }
 
   #context({ waitMs, strict, idempotencyKey }: WritePlan, operation: string, body: object = {}): WriteContext {
     this.#time += waitMs;
-    const idempotency = idempotencyKey === undefined ? undefined : { key: idempotencyKey, operation, bodyHash: hashOf(describe(body)), keptMs: 86_400_000 };
+    const idempotency =
+      idempotencyKey === undefined
+        ? undefined
+        : { key: idempotencyKey, operation, bodyHash: hashOf(describe(body)), keptMs: 86_400_000 };
     return { now: this.now, strict, defaultStage: this.#defaultStage, idempotency };
   }
 }
 
-const numbered = <T>(pairs: readonly (readonly [number, T])[]): Map<string, T> => new Map(pairs.map(([number, value]) => [String(number), value]));
+const numbered = <T>(pairs: readonly (readonly [number, T])[]): Map<string, T> =>
+  new Map(pairs.map(([number, value]) => [String(number), value]));
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** JSON that shows what is in Maps too. */
-export const describe = (value: unknown): string => JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? Object.fromEntries(part) : part));
+export const describe = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? Object.fromEntries(part) : part));

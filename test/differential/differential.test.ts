@@ -8,10 +8,10 @@ import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
-import type { RecordType } from '../../src/pims/record.ts';
-import type { KeyedType, PimsStore } from '../../src/pims/store.ts';
-import { PostgresStore } from '../../src/store/postgres/open-postgres.ts';
-import { newDatabase } from '../postgres.ts';
+import type { RecordType } from '../../src/pims/fields.ts';
+import type { KeyedType, PimsStore } from '../../src/pims/port.ts';
+import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
 import { accepted, batches, NOW, type OpenedStore } from '../store/store-under-test.ts';
 import { Caller, describe, outcomeOf, systemOver, type Call } from './calls.ts';
@@ -31,7 +31,13 @@ const RECORD_TYPES = ['orders', 'lines', 'customers', 'inventory'] as const;
 let postgres: PostgresStore | undefined;
 const STORES: Record<string, () => OpenedStore | Promise<OpenedStore>> = {
   SQLite: () => openForAll(newFolder(), { queryBudgetMs: QUERY_BUDGET_MS }),
-  PostgreSQL: async () => (postgres = await PostgresStore.open({ url: await newDatabase(), connections: LANES, queryBudgetMs: QUERY_BUDGET_MS, name: 'test' })),
+  PostgreSQL: async () =>
+    (postgres = await PostgresStore.open({
+      url: await newDatabase(),
+      connections: LANES,
+      queryBudgetMs: QUERY_BUDGET_MS,
+      name: 'test',
+    })),
 };
 const opened: { name: string; store: OpenedStore }[] = [];
 before(async () => {
@@ -94,7 +100,9 @@ class Run {
 
   async #call(call: Call): Promise<void> {
     const expected = await outcomeOf(this.#model, call);
-    await this.#compare(describe(call), expected, ({ pims, lockCodes }) => outcomeOf(systemOver(pims), lockCodes.translate(call)));
+    await this.#compare(describe(call), expected, ({ pims, lockCodes }) =>
+      outcomeOf(systemOver(pims), lockCodes.translate(call)),
+    );
   }
 
   async #import(recordType: KeyedType, rows: readonly Readonly<Record<string, string>>[]): Promise<void> {
@@ -115,14 +123,18 @@ class Run {
   }
 
   async #export(recordType: RecordType): Promise<void> {
-    const expected = writeRows(this.#model.names(recordType), this.#model.exportRows(recordType));
+    const expected = insertRows(this.#model.names(recordType), this.#model.exportRows(recordType));
     await this.#compare(`export ${recordType}`, expected, async ({ pims }) => {
       const rows = await Array.fromAsync(pims.exportRows(recordType));
-      return writeRows([...(await pims.dictionaries())[recordType].keys()], rows.flat());
+      return insertRows([...(await pims.dictionaries())[recordType].keys()], rows.flat());
     });
   }
 
-  async #compare(asked: string, expected: string, ask: (store: { pims: PimsStore; lockCodes: LockCodes }) => Promise<string>): Promise<void> {
+  async #compare(
+    asked: string,
+    expected: string,
+    ask: (store: { pims: PimsStore; lockCodes: LockCodes }) => Promise<string>,
+  ): Promise<void> {
     this.#asked.push(shorten(asked));
     const answers = await Promise.all(this.#stores.map(async (store) => ({ ...store, answer: store.lockCodes.rename(await ask(store).catch(faultText), expected) }))); // prettier-ignore
     for (const { name, answer } of answers)
@@ -138,14 +150,17 @@ class Run {
 }
 
 /** A line a record: its cells under their names. */
-const writeRows = (names: readonly string[], rows: readonly string[][]): string =>
-  rows.map((cells) => cells.map((cell, index) => `${JSON.stringify(names[index])}:${JSON.stringify(cell)}`).join()).join('\n');
+const insertRows = (names: readonly string[], rows: readonly string[][]): string =>
+  rows
+    .map((cells) => cells.map((cell, index) => `${JSON.stringify(names[index])}:${JSON.stringify(cell)}`).join())
+    .join('\n');
 function faultText(fault: unknown): string {
   if (isUnavailable(fault)) throw fault;
   return `It failed: ${fault instanceof Error ? fault.stack : String(fault)}`;
 }
 
-const shorten = (text: string): string => (text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}… (${text.length} characters)` : text);
+const shorten = (text: string): string =>
+  text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}… (${text.length} characters)` : text;
 
 const isUnavailable = (fault: unknown): boolean => fault instanceof Refusal && fault.code === 'STORE_UNAVAILABLE';
 
@@ -162,12 +177,16 @@ async function runOnNewTenants(plan: RunPlan): Promise<void> {
 async function runOnce(plan: RunPlan): Promise<void> {
   const teamId = `team-${++tenants}`;
   const made = await Promise.all(
-    opened.map(async ({ name, store }) => ({ name, store, tenant: accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW)) })),
+    opened.map(async ({ name, store }) => ({
+      name,
+      store,
+      tenant: accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW)),
+    })),
   );
   try {
     await new Run(made.map(({ name, store, tenant }) => ({ name, pims: store.pims(tenant) }))).carryOut(plan);
   } finally {
-    await Promise.all(made.map(({ store, tenant }) => store.tenants.removeTenant(tenant)));
+    await Promise.all(made.map(({ store, tenant }) => store.tenants.deleteTenant(tenant)));
   }
 }
 

@@ -4,23 +4,19 @@
  */
 import { Refusal, type Outcome } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import type { Body, QueryRequest, WriteContext } from '../../src/pims/engine.ts';
-import { containsFolded, readFilters } from '../../src/pims/filter.ts';
+import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations.ts';
+import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
 import { approveOrder, invoiceOrder, type InvoiceRequest, type StockMovement } from '../../src/pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
+import { checkText, parseValues, sortKey, splitList, type Values } from '../../src/pims/values.ts';
 import {
   buildDictionaries,
-  checkText,
-  readFields,
   refuseCustomField,
-  sortKey,
-  splitList,
   type CustomField,
   type Dictionaries,
   type RecordType,
-  type Values,
-} from '../../src/pims/record.ts';
-import type { KeyedType, Page, WriteOptions, Written } from '../../src/pims/store.ts';
+} from '../../src/pims/fields.ts';
+import type { KeyedType, Page, WriteOptions, Written } from '../../src/pims/port.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
@@ -29,7 +25,11 @@ const ADDRESS = { name: 'SNAME', attention: 'SATTN', address_1: 'SADDRESS1', add
 const LOOKUP_ORDER = ['invoice', 'sales_order', 'quote', 'worksheet'];
 
 export class Model {
-  readonly #records = { orders: new Map<string, Values>(), customers: new Map<string, Values>(), inventory: new Map<string, Values>() };
+  readonly #records = {
+    orders: new Map<string, Values>(),
+    customers: new Map<string, Values>(),
+    inventory: new Map<string, Values>(),
+  };
   /** The lines of each order, in the order of their numbers. */
   readonly #lines = new Map<string, Values[]>();
   readonly #nextNumber = { orders: 10_001, customers: 10_001 };
@@ -53,7 +53,10 @@ export class Model {
   getOrder(orderNumber: string): { order: string; lines: string | null } {
     const order = this.#find('orders', orderNumber, 'orderNum', 'order');
     const lines = this.#linesOf(orderNumber);
-    return { order: JSON.stringify(order), lines: lines.length === 0 ? null : JSON.stringify(lines.map((line) => ({ ORDER_LINEITEMS: line }))) };
+    return {
+      order: JSON.stringify(order),
+      lines: lines.length === 0 ? null : JSON.stringify(lines.map((line) => ({ ORDER_LINEITEMS: line }))),
+    };
   }
 
   getCustomer(customerCode: string): string {
@@ -77,10 +80,14 @@ export class Model {
   }
 
   createOrder(body: Body, context: WriteContext): Written {
-    const values = readFields(this.#dictionaries.orders, 'orders', body);
+    const values = parseValues(this.#dictionaries.orders, 'orders', body);
     const stage = values['ORDER_TYPE'] || context.defaultStage;
     if (!['worksheet', 'quote', 'sales_order'].includes(stage))
-      throw new Refusal('INVALID_VALUE', `ORDER_TYPE of a new order is worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`, { field: 'ORDER_TYPE' });
+      throw new Refusal(
+        'INVALID_VALUE',
+        `ORDER_TYPE of a new order is worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`,
+        { field: 'ORDER_TYPE' },
+      );
     return this.#once(context, () => {
       if (context.strict) this.#checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
       return this.#create('orders', { ...values, ORDER_TYPE: stage }, context.now);
@@ -88,7 +95,7 @@ export class Model {
   }
 
   createCustomer(body: Body, context: WriteContext): Written {
-    const values = readFields(this.#dictionaries.customers, 'customers', body);
+    const values = parseValues(this.#dictionaries.customers, 'customers', body);
     return this.#once(context, () => {
       this.#checkFree('customers', values['CUSTOMER_CODE'] ?? '');
       return this.#create('customers', values, context.now);
@@ -97,10 +104,13 @@ export class Model {
 
   updateCustomer(body: Body, context: WriteContext): Written {
     const code = nameOf(body, 'CUSTOMER_CODE');
-    const change = readFields(this.#dictionaries.customers, 'customers', without(body, 'CUSTOMER_CODE'));
+    const change = parseValues(this.#dictionaries.customers, 'customers', without(body, 'CUSTOMER_CODE'));
     return this.#once(context, () => {
       const customer = this.#records.customers.get(code);
-      if (!customer) throw new Refusal('CUSTOMER_NOT_FOUND', `There is no customer '${code.slice(0, 64)}'.`, { field: 'CUSTOMER_CODE' });
+      if (!customer)
+        throw new Refusal('CUSTOMER_NOT_FOUND', `There is no customer '${code.slice(0, 64)}'.`, {
+          field: 'CUSTOMER_CODE',
+        });
       Object.assign(customer, change, { MODIFIED_DATE: context.now });
       return code;
     });
@@ -108,14 +118,20 @@ export class Model {
 
   addLineItem(body: Body, context: WriteContext): Written {
     const orderNumber = nameOf(body, 'ORDER_NUMBER');
-    const values = readFields(this.#dictionaries.lines, 'lines', without(body, 'ORDER_NUMBER'), ['NUMBER_SHIPPED']);
+    const values = parseValues(this.#dictionaries.lines, 'lines', without(body, 'ORDER_NUMBER'), ['NUMBER_SHIPPED']);
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
       if (context.strict) this.#checkKnown(values, 'PART_CODE');
       const { line, stock } = accept(addLine(order, values, this.#part(values['PART_CODE'])));
       const lines = this.#linesOf(orderNumber);
       const LINE_NUMBER = String(1 + Number(lines.at(-1)?.['LINE_NUMBER'] ?? 0));
-      const added = this.#complete('lines', { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...this.#newLockCode(), ...bornAt(context.now) });
+      const added = this.#complete('lines', {
+        ...line,
+        ORDER_NUMBER: orderNumber,
+        LINE_NUMBER,
+        ...this.#newLockCode(),
+        ...bornAt(context.now),
+      });
       this.#lines.set(orderNumber, [...lines, added]);
       this.#moveStock(stock, context.now);
       order['MODIFIED_DATE'] = context.now;
@@ -126,7 +142,7 @@ export class Model {
   updateLineItem(body: Body, context: WriteContext): Written {
     const orderNumber = nameOf(body, 'ORDER_NUMBER');
     const lockCode = nameOf(body, 'LINE_REF_LOCK_CODE');
-    const change = readFields(this.#dictionaries.lines, 'lines', without(body, 'ORDER_NUMBER', 'LINE_REF_LOCK_CODE'));
+    const change = parseValues(this.#dictionaries.lines, 'lines', without(body, 'ORDER_NUMBER', 'LINE_REF_LOCK_CODE'));
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
       const line = this.#linesOf(orderNumber).find((one) => one['LINE_REF_LOCK_CODE'] === lockCode);
@@ -144,18 +160,28 @@ export class Model {
   findOrdersByStorefrontReference(storefrontNumber: string): object {
     checkText('storefront_order_number', storefrontNumber);
     const found = this.values('orders').filter((order) => order['REFERENCE_NUMBER'] === storefrontNumber);
-    const newestFirst = (a: Values, b: Values) => Date.parse(b['CREATE_DATE'] || '0001-01-01') - Date.parse(a['CREATE_DATE'] || '0001-01-01');
+    const newestFirst = (a: Values, b: Values) =>
+      Date.parse(b['CREATE_DATE'] || '0001-01-01') - Date.parse(a['CREATE_DATE'] || '0001-01-01');
     const rank = (order: Values) => LOOKUP_ORDER.indexOf(order['ORDER_TYPE']!);
     found.sort((a, b) => rank(a) - rank(b) || newestFirst(a, b) || compareKeys(a['ORDER_NUMBER']!, b['ORDER_NUMBER']!));
-    return { storefront_order_number: storefrontNumber, orders: found.map((order) => viewOrder(order, this.#linesOf(order['ORDER_NUMBER']!))) };
+    return {
+      storefront_order_number: storefrontNumber,
+      orders: found.map((order) => viewOrder(order, this.#linesOf(order['ORDER_NUMBER']!))),
+    };
   }
 
   /** The step of an operator between two calls. */
-  advanceOrder(orderNumber: string, step: { approve: true } | { invoice: InvoiceRequest }, options: WriteOptions): Written {
+  advanceOrder(
+    orderNumber: string,
+    step: { approve: true } | { invoice: InvoiceRequest },
+    options: WriteOptions,
+  ): Written {
     return this.#once(options, () => {
       const order = this.#existingOrder(orderNumber);
       const lines = this.#linesOf(orderNumber);
-      const advanced = accept('approve' in step ? approveOrder(order, lines) : invoiceOrder(order, lines, step.invoice));
+      const advanced = accept(
+        'approve' in step ? approveOrder(order, lines) : invoiceOrder(order, lines, step.invoice),
+      );
       const modified = { MODIFIED_DATE: options.now };
       Object.assign(order, advanced.order, modified);
       this.#lines.set(orderNumber, advanced.lines.map((line) => ({ ...line, ...modified }))); // prettier-ignore
@@ -163,7 +189,12 @@ export class Model {
       if (advanced.rest) {
         const { order: open, lines: openLines } = advanced.rest;
         const number = this.#create('orders', without(open, 'ORDER_NUMBER'), options.now);
-        const moved = openLines.map((line) => ({ ...line, ...(line['LINE_REF_LOCK_CODE'] ? {} : this.#newLockCode()), ORDER_NUMBER: number, ...modified }));
+        const moved = openLines.map((line) => ({
+          ...line,
+          ...(line['LINE_REF_LOCK_CODE'] ? {} : this.#newLockCode()),
+          ORDER_NUMBER: number,
+          ...modified,
+        }));
         this.#lines.set(number, moved);
         rest = number;
       }
@@ -189,12 +220,17 @@ export class Model {
     if (recordType === 'inventory') {
       if (key === '') throw new Refusal('MISSING_FIELD', 'PART_CODE is missing.', { field: 'PART_CODE' });
       const onHand = values['QTY_ONHAND'] || '0';
-      this.#records.inventory.set(key, this.#complete('inventory', { ...values, QTY_ONHAND: onHand, QTY_COMMITTED: '0', QTY_AVAILABLE: onHand }));
+      this.#records.inventory.set(
+        key,
+        this.#complete('inventory', { ...values, QTY_ONHAND: onHand, QTY_COMMITTED: '0', QTY_AVAILABLE: onHand }),
+      );
       return;
     }
     const stage = values['ORDER_TYPE'] || 'worksheet';
     if (recordType === 'orders' && !LOOKUP_ORDER.includes(stage))
-      throw new Refusal('INVALID_VALUE', `ORDER_TYPE is worksheet, quote, sales_order, invoice, not '${stage}'.`, { field: 'ORDER_TYPE' });
+      throw new Refusal('INVALID_VALUE', `ORDER_TYPE is worksheet, quote, sales_order, invoice, not '${stage}'.`, {
+        field: 'ORDER_TYPE',
+      });
     this.#create(recordType, recordType === 'orders' ? { ...values, ORDER_TYPE: stage } : values, now, values);
   }
 
@@ -203,19 +239,32 @@ export class Model {
   }
 
   exportRows(recordType: RecordType): string[][] {
-    const inOrder = (type: KeyedType) => this.values(type).toSorted((a, b) => compareKeys(a[KEYS[type]]!, b[KEYS[type]]!));
-    const records = recordType === 'lines' ? inOrder('orders').flatMap((order) => this.#linesOf(order['ORDER_NUMBER']!)) : inOrder(recordType);
+    const inOrder = (type: KeyedType) =>
+      this.values(type).toSorted((a, b) => compareKeys(a[KEYS[type]]!, b[KEYS[type]]!));
+    const records =
+      recordType === 'lines'
+        ? inOrder('orders').flatMap((order) => this.#linesOf(order['ORDER_NUMBER']!))
+        : inOrder(recordType);
     return records.map((record) => this.names(recordType).map((name) => record[name]!));
   }
 
   #query(recordType: KeyedType, { filters, limit, after }: QueryRequest): Page {
-    const terms = readFilters(this.#dictionaries[recordType], recordType, filters).flat();
+    const terms = parseFilters(this.#dictionaries[recordType], recordType, filters).flat();
     // Whether each term holds is found here, and what that makes of the record by the model of the filters.
     const found = this.values(recordType).map((record): Values => {
-      const truths = terms.map(({ field, value, contains }) => (contains ? containsFolded(record[field.name]!, value) : record[field.name] === value));
-      return { key: record[KEYS[recordType]]!, ...Object.fromEntries(truths.map((holds, index) => [String(index), holds ? 'Y' : 'N'])) };
+      const truths = terms.map(({ field, value, contains }) =>
+        contains ? containsFolded(record[field.name]!, value) : record[field.name] === value,
+      );
+      return {
+        key: record[KEYS[recordType]]!,
+        ...Object.fromEntries(truths.map((holds, index) => [String(index), holds ? 'Y' : 'N'])),
+      };
     });
-    const asked = filters.map(({ conjunction }, index) => ({ field: String(index), value: 'Y', ...(conjunction !== undefined && { conjunction }) }));
+    const asked = filters.map(({ conjunction }, index) => ({
+      field: String(index),
+      value: 'Y',
+      ...(conjunction !== undefined && { conjunction }),
+    }));
     const keys = queryModel(found, {}, 'key', asked).map((record) => record['key']!);
     const left = keys.filter((key) => Buffer.compare(Buffer.from(sortKey(key)), Buffer.from(after)) > 0);
     const page = left.slice(0, limit);
@@ -239,8 +288,12 @@ export class Model {
     let key = values[KEYS[recordType]] || String(this.#nextNumber[recordType]++);
     while (this.#records[recordType].has(key)) key = String(this.#nextNumber[recordType]++);
     // A number from outside is followed by those given out, as long as it is one they can reach.
-    if (/^[1-9][0-9]{0,14}$/.test(key)) this.#nextNumber[recordType] = Math.max(this.#nextNumber[recordType], Number(key) + 1);
-    this.#records[recordType].set(key, this.#complete(recordType, { ...values, [KEYS[recordType]]: key, ...bornAt(now), ...pickStamps(stamps) }));
+    if (/^[1-9][0-9]{0,14}$/.test(key))
+      this.#nextNumber[recordType] = Math.max(this.#nextNumber[recordType], Number(key) + 1);
+    this.#records[recordType].set(
+      key,
+      this.#complete(recordType, { ...values, [KEYS[recordType]]: key, ...bornAt(now), ...pickStamps(stamps) }),
+    );
     return key;
   }
 
@@ -260,16 +313,25 @@ export class Model {
     const places = new Set(this.values('inventory').map((part) => part['LOCATION_CODE']));
     for (const name of names) {
       const code = values[name];
-      const isKnown = name === 'LOCATION_CODE' ? places.has(code) : this.#records[name === 'PART_CODE' ? 'inventory' : 'customers'].has(code ?? '');
-      if (code && !isKnown) throw new Refusal('UNKNOWN_REFERENCE', `${name} '${code.slice(0, 64)}' is not known.`, { field: name });
+      const isKnown =
+        name === 'LOCATION_CODE'
+          ? places.has(code)
+          : this.#records[name === 'PART_CODE' ? 'inventory' : 'customers'].has(code ?? '');
+      if (code && !isKnown)
+        throw new Refusal('UNKNOWN_REFERENCE', `${name} '${code.slice(0, 64)}' is not known.`, { field: name });
     }
   }
 
   #checkFree(recordType: KeyedType, key: string): void {
     const field = KEYS[recordType];
     if (Array.from(key).length > 256)
-      throw new Refusal('INVALID_VALUE', `${field} has ${Array.from(key).length} characters; the key of a record has at most 256.`, { field });
-    if (this.#records[recordType].has(key)) throw new Refusal('CODE_TAKEN', `${field} '${key.slice(0, 64)}' is already in use.`, { field });
+      throw new Refusal(
+        'INVALID_VALUE',
+        `${field} has ${Array.from(key).length} characters; the key of a record has at most 256.`,
+        { field },
+      );
+    if (this.#records[recordType].has(key))
+      throw new Refusal('CODE_TAKEN', `${field} '${key.slice(0, 64)}' is already in use.`, { field });
   }
 
   #find(recordType: KeyedType, key: string, parameter: string, noun: string): Values {
@@ -281,7 +343,10 @@ export class Model {
 
   #existingOrder(orderNumber: string): Values {
     const order = this.#records.orders.get(orderNumber);
-    if (!order) throw new Refusal('ORDER_NOT_FOUND', `There is no order '${orderNumber.slice(0, 64)}'.`, { field: 'ORDER_NUMBER' });
+    if (!order)
+      throw new Refusal('ORDER_NOT_FOUND', `There is no order '${orderNumber.slice(0, 64)}'.`, {
+        field: 'ORDER_NUMBER',
+      });
     return order;
   }
 
@@ -327,7 +392,8 @@ function nameOf(body: Body, field: string): string {
 const without = <T>(body: Readonly<Record<string, T>>, ...names: string[]): Record<string, T> =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 const bornAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
-const pickStamps = (values: Values): Values => Object.fromEntries(Object.entries(values).filter(([name]) => /^(CREATE|MODIFIED)_DATE$/.test(name)));
+const pickStamps = (values: Values): Values =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => /^(CREATE|MODIFIED)_DATE$/.test(name)));
 
 function accept<T>(outcome: Outcome<T>): T {
   if (outcome instanceof Refusal) throw outcome;

@@ -3,8 +3,15 @@
  * still makes sense when steps before it are taken away. Never runs anything.
  */
 import * as fc from 'fast-check';
-import { BUILT_IN_FIELDS, CUSTOM_FIELD_TYPES, type CustomField, type FieldType, type RawValue, type RecordType } from '../../src/pims/record.ts';
-import type { KeyedType } from '../../src/pims/store.ts';
+import type { RawValue } from '../../src/pims/values.ts';
+import {
+  BUILT_IN_FIELDS,
+  CUSTOM_FIELD_TYPES,
+  type CustomField,
+  type FieldType,
+  type RecordType,
+} from '../../src/pims/fields.ts';
+import type { KeyedType } from '../../src/pims/port.ts';
 import { smallKey } from '../store/query-model.ts';
 import { incompressible, oddText, text, valueOf } from './texts.ts';
 
@@ -12,7 +19,11 @@ import { incompressible, oddText, text, valueOf } from './texts.ts';
 export type KeyPlan = string | { readonly of: KeyedType; readonly nth: number };
 export type BodyPlan = readonly (readonly [name: string, value: RawValue | KeyPlan])[];
 /** Part of what a record has in the field, in one of several cases; or a value as it is. */
-type FilterValuePlan = { readonly nth: number; readonly from: number; readonly length: number; readonly form: number } | string | number | boolean;
+type FilterValuePlan =
+  | { readonly nth: number; readonly from: number; readonly length: number; readonly form: number }
+  | string
+  | number
+  | boolean;
 export interface FilterPlan {
   /** By its name, or by its place among the fields in which the record has a value. */
   readonly field: string | number;
@@ -27,12 +38,32 @@ export interface WritePlan {
 }
 
 export type Step =
-  | { readonly do: 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference'; readonly key: KeyPlan }
-  | { readonly do: 'query'; readonly recordType: KeyedType; readonly filters: readonly FilterPlan[]; readonly limit: number; readonly after: KeyPlan | null }
+  | {
+      readonly do: 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
+      readonly key: KeyPlan;
+    }
+  | {
+      readonly do: 'query';
+      readonly recordType: KeyedType;
+      readonly filters: readonly FilterPlan[];
+      readonly limit: number;
+      readonly after: KeyPlan | null;
+    }
   | { readonly do: 'nextPage'; readonly limit: number }
   | { readonly do: 'createOrder' | 'createCustomer'; readonly body: BodyPlan; readonly write: WritePlan }
-  | { readonly do: 'addLineItem' | 'updateCustomer'; readonly key: KeyPlan | null; readonly body: BodyPlan; readonly write: WritePlan }
-  | { readonly do: 'updateLineItem'; readonly line: number | string; readonly otherOrder: KeyPlan | null; readonly body: BodyPlan; readonly write: WritePlan }
+  | {
+      readonly do: 'addLineItem' | 'updateCustomer';
+      readonly key: KeyPlan | null;
+      readonly body: BodyPlan;
+      readonly write: WritePlan;
+    }
+  | {
+      readonly do: 'updateLineItem';
+      readonly line: number | string;
+      readonly otherOrder: KeyPlan | null;
+      readonly body: BodyPlan;
+      readonly write: WritePlan;
+    }
   | { readonly do: 'repeat'; readonly nth: number; readonly otherBody: boolean; readonly waitMs: number }
   | { readonly do: 'approve'; readonly order: KeyPlan; readonly write: WritePlan }
   | { readonly do: 'invoice'; readonly order: KeyPlan; readonly quantities: [number, string][]; readonly serials: [number, string[]][]; readonly tracking: string[]; readonly write: WritePlan } // prettier-ignore
@@ -68,11 +99,32 @@ const CODES = [
   '~',
   ' 7',
 ];
-const TOO_LONG_CODES = ['k'.repeat(255), 'k'.repeat(256), '😀'.repeat(256), 'k'.repeat(257), '1'.repeat(256), '1'.repeat(257)];
+const TOO_LONG_CODES = [
+  'k'.repeat(255),
+  'k'.repeat(256),
+  '😀'.repeat(256),
+  'k'.repeat(257),
+  '1'.repeat(256),
+  '1'.repeat(257),
+];
 const PARTS = ['P1', 'p1', '1', '01', 'MB/14%_', 'İ', 'K', '\u212a', '😀'];
 const LOCATIONS = ['MAIN', 'main', 'ß'];
 const CUSTOM_NAMES = ['COLOUR', 'WEIGHT', 'DUE', 'GIFT', 'SORT', 'ORDER', 'SELECT'];
-const UNKNOWN_NAMES = ['FUNCTION', 'notes', 'NOTE', 'SORT_KEY', 'ID', '', '"', 'NOTES"', '__proto__', 'constructor', 'ß', '😀'.repeat(40), 'X'.repeat(70)];
+const UNKNOWN_NAMES = [
+  'FUNCTION',
+  'notes',
+  'NOTE',
+  'SORT_KEY',
+  'ID',
+  '',
+  '"',
+  'NOTES"',
+  '__proto__',
+  'constructor',
+  'ß',
+  '😀'.repeat(40),
+  'X'.repeat(70),
+];
 
 /** Mostly one of the first, so that steps meet. */
 const nth = fc.oneof(fc.nat(2), fc.nat(11));
@@ -88,7 +140,10 @@ const keyOf = (of: KeyedType): fc.Arbitrary<KeyPlan> =>
   fc.oneof({ weight: 16, arbitrary: known(of) }, { weight: 2, arbitrary: code }, { weight: 1, arbitrary: text });
 
 /** An operator's command line cannot carry what is no text. */
-const commandKey: fc.Arbitrary<KeyPlan> = fc.oneof({ weight: 12, arbitrary: known('orders') }, { weight: 1, arbitrary: code });
+const commandKey: fc.Arbitrary<KeyPlan> = fc.oneof(
+  { weight: 12, arbitrary: known('orders') },
+  { weight: 1, arbitrary: code },
+);
 
 /** Values of fields whose contents mean something; the others have any value of their type. */
 const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
@@ -99,7 +154,10 @@ const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
       { weight: 1, arbitrary: text },
     ),
     CUSTOMER_CODE: fc.oneof(known('customers'), code),
-    PART_CODE: fc.oneof({ weight: 4, arbitrary: known('inventory') }, { weight: 1, arbitrary: fc.constantFrom(...PARTS, '', 'unknown') }),
+    PART_CODE: fc.oneof(
+      { weight: 4, arbitrary: known('inventory') },
+      { weight: 1, arbitrary: fc.constantFrom(...PARTS, '', 'unknown') },
+    ),
     LOCATION_CODE: fc.constantFrom(...LOCATIONS, 'nowhere', ''),
     ORDER_TYPE: fc.oneof({ weight: 12, arbitrary: fc.constantFrom('worksheet', 'quote', 'sales_order') }, { weight: 1, arbitrary: fc.constantFrom('invoice', 'QUOTE', '', 'x') }), // prettier-ignore
     QUANTITY: fc.oneof(
@@ -130,10 +188,20 @@ const OFTEN: Record<RecordType, string[]> = {
   ],
   lines: ['PART_CODE', 'PART_CODE', 'QUANTITY', 'QUANTITY', 'DESCRIPTION', 'SERIAL_NUMBERS', 'CARE_PLAN', 'UNIT_PRICE'],
   customers: ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'BNAME', 'BCITY', 'BEMAIL', 'SNAME', 'CREDIT_LIMIT', 'NOTES'],
-  inventory: ['PART_DESCRIPTION', 'BARCODE', 'CATEGORY', 'LOCATION_CODE', 'QTY_ONHAND', 'CARE_PLAN', 'SERIALIZED', 'UNIT_PRICE'],
+  inventory: [
+    'PART_DESCRIPTION',
+    'BARCODE',
+    'CATEGORY',
+    'LOCATION_CODE',
+    'QTY_ONHAND',
+    'CARE_PLAN',
+    'SERIALIZED',
+    'UNIT_PRICE',
+  ],
 };
 const BUILT_IN = (recordType: RecordType) => BUILT_IN_FIELDS[recordType].map(({ name }) => name);
-const typeOf = (recordType: RecordType, name: string): FieldType => BUILT_IN_FIELDS[recordType].find((field) => field.name === name)?.type ?? 'text';
+const typeOf = (recordType: RecordType, name: string): FieldType =>
+  BUILT_IN_FIELDS[recordType].find((field) => field.name === name)?.type ?? 'text';
 
 const fieldName = (recordType: RecordType): fc.Arbitrary<string> =>
   fc.oneof(
@@ -143,9 +211,13 @@ const fieldName = (recordType: RecordType): fc.Arbitrary<string> =>
     { weight: 1, arbitrary: fc.constantFrom(...UNKNOWN_NAMES) },
   );
 const bodyOf = (recordType: RecordType, without: readonly string[] = []): fc.Arbitrary<BodyPlan> => {
-  const kept = BUILT_IN_FIELDS[recordType].filter((field) => field.assigned || without.includes(field.name)).map((field) => field.name);
+  const kept = BUILT_IN_FIELDS[recordType]
+    .filter((field) => field.assigned || without.includes(field.name))
+    .map((field) => field.name);
   // What PIMS sets is refused; seldom enough that most bodies are taken.
-  const name = fc.tuple(fieldName(recordType), fc.nat(19)).map(([one, chance]) => (kept.includes(one) && chance > 0 ? OFTEN[recordType][0]! : one));
+  const name = fc
+    .tuple(fieldName(recordType), fc.nat(19))
+    .map(([one, chance]) => (kept.includes(one) && chance > 0 ? OFTEN[recordType][0]! : one));
   const pair = name.chain((one) => fc.tuple(fc.constant(one), MEANT.get(one) ?? valueOf(typeOf(recordType, one))));
   return fc.uniqueArray(pair, { selector: ([one]) => one, maxLength: 5 });
 };
@@ -153,15 +225,36 @@ const bodyOf = (recordType: RecordType, without: readonly string[] = []): fc.Arb
 const write: fc.Arbitrary<WritePlan> = fc.record({
   waitMs: fc.constantFrom(0, 1, 1000, 86_000),
   strict: fc.nat(7).map((chance) => chance === 7),
-  idempotencyKey: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constantFrom('k1', 'k2', 'k3', ' ~', "'") }),
+  idempotencyKey: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom('k1', 'k2', 'k3', ' ~', "'") },
+  ),
 });
 
 const filterValue: fc.Arbitrary<FilterValuePlan> = fc.oneof(
-  { weight: 12, arbitrary: fc.record({ nth, from: fc.nat(5), length: fc.integer({ min: 0, max: 7 }), form: fc.nat(3) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({ nth, from: fc.nat(5), length: fc.integer({ min: 0, max: 7 }), form: fc.nat(3) }),
+  },
   { weight: 2, arbitrary: oddText },
   {
     weight: 1,
-    arbitrary: fc.oneof(text, fc.constantFrom(...REFERENCES, 'sales_order', '3/4/2026', '2026-01-02', 'true', '', 2, 0.5, true, false, 'x'.repeat(257))),
+    arbitrary: fc.oneof(
+      text,
+      fc.constantFrom(
+        ...REFERENCES,
+        'sales_order',
+        '3/4/2026',
+        '2026-01-02',
+        'true',
+        '',
+        2,
+        0.5,
+        true,
+        false,
+        'x'.repeat(257),
+      ),
+    ),
   },
 );
 const filterOf = (recordType: KeyedType): fc.Arbitrary<FilterPlan> =>
@@ -192,7 +285,11 @@ const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').c
 );
 
 const customField: fc.Arbitrary<CustomField> = fc
-  .tuple(fc.constantFrom<RecordType[]>('orders', 'lines', 'customers', 'inventory'), fc.constantFrom(...CUSTOM_NAMES, 'NOTES', 'lower', 'FUNCTION'), fc.nat(9))
+  .tuple(
+    fc.constantFrom<RecordType[]>('orders', 'lines', 'customers', 'inventory'),
+    fc.constantFrom(...CUSTOM_NAMES, 'NOTES', 'lower', 'FUNCTION'),
+    fc.nat(9),
+  )
   .map(([recordType, name, chance]) => {
     const type = CUSTOM_FIELD_TYPES[['COLOUR', 'WEIGHT', 'DUE', 'GIFT'].indexOf(name)] ?? 'text';
     return { recordType, name, type: chance === 0 ? 'text' : type };
@@ -202,8 +299,12 @@ const place = fc.integer({ min: 1, max: 4 });
 const invoice = fc.record({
   do: fc.constant('invoice' as const),
   order: commandKey,
-  quantities: fc.array(fc.tuple(place, fc.constantFrom('0', '1', '1', '2', '0.5', '-1', '', 'x', '+1.0')), { maxLength: 3 }),
-  serials: fc.array(fc.tuple(place, fc.array(fc.constantFrom('S1', 'S2', 'ß', "'"), { maxLength: 2 })), { maxLength: 1 }),
+  quantities: fc.array(fc.tuple(place, fc.constantFrom('0', '1', '1', '2', '0.5', '-1', '', 'x', '+1.0')), {
+    maxLength: 3,
+  }),
+  serials: fc.array(fc.tuple(place, fc.array(fc.constantFrom('S1', 'S2', 'ß', "'"), { maxLength: 2 })), {
+    maxLength: 1,
+  }),
   tracking: fc.array(fc.constantFrom('T1', 'T 2', 'ß', '"'), { maxLength: 2 }),
   write,
 });
@@ -232,7 +333,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('repeat' as const), nth, otherBody: fc.nat(3).map((chance) => chance === 3), waitMs: fc.constantFrom(0, 1000) }),
+    arbitrary: fc.record({
+      do: fc.constant('repeat' as const),
+      nth,
+      otherBody: fc.nat(3).map((chance) => chance === 3),
+      waitMs: fc.constantFrom(0, 1000),
+    }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('approve' as const), order: commandKey, write }) },
   { weight: 4, arbitrary: invoice },
@@ -245,7 +351,10 @@ const row = fc.oneof(
     weight: 3,
     arbitrary: fc
       .record({
-        PART_CODE: fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...PARTS) }, { weight: 1, arbitrary: fc.constantFrom('', '\ue000', '00') }),
+        PART_CODE: fc.oneof(
+          { weight: 6, arbitrary: fc.constantFrom(...PARTS) },
+          { weight: 1, arbitrary: fc.constantFrom('', '\ue000', '00') },
+        ),
         PART_DESCRIPTION: oddText,
         BARCODE: fc.oneof(oddText, fc.constant('')),
         LOCATION_CODE: fc.constantFrom(...LOCATIONS, ''),
@@ -261,7 +370,12 @@ const row = fc.oneof(
         ORDER_NUMBER: fc.constantFrom('10001', '10002', '09', '9', 'Ｗ1', '😀1', 'w1', ''),
         ORDER_TYPE: fc.constantFrom('', 'quote', 'sales_order', 'invoice', 'x'),
         REFERENCE_NUMBER: fc.constantFrom(...REFERENCES.slice(0, 3)),
-        CREATE_DATE: fc.constantFrom('2025-01-02T03:04:05.000Z', '2025-01-02T03:04:05.000Z', '2026-11-20T09:30:00.000Z', ''),
+        CREATE_DATE: fc.constantFrom(
+          '2025-01-02T03:04:05.000Z',
+          '2025-01-02T03:04:05.000Z',
+          '2026-11-20T09:30:00.000Z',
+          '',
+        ),
         SNAME: oddText,
         NOTES: oddText,
       })
@@ -270,14 +384,21 @@ const row = fc.oneof(
   {
     weight: 2,
     arbitrary: fc
-      .record({ CUSTOMER_CODE: fc.constantFrom(...CODES.slice(0, 6), 'A1', 'ß', ''), CUSTOMER_NAME: oddText, BCITY: oddText, NOTES: oddText })
+      .record({
+        CUSTOMER_CODE: fc.constantFrom(...CODES.slice(0, 6), 'A1', 'ß', ''),
+        CUSTOMER_NAME: oddText,
+        BCITY: oddText,
+        NOTES: oddText,
+      })
       .map((values) => ({ recordType: 'customers' as const, values })),
   },
 );
 
 const STEPS = 30;
 /** Steps are taken away one by one when a difference is to be shown in few. */
-const steps = fc.array(fc.option(step, { freq: 100_000 }), { minLength: STEPS, maxLength: STEPS }).map((list) => list.filter((one) => one !== null));
+const steps = fc
+  .array(fc.option(step, { freq: 100_000 }), { minLength: STEPS, maxLength: STEPS })
+  .map((list) => list.filter((one) => one !== null));
 export const runPlan: fc.Arbitrary<RunPlan> = fc.record({
   defaultStage: fc.constantFrom('worksheet', 'worksheet', 'quote', 'sales_order'),
   fields: fc.array(customField, { maxLength: 4, size: 'max' }),

@@ -3,7 +3,8 @@
  * forms, long texts that no compression makes short, and now and then what must be refused. Knows no operation.
  */
 import * as fc from 'fast-check';
-import type { FieldType, RawValue } from '../../src/pims/record.ts';
+import type { RawValue } from '../../src/pims/values.ts';
+import type { FieldType } from '../../src/pims/fields.ts';
 import { anyCharacter } from '../store/query-model.ts';
 
 /** Pieces that change their length with their case, look like others, join their neighbours, run backwards, or mean something to a database. */
@@ -30,10 +31,16 @@ export function incompressible(length: number, seed: number): string {
   }).join('');
 }
 
-const length = fc.oneof(fc.constantFrom(255, 256, 257, 300), fc.integer({ min: 2000, max: 8192 }), fc.constantFrom(8191, 8192, 8193));
+const length = fc.oneof(
+  fc.constantFrom(255, 256, 257, 300),
+  fc.integer({ min: 2000, max: 8192 }),
+  fc.constantFrom(8191, 8192, 8193),
+);
 const longText = fc.oneof(
   fc.tuple(length, fc.nat(2)).map(([characters, seed]) => incompressible(characters, seed)),
-  fc.tuple(length, oddPiece).map(([characters, piece]) => Array.from(piece.repeat(characters)).slice(0, characters).join('')),
+  fc
+    .tuple(length, oddPiece)
+    .map(([characters, piece]) => Array.from(piece.repeat(characters)).slice(0, characters).join('')),
 );
 /** Text no field takes. */
 const badText = fc.constantFrom('\0', 'a\0b', '\ud83d', 'a\udc00', '\udc00\ud83d', '\\\0');
@@ -48,30 +55,71 @@ const number = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: -3, max: 12 }).map(String) },
   {
     weight: 4,
-    arbitrary: fc.constantFrom<RawValue[]>(2, 1.5, 0, -1, '+03.50', '-0', '0.10', '007', '1.0', '-2.250', 0.1, 1e21, 123456789012345, '9'.repeat(30)),
+    arbitrary: fc.constantFrom<RawValue[]>(
+      2,
+      1.5,
+      0,
+      -1,
+      '+03.50',
+      '-0',
+      '0.10',
+      '007',
+      '1.0',
+      '-2.250',
+      0.1,
+      1e21,
+      123456789012345,
+      '9'.repeat(30),
+    ),
   },
-  { weight: 1, arbitrary: fc.constantFrom<RawValue[]>('1e3', 'x', '1,5', ' 1', '٣', '１', true, '.5', '1.', '9'.repeat(31)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<RawValue[]>('1e3', 'x', '1,5', ' 1', '٣', '１', true, '.5', '1.', '9'.repeat(31)),
+  },
 );
 const date = fc.oneof(
   {
     weight: 8,
-    arbitrary: fc.tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }), fc.nat(3)).map(([month, day, how]) => writeDate(month, day, how)),
+    arbitrary: fc
+      .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }), fc.nat(3))
+      .map(([month, day, how]) => formatDate(month, day, how)),
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<RawValue[]>('2/30/2026', '02/29/2028', '13/1/2026', '2026-2-3', '0/0/0000', '12/31/9999', 20260304, 'today', '3.4.2026'),
+    arbitrary: fc.constantFrom<RawValue[]>(
+      '2/30/2026',
+      '02/29/2028',
+      '13/1/2026',
+      '2026-2-3',
+      '0/0/0000',
+      '12/31/9999',
+      20260304,
+      'today',
+      '3.4.2026',
+    ),
   },
 );
 const flag = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom<RawValue[]>('Y', 'N', 'y', 'n', true, false, 1, 0, 'TRUE', 'false') },
   { weight: 1, arbitrary: fc.constantFrom<RawValue[]>('yes', 2, ' Y', 'ｙ') },
 );
-const timestamp = fc.constantFrom<RawValue[]>('2026-11-20T09:30:00.000Z', '2026-11-20T10:30:00+01:00', '2026-11-20', '2026-13-01T00:00:00Z');
+const timestamp = fc.constantFrom<RawValue[]>(
+  '2026-11-20T09:30:00.000Z',
+  '2026-11-20T10:30:00+01:00',
+  '2026-11-20',
+  '2026-13-01T00:00:00Z',
+);
 
-const writeDate = (month: number, day: number, how: number): string =>
-  [`${month}/${day}/2026`, `0${month}/0${day}/2026`, `2026-0${month}-0${day}`, `2026-0${month}-0${day}T23:30:00-05:00`][how]!;
+const formatDate = (month: number, day: number, how: number): string =>
+  [`${month}/${day}/2026`, `0${month}/0${day}/2026`, `2026-0${month}-0${day}`, `2026-0${month}-0${day}T23:30:00-05:00`][
+    how
+  ]!;
 
 const VALUES: Record<FieldType, fc.Arbitrary<RawValue>> = { text, number, date, flag, timestamp };
 /** Any value for a field of a type: mostly good, now and then none. */
 export const valueOf = (type: FieldType): fc.Arbitrary<RawValue> =>
-  fc.oneof({ weight: 16, arbitrary: VALUES[type] }, { weight: 2, arbitrary: fc.constantFrom<RawValue[]>(null, '') }, { weight: 1, arbitrary: text });
+  fc.oneof(
+    { weight: 16, arbitrary: VALUES[type] },
+    { weight: 2, arbitrary: fc.constantFrom<RawValue[]>(null, '') },
+    { weight: 1, arbitrary: text },
+  );

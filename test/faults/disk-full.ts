@@ -7,8 +7,8 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service, temporaryFolder, type Keys } from '../service.ts';
-import { HttpClient } from '../system/http-client.ts';
+import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
 import { runTool } from './lossy-disk.ts';
 
@@ -68,7 +68,9 @@ test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, an
       await sleep(5);
     }
     for (let call = 0; call < READS; call++) {
-      const { status, text } = await client.call(reader, 'GET', '/orders/single', { query: { orderNum: order.data as string } });
+      const { status, text } = await client.call(reader, 'GET', '/orders/single', {
+        query: { orderNum: order.data as string },
+      });
       assert.equal(status, 200, text);
     }
     rmSync(ballast);

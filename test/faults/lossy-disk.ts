@@ -5,11 +5,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const MIB = 128;
 /** FS_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH. */
-const SHUT_DOWN = "import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
+const SHUT_DOWN =
+  "import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
 /** Runs a program of the system; throws a sentence that says what the test needs when it is not there or not allowed. */
 export function runTool(program: string, ...words: string[]): void {
@@ -17,7 +18,9 @@ export function runTool(program: string, ...words: string[]): void {
     execFileSync(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (fault) {
     const needs = 'The fault tests need Linux, root, and mkfs.ext4, mount, umount and python3 on the PATH.';
-    throw new Error(`${needs} Here \`${program} ${words.join(' ')}\` failed: ${(fault as Error).message}`, { cause: fault });
+    throw new Error(`${needs} Here \`${program} ${words.join(' ')}\` failed: ${(fault as Error).message}`, {
+      cause: fault,
+    });
   }
 }
 

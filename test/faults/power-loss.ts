@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service } from '../service.ts';
-import { HttpClient } from '../system/http-client.ts';
+import { Service } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
 import { LossyDisk } from './lossy-disk.ts';
 
@@ -50,7 +50,8 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     while (load.acknowledged === acknowledged && !service.hasExited) await sleep(5);
     // Now and then late enough for the log to have been checkpointed and to have started over.
     const restarts = countLogRestarts();
-    if (loss % 4 === 3) await waitFor(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
+    if (loss % 4 === 3)
+      await waitFor(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
     await sleep(20 + Math.random() * 300);
     assert.equal(service.hasExited, false, 'the service ended by itself');
     // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TRIALS = {
@@ -54,7 +54,8 @@ const BREAKS: Break[] = [
     test: 'system/kill.test.ts',
     file: 'store/sqlite/write-queue.ts',
     good: "      this.#db.run('COMMIT');\n",
-    broken: "      for (const item of group) item.resolve(item.result as never);\n      await sleep(5);\n      this.#db.run('COMMIT');\n",
+    broken:
+      "      for (const item of group) item.resolve(item.result as never);\n      await sleep(5);\n      this.#db.run('COMMIT');\n",
     says: LOSS,
   },
   {

@@ -4,13 +4,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { addDecimals, compareDecimals, isZero, readDecimal, subtractDecimals } from '../../src/pims/decimal.ts';
+import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals } from '../../src/pims/decimal.ts';
 
 const PLACES = 30;
-const digits = (least: number): fc.Arbitrary<string> => fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), minLength: least, maxLength: PLACES });
+const digits = (least: number): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), minLength: least, maxLength: PLACES });
 /** Every form a caller may write a number in. */
-const written = fc.tuple(fc.constantFrom('', '-', '+'), digits(1), digits(0)).map(([sign, whole, part]) => `${sign}${whole}${part === '' ? '' : `.${part}`}`);
-const decimal = written.map((text) => readDecimal(text)!);
+const written = fc
+  .tuple(fc.constantFrom('', '-', '+'), digits(1), digits(0))
+  .map(([sign, whole, part]) => `${sign}${whole}${part === '' ? '' : `.${part}`}`);
+const decimal = written.map((text) => parseDecimal(text)!);
 
 /** The number as a count of 10⁻³⁰. */
 function scale(text: string): bigint {
@@ -35,10 +38,10 @@ test('a number is read to the text without needless zeros, and keeps its value',
     '0.1': '0.1',
     '100': '100',
   };
-  for (const [text, canonical] of Object.entries(examples)) assert.equal(readDecimal(text), canonical, text);
+  for (const [text, canonical] of Object.entries(examples)) assert.equal(parseDecimal(text), canonical, text);
   fc.assert(
     fc.property(written, (text) => {
-      const read = readDecimal(text)!;
+      const read = parseDecimal(text)!;
       assert.match(read, CANONICAL);
       assert.equal(scale(read), scale(text));
     }),
@@ -46,15 +49,18 @@ test('a number is read to the text without needless zeros, and keeps its value',
 });
 
 test('reading what was read changes nothing', () => {
-  fc.assert(fc.property(decimal, (text) => readDecimal(text) === text));
+  fc.assert(fc.property(decimal, (text) => parseDecimal(text) === text));
 });
 
 test('equal numbers have the same text, different ones have not', () => {
   const pair = fc.tuple(written, fc.nat(3), fc.nat(3)).map(([text, before, after]) => {
     const [, sign, whole, part = ''] = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)!;
-    return [text, `${sign}${'0'.repeat(Math.min(before, PLACES - whole!.length))}${whole}.${`${part}${'0'.repeat(after)}0`.slice(0, PLACES)}`] as const;
+    return [
+      text,
+      `${sign}${'0'.repeat(Math.min(before, PLACES - whole!.length))}${whole}.${`${part}${'0'.repeat(after)}0`.slice(0, PLACES)}`,
+    ] as const;
   });
-  fc.assert(fc.property(pair, ([a, b]) => readDecimal(a) === readDecimal(b)));
+  fc.assert(fc.property(pair, ([a, b]) => parseDecimal(a) === parseDecimal(b)));
   fc.assert(fc.property(decimal, decimal, (a, b) => (a === b) === (scale(a) === scale(b))));
 });
 
@@ -83,7 +89,8 @@ test('what is no decimal number is none', () => {
     '١٢',
     '3\n',
   ];
-  for (const text of [...none, '1'.repeat(31), `0.${'1'.repeat(31)}`]) assert.equal(readDecimal(text), undefined, JSON.stringify(text));
+  for (const text of [...none, '1'.repeat(31), `0.${'1'.repeat(31)}`])
+    assert.equal(parseDecimal(text), undefined, JSON.stringify(text));
 });
 
 test('sums and differences are exact', () => {

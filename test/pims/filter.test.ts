@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { containsFolded, foldCase, readFilters, type Filter } from '../../src/pims/filter.ts';
-import { buildDictionaries } from '../../src/pims/record.ts';
+import { containsFolded, foldCase, parseFilters, type Filter } from '../../src/pims/filter.ts';
+import { buildDictionaries } from '../../src/pims/fields.ts';
 
 const { orders: dictionary } = buildDictionaries([]);
-const read = (filters: readonly Filter[]) => readFilters(dictionary, 'orders', filters);
+const read = (filters: readonly Filter[]) => parseFilters(dictionary, 'orders', filters);
 /** The values of the terms, alternative by alternative. */
 const shape = (filters: readonly Filter[]): string[][] => read(filters).map((terms) => terms.map(({ value }) => value));
 
@@ -68,14 +68,24 @@ test('AND binds tighter than OR, whatever the order', () => {
       [['A'], ['B', 'C'], ['D']],
     ],
   ];
-  for (const [conjunctions, expected] of table) assert.deepEqual(shape(chain(...conjunctions)), expected, conjunctions.join(' '));
+  for (const [conjunctions, expected] of table)
+    assert.deepEqual(shape(chain(...conjunctions)), expected, conjunctions.join(' '));
 });
 
 test('a query means what the same expression means in a programming language', () => {
-  const filters = fc.array(fc.tuple(fc.boolean(), fc.constantFrom('AND', 'OR', 'and', 'or', undefined)), { minLength: 1, maxLength: 50 });
+  const filters = fc.array(fc.tuple(fc.boolean(), fc.constantFrom('AND', 'OR', 'and', 'or', undefined)), {
+    minLength: 1,
+    maxLength: 50,
+  });
   fc.assert(
     fc.property(filters, (chosen) => {
-      const tree = read(chosen.map(([holds, conjunction]) => ({ field: 'NOTES', value: holds, ...(conjunction !== undefined && { conjunction }) })));
+      const tree = read(
+        chosen.map(([holds, conjunction]) => ({
+          field: 'NOTES',
+          value: holds,
+          ...(conjunction !== undefined && { conjunction }),
+        })),
+      );
       const answer = tree.some((terms) => terms.every(({ value }) => value === 'true'));
       // One pass from left to right, as a compiler would: a running conjunction, and what was true before the last OR.
       let before = false;
@@ -179,7 +189,8 @@ test('look-alikes of one letter, and letters that have no capital of their own, 
     ['ꭰ', 'Ꭰ'],
     ['𐐨', '𐐀'],
   ];
-  for (const [first, ...others] of same) for (const other of others) assert.equal(foldCase(other), foldCase(first!), `${first} ${other}`);
+  for (const [first, ...others] of same)
+    for (const other of others) assert.equal(foldCase(other), foldCase(first!), `${first} ${other}`);
   for (const [a, b] of [
     ['e', 'é'],
     ['l', '1'],

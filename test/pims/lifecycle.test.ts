@@ -18,9 +18,14 @@ import {
   type OrderStep,
   type StockMovement,
 } from '../../src/pims/lifecycle.ts';
-import type { Values } from '../../src/pims/record.ts';
+import type { Values } from '../../src/pims/values.ts';
 
-const order = (stage: string, values: Values = {}): Values => ({ ORDER_NUMBER: '10001', ORDER_TYPE: stage, DROP_SHIP: '', ...values });
+const order = (stage: string, values: Values = {}): Values => ({
+  ORDER_NUMBER: '10001',
+  ORDER_TYPE: stage,
+  DROP_SHIP: '',
+  ...values,
+});
 const line = (number: number, values: Values = {}): Values => ({
   ORDER_NUMBER: '10001',
   LINE_NUMBER: String(number),
@@ -80,7 +85,9 @@ suite('stages', () => {
 
 suite('invoicing', () => {
   test('whole: the invoice keeps number and lines, everything shipped, and nothing is left', () => {
-    const step = done(invoiceOrder(order('sales_order'), [line(1), line(2, { QUANTITY: '0.5' })], ask({ tracking: ['1Z1'] })));
+    const step = done(
+      invoiceOrder(order('sales_order'), [line(1), line(2, { QUANTITY: '0.5' })], ask({ tracking: ['1Z1'] })),
+    );
     assert.deepEqual(step.order, order('invoice', { TRACKING_NUMBERS: '1Z1' }));
     assert.deepEqual(
       step.lines.map((one) => [one['QUANTITY'], one['NUMBER_SHIPPED'], one['LINE_REF_LOCK_CODE']]),
@@ -102,7 +109,13 @@ suite('invoicing', () => {
       TAX_TOTAL: '2',
       ORDER_TOTAL: '12',
     });
-    const step = done(invoiceOrder(before, [line(1), line(2), line(3)], ask({ quantities: { 1: '1', 2: '3' }, tracking: ['1Z1', '1Z0'] })));
+    const step = done(
+      invoiceOrder(
+        before,
+        [line(1), line(2), line(3)],
+        ask({ quantities: { 1: '1', 2: '3' }, tracking: ['1Z1', '1Z0'] }),
+      ),
+    );
     assert.equal(step.order['TRACKING_NUMBERS'], '1Z0,1Z1');
     assert.equal(step.order['ORDER_TOTAL'], '12');
     assert.deepEqual(step.rest!.order, {
@@ -115,28 +128,49 @@ suite('invoicing', () => {
       TAX_TOTAL: '',
       ORDER_TOTAL: '',
     });
-    const show = (lines: Values[]) => lines.map((one) => `${one['LINE_NUMBER']}: ${one['QUANTITY']} ${one['NUMBER_SHIPPED']} ${one['LINE_REF_LOCK_CODE']}`);
+    const show = (lines: Values[]) =>
+      lines.map(
+        (one) => `${one['LINE_NUMBER']}: ${one['QUANTITY']} ${one['NUMBER_SHIPPED']} ${one['LINE_REF_LOCK_CODE']}`,
+      );
     assert.deepEqual(show(step.lines), ['1: 1 1 lock-1', '2: 3 3 lock-2']);
-    assert.deepEqual(show(step.rest!.lines), ['1: 2 0 ', '3: 3 0 lock-3'], 'a line that moves whole keeps its lock code');
+    assert.deepEqual(
+      show(step.rest!.lines),
+      ['1: 2 0 ', '3: 3 0 lock-3'],
+      'a line that moves whole keeps its lock code',
+    );
   });
 
   test('serial numbers go with the units shipped, and never to a care plan', () => {
     const step = done(
-      invoiceOrder(order('sales_order'), [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)], ask({ quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } })),
+      invoiceOrder(
+        order('sales_order'),
+        [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)],
+        ask({ quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } }),
+      ),
     );
     assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
     assert.deepEqual(
       step.rest!.lines.map((one) => one['SERIAL_NUMBERS']),
       ['', ''],
     );
-    refused(invoiceOrder(order('sales_order'), [line(1)], ask({ quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } })), 'SERIALS_NOT_ALLOWED');
-    refused(invoiceOrder(order('sales_order'), [line(1, { CARE_PLAN: 'Y' })], ask({ serials: { 1: ['S1'] } })), 'SERIALS_NOT_ALLOWED');
-    refused(invoiceOrder(order('sales_order'), [line(1), line(2)], ask({ quantities: { 2: '1' }, serials: { 1: ['S1'] } })), 'SERIALS_NOT_ALLOWED');
+    refused(
+      invoiceOrder(order('sales_order'), [line(1)], ask({ quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } })),
+      'SERIALS_NOT_ALLOWED',
+    );
+    refused(
+      invoiceOrder(order('sales_order'), [line(1, { CARE_PLAN: 'Y' })], ask({ serials: { 1: ['S1'] } })),
+      'SERIALS_NOT_ALLOWED',
+    );
+    refused(
+      invoiceOrder(order('sales_order'), [line(1), line(2)], ask({ quantities: { 2: '1' }, serials: { 1: ['S1'] } })),
+      'SERIALS_NOT_ALLOWED',
+    );
   });
 
   test('refused: more than there is, less than nothing, nothing at all, an unknown line, an order without lines', () => {
     const sales = order('sales_order');
-    for (const quantity of ['3.01', '-1', 'three', '']) refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: quantity } })), 'QUANTITY_NOT_ALLOWED');
+    for (const quantity of ['3.01', '-1', 'three', ''])
+      refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: quantity } })), 'QUANTITY_NOT_ALLOWED');
     refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: '0' } })), 'QUANTITY_NOT_ALLOWED');
     refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 2: '1' } })), 'LINE_NOT_FOUND');
     refused(invoiceOrder(sales, [line(1)], ask({ serials: { 2: ['S1'] } })), 'LINE_NOT_FOUND');
@@ -144,7 +178,9 @@ suite('invoicing', () => {
   });
 
   test('a credit is invoiced by negative units', () => {
-    const step = done(invoiceOrder(order('sales_order'), [line(1, { QUANTITY: '-3' })], ask({ quantities: { 1: '-1' } })));
+    const step = done(
+      invoiceOrder(order('sales_order'), [line(1, { QUANTITY: '-3' })], ask({ quantities: { 1: '-1' } })),
+    );
     assert.deepEqual([step.lines[0]!['QUANTITY'], step.rest!.lines[0]!['QUANTITY']], ['-1', '-2']);
     assert.deepEqual(step.stock, [{ PART_CODE: 'P1', onHand: '1', committed: '1' }]);
   });
@@ -184,8 +220,16 @@ const write = (hundredths: number): string => String(hundredths / 100);
 const count = (text: string | undefined): number => Math.round(Number(text ?? 0) * 100);
 
 /** Plays a story to its end: everything invoiced. Gives every record that came of it, and every movement of stock. */
-function play({ dropShip, stage, approve, lines: wanted, rounds }: typeof story extends fc.Arbitrary<infer S> ? S : never) {
-  const lines = wanted.map(({ part, hundredths, carePlan }, index) => line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), CARE_PLAN: carePlan }));
+function play({
+  dropShip,
+  stage,
+  approve,
+  lines: wanted,
+  rounds,
+}: typeof story extends fc.Arbitrary<infer S> ? S : never) {
+  const lines = wanted.map(({ part, hundredths, carePlan }, index) =>
+    line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), CARE_PLAN: carePlan }),
+  );
   let open = { order: order(stage, { DROP_SHIP: dropShip, REFERENCE_NUMBER: '#1' }), lines };
   const movements: StockMovement[] = [...moveStock([open.order, []], [open.order, lines])];
   const invoices: Values[][] = [];
@@ -195,7 +239,8 @@ function play({ dropShip, stage, approve, lines: wanted, rounds }: typeof story 
     open = { order: step.order, lines: step.lines };
   }
   for (const shares of [...rounds, undefined]) {
-    const part = (one: Values): number => Math.trunc((count(one['QUANTITY']) * shares![Number(one['LINE_NUMBER']) - 1]!) / 100);
+    const part = (one: Values): number =>
+      Math.trunc((count(one['QUANTITY']) * shares![Number(one['LINE_NUMBER']) - 1]!) / 100);
     const quantities = shares && Object.fromEntries(open.lines.map((one) => [one['LINE_NUMBER']!, write(part(one))]));
     const outcome = invoiceOrder(open.order, open.lines, ask(quantities ? { quantities } : {}));
     if (outcome instanceof Refusal) {
@@ -238,10 +283,17 @@ suite('splits', () => {
         const { movements } = play(told);
         for (const part of ['A', 'B', '']) {
           const sum = (what: 'onHand' | 'committed') =>
-            movements.filter((one) => one.PART_CODE === part).reduce((total, one) => addDecimals(total, one[what]), '0');
-          const goods = told.lines.filter((one) => one.part === part && part !== '' && one.carePlan !== 'Y' && told.dropShip !== 'Y');
+            movements
+              .filter((one) => one.PART_CODE === part)
+              .reduce((total, one) => addDecimals(total, one[what]), '0');
+          const goods = told.lines.filter(
+            (one) => one.part === part && part !== '' && one.carePlan !== 'Y' && told.dropShip !== 'Y',
+          );
           if (goods.length === 0)
-            assert.ok(!movements.some((one) => one.PART_CODE === part), 'what is no goods, or is shipped by others, moves nothing at any step');
+            assert.ok(
+              !movements.some((one) => one.PART_CODE === part),
+              'what is no goods, or is shipped by others, moves nothing at any step',
+            );
           assert.equal(sum('committed'), '0');
           assert.equal(count(sum('onHand')), 0 - goods.reduce((total, { hundredths }) => total + hundredths, 0));
         }
@@ -253,9 +305,13 @@ suite('splits', () => {
   test('one split neither makes nor loses a unit: what the commitment gives up is what leaves the stock', () => {
     fc.assert(
       fc.property(story, ({ lines: wanted, rounds }) => {
-        const lines = wanted.map(({ part, hundredths }, index) => line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths) }));
+        const lines = wanted.map(({ part, hundredths }, index) =>
+          line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths) }),
+        );
         const shares = rounds[0] ?? [50, 50, 50, 50, 50, 50];
-        const quantities = Object.fromEntries(wanted.map(({ hundredths }, index) => [index + 1, write(Math.trunc((hundredths * shares[index]!) / 100))]));
+        const quantities = Object.fromEntries(
+          wanted.map(({ hundredths }, index) => [index + 1, write(Math.trunc((hundredths * shares[index]!) / 100))]),
+        );
         const step = invoiceOrder(order('sales_order'), lines, ask({ quantities }));
         if (step instanceof Refusal) return;
         for (const { PART_CODE, onHand, committed } of step.stock) {
@@ -263,7 +319,9 @@ suite('splits', () => {
           assert.equal(onHand, committed);
           assert.notEqual(compareDecimals(onHand, '0'), 0, 'a movement of nothing is none');
         }
-        const lockCodes = [...step.lines, ...(step.rest?.lines ?? [])].map((one) => one['LINE_REF_LOCK_CODE']).filter((code) => code !== '');
+        const lockCodes = [...step.lines, ...(step.rest?.lines ?? [])]
+          .map((one) => one['LINE_REF_LOCK_CODE'])
+          .filter((code) => code !== '');
         assert.equal(new Set(lockCodes).size, lockCodes.length, 'no lock code names two lines');
       }),
       { numRuns: 500 },
@@ -280,7 +338,11 @@ suite('splits', () => {
         const back = moveStock([order(to), lines], [order(from), lines]);
         assert.deepEqual(
           back,
-          there.map((one) => ({ ...one, onHand: subtractDecimals('0', one.onHand), committed: subtractDecimals('0', one.committed) })),
+          there.map((one) => ({
+            ...one,
+            onHand: subtractDecimals('0', one.onHand),
+            committed: subtractDecimals('0', one.committed),
+          })),
         );
         if (from === to) assert.deepEqual(there, []);
       }),

@@ -5,9 +5,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addLine, changeLine, fillFromPart } from '../../src/pims/line-item.ts';
-import type { Values } from '../../src/pims/record.ts';
+import type { Values } from '../../src/pims/values.ts';
 
-const order = (stage: string, dropShip = ''): Values => ({ ORDER_NUMBER: '10001', ORDER_TYPE: stage, DROP_SHIP: dropShip });
+const order = (stage: string, dropShip = ''): Values => ({
+  ORDER_NUMBER: '10001',
+  ORDER_TYPE: stage,
+  DROP_SHIP: dropShip,
+});
 const line = (values: Values = {}): Values => ({
   LINE_NUMBER: '1',
   PART_CODE: 'A',
@@ -31,14 +35,25 @@ function refused(outcome: unknown, code: ErrorCode, field: string): void {
 
 test('a known part fills the description and the care-plan flag where they were not sent', () => {
   assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, PART), { PART_CODE: 'A', DESCRIPTION: 'Widget', CARE_PLAN: 'N' });
-  assert.deepEqual(fillFromPart({ DESCRIPTION: 'Mine', CARE_PLAN: 'Y' }, PART), { DESCRIPTION: 'Mine', CARE_PLAN: 'Y' });
-  assert.deepEqual(fillFromPart({ DESCRIPTION: '' }, PART), { DESCRIPTION: '', CARE_PLAN: 'N' }, 'a cleared description stays cleared');
+  assert.deepEqual(fillFromPart({ DESCRIPTION: 'Mine', CARE_PLAN: 'Y' }, PART), {
+    DESCRIPTION: 'Mine',
+    CARE_PLAN: 'Y',
+  });
+  assert.deepEqual(
+    fillFromPart({ DESCRIPTION: '' }, PART),
+    { DESCRIPTION: '', CARE_PLAN: 'N' },
+    'a cleared description stays cleared',
+  );
   assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, undefined), { PART_CODE: 'A' });
 });
 
 test('a new line has nothing shipped, and no quantity is 0', () => {
   for (const values of [{}, { QUANTITY: '' }, { QUANTITY: '0' }])
-    assert.deepEqual(done(addLine(order('worksheet'), values, undefined)).line, { ...values, QUANTITY: '0', NUMBER_SHIPPED: '0' });
+    assert.deepEqual(done(addLine(order('worksheet'), values, undefined)).line, {
+      ...values,
+      QUANTITY: '0',
+      NUMBER_SHIPPED: '0',
+    });
 });
 
 test('only a sales order commits the stock of a new line', () => {
@@ -57,13 +72,21 @@ test('STAGE_NOT_ALLOWED an invoice takes no new line', () => {
 });
 
 test('SERIALS_NOT_ALLOWED more serials than units, or any on a care plan', () => {
-  refused(addLine(order('quote'), { QUANTITY: '1', SERIAL_NUMBERS: 'S1,S2' }, undefined), 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
+  refused(
+    addLine(order('quote'), { QUANTITY: '1', SERIAL_NUMBERS: 'S1,S2' }, undefined),
+    'SERIALS_NOT_ALLOWED',
+    'SERIAL_NUMBERS',
+  );
   refused(
     addLine(order('quote'), { QUANTITY: '1', SERIAL_NUMBERS: 'S1' }, { PART_DESCRIPTION: 'Plan', CARE_PLAN: 'Y' }),
     'SERIALS_NOT_ALLOWED',
     'SERIAL_NUMBERS',
   );
-  refused(changeLine(order('invoice'), line({ NUMBER_SHIPPED: '5' }), { SERIAL_NUMBERS: '1,2,3,4,5,6' }, undefined), 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
+  refused(
+    changeLine(order('invoice'), line({ NUMBER_SHIPPED: '5' }), { SERIAL_NUMBERS: '1,2,3,4,5,6' }, undefined),
+    'SERIALS_NOT_ALLOWED',
+    'SERIAL_NUMBERS',
+  );
   assert.ok(done(addLine(order('quote'), { QUANTITY: '2', SERIAL_NUMBERS: 'S1,S2' }, undefined)));
 });
 
@@ -76,7 +99,8 @@ test('an update changes what it names and nothing else', () => {
 
 test('another part brings its description and flag unless they are sent; the same part sent again brings nothing', () => {
   const before = line({ DESCRIPTION: 'Old', CARE_PLAN: 'N' });
-  const change = (values: Values) => done(changeLine(order('quote'), before, values, { PART_DESCRIPTION: 'New', CARE_PLAN: 'Y' })).line;
+  const change = (values: Values) =>
+    done(changeLine(order('quote'), before, values, { PART_DESCRIPTION: 'New', CARE_PLAN: 'Y' })).line;
   assert.equal(change({ PART_CODE: 'B' })['DESCRIPTION'], 'New');
   assert.equal(change({ PART_CODE: 'B' })['CARE_PLAN'], 'Y');
   assert.equal(change({ PART_CODE: 'B', DESCRIPTION: 'Mine' })['DESCRIPTION'], 'Mine');
@@ -98,7 +122,8 @@ test('an update of a sales order moves the commitment along', () => {
 test('NUMBER_SHIPPED lies between 0 and QUANTITY', () => {
   const change = (values: Values, before = line()) => changeLine(order('sales_order'), before, values, undefined);
   for (const shipped of ['0', '2.5', '5', '']) assert.ok(done(change({ NUMBER_SHIPPED: shipped })), shipped);
-  for (const shipped of ['5.01', '-1', '100']) refused(change({ NUMBER_SHIPPED: shipped }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
+  for (const shipped of ['5.01', '-1', '100'])
+    refused(change({ NUMBER_SHIPPED: shipped }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
   refused(change({ QUANTITY: '2' }, line({ NUMBER_SHIPPED: '3' })), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
   assert.equal(done(change({ QUANTITY: '6', NUMBER_SHIPPED: '6' })).line['NUMBER_SHIPPED'], '6');
   assert.ok(done(change({ QUANTITY: '-3', NUMBER_SHIPPED: '-2' })), 'a credit ships back');
@@ -114,7 +139,9 @@ test('an invoiced line keeps its part and its quantities; its words may be corre
     ['CARE_PLAN', 'Y'],
   ])
     refused(changeLine(order('invoice'), before, { [name!]: value! }, undefined), 'STAGE_NOT_ALLOWED', name!);
-  const { line: after, stock } = done(changeLine(order('invoice'), before, { QUANTITY: '5', DESCRIPTION: 'Corrected', SERIAL_NUMBERS: 'S1' }, undefined));
+  const { line: after, stock } = done(
+    changeLine(order('invoice'), before, { QUANTITY: '5', DESCRIPTION: 'Corrected', SERIAL_NUMBERS: 'S1' }, undefined),
+  );
   assert.equal(after['DESCRIPTION'], 'Corrected');
   assert.deepEqual(stock, []);
 });

@@ -5,17 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import {
-  buildDictionaries,
-  refuseCustomField,
-  readFields,
-  readValue,
-  sortKey,
-  splitList,
-  type Field,
-  type FieldType,
-  type RawValue,
-} from '../../src/pims/record.ts';
+import { parseValues, parseValue, sortKey, splitList, type RawValue } from '../../src/pims/values.ts';
+import { buildDictionaries, refuseCustomField, type Field, type FieldType } from '../../src/pims/fields.ts';
 
 const dictionaries = buildDictionaries([]);
 const FIELDS: Record<FieldType, Field> = {
@@ -48,10 +39,17 @@ test('the dictionaries hold the fields of the embedded PIMS, no fewer and no mor
       ...stamps,
     ],
     lines: [
-      ...words('ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN LINE_REF_LOCK_CODE'),
+      ...words(
+        'ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN LINE_REF_LOCK_CODE',
+      ),
       ...stamps,
     ],
-    customers: [...words('CUSTOMER_CODE CUSTOMER_NAME'), ...addresses, ...words('TERMS_CODE CREDIT_LIMIT NOTES'), ...stamps],
+    customers: [
+      ...words('CUSTOMER_CODE CUSTOMER_NAME'),
+      ...addresses,
+      ...words('TERMS_CODE CREDIT_LIMIT NOTES'),
+      ...stamps,
+    ],
     inventory: [
       ...words(
         `PART_CODE PART_DESCRIPTION BARCODE CATEGORY LOCATION_CODE QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE QTY_ONORDER UNIT_PRICE UNIT_COST SERIALIZED CARE_PLAN`,
@@ -59,7 +57,8 @@ test('the dictionaries hold the fields of the embedded PIMS, no fewer and no mor
       ...stamps,
     ],
   };
-  for (const [recordType, names] of Object.entries(expected)) assert.deepEqual([...dictionaries[recordType as 'orders'].keys()], names, recordType);
+  for (const [recordType, names] of Object.entries(expected))
+    assert.deepEqual([...dictionaries[recordType as 'orders'].keys()], names, recordType);
 });
 
 test('values are read by the type of their field', () => {
@@ -84,11 +83,12 @@ test('values are read by the type of their field', () => {
     ['timestamp', '2026-03-04T09:30:00-05:00', '2026-03-04T14:30:00.000Z'],
     ['timestamp', '2026-03-04T09:30Z', '2026-03-04T09:30:00.000Z'],
   ];
-  for (const [type, raw, canonical] of table) assert.equal(readValue(FIELDS[type], raw), canonical, `${type} ${raw}`);
+  for (const [type, raw, canonical] of table) assert.equal(parseValue(FIELDS[type], raw), canonical, `${type} ${raw}`);
 });
 
 test('null and the empty text clear a field of any type', () => {
-  for (const field of Object.values(FIELDS)) for (const nothing of [null, '']) assert.equal(readValue(field, nothing), '');
+  for (const field of Object.values(FIELDS))
+    for (const nothing of [null, '']) assert.equal(parseValue(field, nothing), '');
 });
 
 test('INVALID_VALUE what cannot be read as the type of its field, naming the field', () => {
@@ -111,18 +111,31 @@ test('INVALID_VALUE what cannot be read as the type of its field, naming the fie
       20260304,
     ],
     flag: ['yes', 'T', '2', 2, 'Y '],
-    timestamp: ['2026-03-04', '2026-03-04 09:30:00', '2026-02-30T09:30:00Z', '2026-03-04T24:00:00Z', '2026-03-04T09:30:00', '2026-03-04T09:30:00+24:00', 'now'],
+    timestamp: [
+      '2026-03-04',
+      '2026-03-04 09:30:00',
+      '2026-02-30T09:30:00Z',
+      '2026-03-04T24:00:00Z',
+      '2026-03-04T09:30:00',
+      '2026-03-04T09:30:00+24:00',
+      'now',
+    ],
   };
   for (const [type, raws] of Object.entries(table))
-    for (const raw of raws) refuses('INVALID_VALUE', () => readValue(FIELDS[type as FieldType], raw), FIELDS[type as FieldType].name);
+    for (const raw of raws)
+      refuses('INVALID_VALUE', () => parseValue(FIELDS[type as FieldType], raw), FIELDS[type as FieldType].name);
 });
 
 test('a value of 8,192 characters of any script is kept as it is', () => {
-  for (const text of ['x'.repeat(8192), '😀'.repeat(4096)]) assert.equal(readValue(FIELDS.text, text), text);
+  for (const text of ['x'.repeat(8192), '😀'.repeat(4096)]) assert.equal(parseValue(FIELDS.text, text), text);
 });
 
 test('exactly the days of the calendar are dates, in both notations', () => {
-  const parts = fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.integer({ min: 0, max: 13 }), fc.integer({ min: 0, max: 32 }));
+  const parts = fc.tuple(
+    fc.integer({ min: 1, max: 9999 }),
+    fc.integer({ min: 0, max: 13 }),
+    fc.integer({ min: 0, max: 32 }),
+  );
   fc.assert(
     fc.property(parts, ([year, month, day]) => {
       const pad = (part: number, length: number): string => String(part).padStart(length, '0');
@@ -130,8 +143,8 @@ test('exactly the days of the calendar are dates, in both notations', () => {
       date.setUTCFullYear(year, month - 1, day);
       const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
       for (const text of [`${month}/${day}/${pad(year, 4)}`, `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`]) {
-        if (exists) assert.equal(readValue(FIELDS.date, text), `${pad(month, 2)}/${pad(day, 2)}/${pad(year, 4)}`);
-        else refuses('INVALID_VALUE', () => readValue(FIELDS.date, text));
+        if (exists) assert.equal(parseValue(FIELDS.date, text), `${pad(month, 2)}/${pad(day, 2)}/${pad(year, 4)}`);
+        else refuses('INVALID_VALUE', () => parseValue(FIELDS.date, text));
       }
     }),
     { numRuns: 1000 },
@@ -140,26 +153,42 @@ test('exactly the days of the calendar are dates, in both notations', () => {
 
 test('what was answered can be sent again and reads the same', () => {
   const part = (least: number, most: number, length = 2): fc.Arbitrary<string> =>
-    fc.oneof(fc.constantFrom(least, most), fc.integer({ min: least, max: most })).map((one) => String(one).padStart(length, '0'));
+    fc
+      .oneof(fc.constantFrom(least, most), fc.integer({ min: least, max: most }))
+      .map((one) => String(one).padStart(length, '0'));
   const zone = fc.oneof(
     fc.constant('Z'),
-    fc.tuple(fc.constantFrom('+', '-'), part(0, 23), part(0, 59)).map(([sign, hours, minutes]) => `${sign}${hours}:${minutes}`),
+    fc
+      .tuple(fc.constantFrom('+', '-'), part(0, 23), part(0, 59))
+      .map(([sign, hours, minutes]) => `${sign}${hours}:${minutes}`),
   );
   const time = fc
     .tuple(part(1, 9999, 4), part(1, 12), part(1, 31), part(0, 23), part(0, 59), zone)
     .map(([year, month, day, hours, minutes, offset]) => `${year}-${month}-${day}T${hours}:${minutes}:00${offset}`);
-  const text = fc.string({ unit: fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)), maxLength: 20 });
-  const raw = fc.oneof(time, text, fc.double().map(String), fc.integer(), fc.constantFrom(true, false, 'y', 'N', null, '3/4/2026'));
-  const sent = fc.oneof(fc.tuple(fc.constantFrom(...Object.values(FIELDS)), raw), fc.tuple(fc.constantFrom(FIELDS.timestamp, FIELDS.date), time));
+  const text = fc.string({
+    unit: fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
+    maxLength: 20,
+  });
+  const raw = fc.oneof(
+    time,
+    text,
+    fc.double().map(String),
+    fc.integer(),
+    fc.constantFrom(true, false, 'y', 'N', null, '3/4/2026'),
+  );
+  const sent = fc.oneof(
+    fc.tuple(fc.constantFrom(...Object.values(FIELDS)), raw),
+    fc.tuple(fc.constantFrom(FIELDS.timestamp, FIELDS.date), time),
+  );
   fc.assert(
     fc.property(sent, ([field, value]) => {
       let answer: string;
       try {
-        answer = readValue(field, value);
+        answer = parseValue(field, value);
       } catch (refusal) {
         return refusal instanceof Refusal;
       }
-      return readValue(field, answer) === answer;
+      return parseValue(field, answer) === answer;
     }),
     { numRuns: 5000 },
   );
@@ -169,21 +198,31 @@ test('UNKNOWN_FIELD names the field and the nearest known one', () => {
   const table = { CUSTOMR_CODE: 'CUSTOMER_CODE', order_date: 'ORDER_DATE', BEMIAL: 'BEMAIL' };
   for (const [sent, nearest] of Object.entries(table))
     assert.throws(
-      () => readFields(dictionaries.orders, 'orders', { [sent]: '1' }),
+      () => parseValues(dictionaries.orders, 'orders', { [sent]: '1' }),
       (refusal: Refusal) =>
-        refusal.code === 'UNKNOWN_FIELD' && refusal.field === sent && new RegExp(`'${sent}'.*Did you mean (${nearest})\\?`).test(refusal.message),
+        refusal.code === 'UNKNOWN_FIELD' &&
+        refusal.field === sent &&
+        new RegExp(`'${sent}'.*Did you mean (${nearest})\\?`).test(refusal.message),
       sent,
     );
   for (const name of ['__proto__', 'constructor', 'toString', '', 'ORDER_DATE '])
-    refuses('UNKNOWN_FIELD', () => readFields(dictionaries.orders, 'orders', Object.fromEntries([[name, '1']])));
+    refuses('UNKNOWN_FIELD', () => parseValues(dictionaries.orders, 'orders', Object.fromEntries([[name, '1']])));
 });
 
 test('FIELD_NOT_ALLOWED what PIMS assigns, what the operation refuses, and FUNCTION', () => {
   for (const name of ['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE', 'FUNCTION'])
-    refuses('FIELD_NOT_ALLOWED', () => readFields(dictionaries.orders, 'orders', { [name]: '1' }), name);
-  for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE']) refuses('FIELD_NOT_ALLOWED', () => readFields(dictionaries.lines, 'lines', { [name]: '1' }), name);
-  refuses('FIELD_NOT_ALLOWED', () => readFields(dictionaries.lines, 'lines', { NUMBER_SHIPPED: '0' }, ['NUMBER_SHIPPED']), 'NUMBER_SHIPPED');
-  assert.deepEqual(readFields(dictionaries.lines, 'lines', { NUMBER_SHIPPED: 0, DESCRIPTION: null }), { NUMBER_SHIPPED: '0', DESCRIPTION: '' });
+    refuses('FIELD_NOT_ALLOWED', () => parseValues(dictionaries.orders, 'orders', { [name]: '1' }), name);
+  for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE'])
+    refuses('FIELD_NOT_ALLOWED', () => parseValues(dictionaries.lines, 'lines', { [name]: '1' }), name);
+  refuses(
+    'FIELD_NOT_ALLOWED',
+    () => parseValues(dictionaries.lines, 'lines', { NUMBER_SHIPPED: '0' }, ['NUMBER_SHIPPED']),
+    'NUMBER_SHIPPED',
+  );
+  assert.deepEqual(parseValues(dictionaries.lines, 'lines', { NUMBER_SHIPPED: 0, DESCRIPTION: null }), {
+    NUMBER_SHIPPED: '0',
+    DESCRIPTION: '',
+  });
 });
 
 test('codes sort by number before all others, the rest by code point', () => {
@@ -233,17 +272,35 @@ test('different codes have different sort keys, in the order of their numbers', 
 });
 
 test('a custom field has a name of its own in capitals, and there are not too many', () => {
-  for (const name of ['GIFT_WRAP', 'A', 'X1', 'A'.repeat(63)]) assert.equal(refuseCustomField(dictionaries.orders, name), undefined);
-  for (const name of ['', 'gift', 'Gift', '1A', '_A', 'A B', 'A-B', 'Ä', 'A"', 'A'.repeat(64), 'FUNCTION', 'ORDER_NUMBER', 'NOTES'])
+  for (const name of ['GIFT_WRAP', 'A', 'X1', 'A'.repeat(63)])
+    assert.equal(refuseCustomField(dictionaries.orders, name), undefined);
+  for (const name of [
+    '',
+    'gift',
+    'Gift',
+    '1A',
+    '_A',
+    'A B',
+    'A-B',
+    'Ä',
+    'A"',
+    'A'.repeat(64),
+    'FUNCTION',
+    'ORDER_NUMBER',
+    'NOTES',
+  ])
     assert.equal(refuseCustomField(dictionaries.orders, name)?.code, 'COMMAND_REFUSED', name);
-  const own = Array.from({ length: 400 - dictionaries.orders.size }, (_, index) => ({ recordType: 'orders', name: `OWN_${index}`, type: 'text' }) as const);
+  const own = Array.from(
+    { length: 400 - dictionaries.orders.size },
+    (_, index) => ({ recordType: 'orders', name: `OWN_${index}`, type: 'text' }) as const,
+  );
   assert.equal(refuseCustomField(buildDictionaries(own).orders, 'ONE_MORE')?.code, 'COMMAND_REFUSED');
 });
 
 test('custom fields are in the dictionary of their record type alone, behind the others', () => {
   const { orders, lines } = buildDictionaries([{ recordType: 'orders', name: 'GIFT_WRAP', type: 'flag' }]);
   assert.equal([...orders.keys()].at(-1), 'GIFT_WRAP');
-  assert.equal(readFields(orders, 'orders', { GIFT_WRAP: true })['GIFT_WRAP'], 'Y');
+  assert.equal(parseValues(orders, 'orders', { GIFT_WRAP: true })['GIFT_WRAP'], 'Y');
   assert.ok(!lines.has('GIFT_WRAP'));
 });
 

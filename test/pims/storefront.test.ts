@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Values } from '../../src/pims/record.ts';
+import type { Values } from '../../src/pims/values.ts';
 import { viewStorefrontOrders } from '../../src/pims/storefront.ts';
 
 const view = (orders: Values[], lines: Values[] = []) =>
@@ -14,7 +14,10 @@ const view = (orders: Values[], lines: Values[] = []) =>
   ).orders;
 
 test('invoices come first, then sales orders, quotes and worksheets', () => {
-  const orders = ['worksheet', 'invoice', 'quote', 'sales_order'].map((stage, index) => ({ ORDER_TYPE: stage, ORDER_NUMBER: String(index) }));
+  const orders = ['worksheet', 'invoice', 'quote', 'sales_order'].map((stage, index) => ({
+    ORDER_TYPE: stage,
+    ORDER_NUMBER: String(index),
+  }));
   assert.deepEqual(
     view(orders).map((order) => order.order_type),
     ['invoice', 'sales_order', 'quote', 'worksheet'],
@@ -22,7 +25,11 @@ test('invoices come first, then sales orders, quotes and worksheets', () => {
 });
 
 test('within a stage the newest comes first and one without a date last; then the order number decides, as a number', () => {
-  const order = (ORDER_NUMBER: string, CREATE_DATE: string): Values => ({ ORDER_TYPE: 'invoice', ORDER_NUMBER, CREATE_DATE });
+  const order = (ORDER_NUMBER: string, CREATE_DATE: string): Values => ({
+    ORDER_TYPE: 'invoice',
+    ORDER_NUMBER,
+    CREATE_DATE,
+  });
   const orders = [
     order('1', ''),
     order('100', '2026-03-04T09:30:00.000Z'),
@@ -56,7 +63,8 @@ test('the order of the answer depends on the orders alone, not on how the store 
         for (const [index, later] of answer.slice(1).entries()) {
           const earlier = answer[index]!;
           const byStage = stages.indexOf(earlier.order_type) - stages.indexOf(later.order_type);
-          const byDate = Date.parse(later.create_date ?? '0001-01-01') - Date.parse(earlier.create_date ?? '0001-01-01');
+          const byDate =
+            Date.parse(later.create_date ?? '0001-01-01') - Date.parse(earlier.create_date ?? '0001-01-01');
           const [a, b] = [Number(earlier.pims_order_number), Number(later.pims_order_number)];
           assert.ok(byStage < 0 || (byStage === 0 && (byDate < 0 || (byDate === 0 && (Number.isNaN(b) || a <= b)))));
         }
@@ -66,18 +74,31 @@ test('the order of the answer depends on the orders alone, not on how the store 
 });
 
 test('what PIMS has no value for is null, false, an empty list or an empty text', () => {
-  assert.deepEqual(view([{ ORDER_TYPE: 'quote', ORDER_NUMBER: '', CREATE_DATE: '', DROP_SHIP: '', TRACKING_NUMBERS: '', SNAME: '' }]), [
-    {
-      order_type: 'quote',
-      pims_order_number: null,
-      create_date: null,
-      modified_date: null,
-      tracking_numbers: [],
-      is_dropship: false,
-      shipping_address: { name: '', attention: '', address_1: '', address_2: '', city: '', state: '', zip: '', country: '', phone: '' },
-      items: [],
-    },
-  ]);
+  assert.deepEqual(
+    view([{ ORDER_TYPE: 'quote', ORDER_NUMBER: '', CREATE_DATE: '', DROP_SHIP: '', TRACKING_NUMBERS: '', SNAME: '' }]),
+    [
+      {
+        order_type: 'quote',
+        pims_order_number: null,
+        create_date: null,
+        modified_date: null,
+        tracking_numbers: [],
+        is_dropship: false,
+        shipping_address: {
+          name: '',
+          attention: '',
+          address_1: '',
+          address_2: '',
+          city: '',
+          state: '',
+          zip: '',
+          country: '',
+          phone: '',
+        },
+        items: [],
+      },
+    ],
+  );
 });
 
 test('an order shows its ship-to address, its tracking numbers and whether it is drop-shipped', () => {
@@ -93,8 +114,19 @@ test('an order shows its ship-to address, its tracking numbers and whether it is
     phone: 'SPHONE',
   };
   const address = Object.fromEntries(Object.values(parts).map((field) => [field, `the ${field}`]));
-  const [order] = view([{ ...address, BNAME: 'not this', DROP_SHIP: 'Y', TRACKING_NUMBERS: '1Z1, 1Z2', MODIFIED_DATE: '2026-03-04T09:30:00.000Z' }]);
-  assert.deepEqual(order!.shipping_address, Object.fromEntries(Object.entries(parts).map(([key, field]) => [key, `the ${field}`])));
+  const [order] = view([
+    {
+      ...address,
+      BNAME: 'not this',
+      DROP_SHIP: 'Y',
+      TRACKING_NUMBERS: '1Z1, 1Z2',
+      MODIFIED_DATE: '2026-03-04T09:30:00.000Z',
+    },
+  ]);
+  assert.deepEqual(
+    order!.shipping_address,
+    Object.fromEntries(Object.entries(parts).map(([key, field]) => [key, `the ${field}`])),
+  );
   assert.deepEqual(order!.tracking_numbers, ['1Z1', '1Z2']);
   assert.equal(order!.is_dropship, true);
   assert.equal(order!.modified_date, '2026-03-04T09:30:00.000Z');
@@ -102,11 +134,26 @@ test('an order shows its ship-to address, its tracking numbers and whether it is
 
 test('an item has exactly six fields, its quantities as numbers, and lines keep their order', () => {
   const lines = [
-    { PART_CODE: 'MB/14', DESCRIPTION: 'Laptop', QUANTITY: '2', NUMBER_SHIPPED: '1.5', SERIAL_NUMBERS: 'S1,S2', CARE_PLAN: 'N', UNIT_PRICE: '9' },
+    {
+      PART_CODE: 'MB/14',
+      DESCRIPTION: 'Laptop',
+      QUANTITY: '2',
+      NUMBER_SHIPPED: '1.5',
+      SERIAL_NUMBERS: 'S1,S2',
+      CARE_PLAN: 'N',
+      UNIT_PRICE: '9',
+    },
     { PART_CODE: '', DESCRIPTION: '', QUANTITY: '', NUMBER_SHIPPED: '', SERIAL_NUMBERS: '', CARE_PLAN: '' },
   ];
   assert.deepEqual(view([{}], lines)[0]!.items, [
-    { part_number: 'MB/14', description: 'Laptop', quantity: 2, shipped: 1.5, serial_numbers: ['S1', 'S2'], is_care_plan: false },
+    {
+      part_number: 'MB/14',
+      description: 'Laptop',
+      quantity: 2,
+      shipped: 1.5,
+      serial_numbers: ['S1', 'S2'],
+      is_care_plan: false,
+    },
     { part_number: '', description: '', quantity: 0, shipped: 0, serial_numbers: [], is_care_plan: false },
   ]);
 });

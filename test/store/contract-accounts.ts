@@ -3,9 +3,20 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { User, UserChange, UserName } from '../../src/account/store.ts';
+import type { User, UserChange, UserName } from '../../src/account/port.ts';
 import { accepted, assertRefused, entry, NOW, type StoreUnderTest } from './store-under-test.ts';
-import { actionsOf, at, bytes, linkOf, newSession, People, plain, readChain, untilTaken, type AccountStore } from './people.ts';
+import {
+  actionsOf,
+  at,
+  bytes,
+  linkOf,
+  newSession,
+  People,
+  plain,
+  readChain,
+  untilTaken,
+  type AccountStore,
+} from './people.ts';
 
 export function describeAccounts(store: StoreUnderTest): void {
   const people = new People(store);
@@ -40,7 +51,8 @@ function describeUsers(people: People): void {
     assert.equal((await accounts.findUser(second.names[0]!))!.teamId, second.teamId);
     for (const email of ['', 'nobody@example.com', 'VIEWER-0@example.com', 'a\0b', '\ud800', "' OR 1=1 --"])
       assert.equal(await accounts.findUser({ teamId: first.teamId, email }), undefined);
-    for (const teamId of ['', 'nobody', 'a\0b', '\ud800']) assert.equal(await accounts.findUser({ ...viewer!, teamId }), undefined);
+    for (const teamId of ['', 'nobody', 'a\0b', '\ud800'])
+      assert.equal(await accounts.findUser({ ...viewer!, teamId }), undefined);
     assert.equal(await accounts.findUserByLink(bytes(77)), undefined);
     assert.deepEqual(await accounts.listUsers('nobody'), []);
   });
@@ -50,11 +62,22 @@ function describeUsers(people: People): void {
     const { teamId, names } = await people.newTeam('owner');
     const make = (one: AccountStore, email: string, byte: number) =>
       untilTaken(() =>
-        one.createUser({ teamId, email, role: 'viewer', createdAt: NOW, link: { hash: linkOf(teamId, `${email}${byte}`), endsAt: at(1) } }, entry()),
+        one.createUser(
+          {
+            teamId,
+            email,
+            role: 'viewer',
+            createdAt: NOW,
+            link: { hash: linkOf(teamId, `${email}${byte}`), endsAt: at(1) },
+          },
+          entry(),
+        ),
       );
     assertRefused(await make(accounts, names[0]!.email, 1), 'USER_EXISTS');
     assert.equal((await accounts.findUser(names[0]!))!.role, 'owner');
-    const outcomes = await Promise.all([accounts, other, accounts, other].map((one, index) => make(one, 'race@example.com', index)));
+    const outcomes = await Promise.all(
+      [accounts, other, accounts, other].map((one, index) => make(one, 'race@example.com', index)),
+    );
     assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
     for (const outcome of outcomes) if (outcome !== undefined) assertRefused(outcome, 'USER_EXISTS');
     assert.equal((await readChain(accounts, teamId)).length, 2);
@@ -64,23 +87,32 @@ function describeUsers(people: People): void {
     const accounts = await people.accounts();
     const name = await people.newUser();
     const change = async (one: UserChange): Promise<User> => {
-      accepted(await accounts.changeUser(name, one, entry()));
+      accepted(await accounts.updateUser(name, one, entry()));
       return plain((await accounts.findUser(name))!);
     };
     let user = plain((await accounts.findUser(name))!);
-    assert.deepEqual([user.passwordHash, user.passwordSetAt, user.sealedSecret, user.lastStep, user.link], ['$argon2id$…', at(1), plain(bytes(9)), 100, null]);
+    assert.deepEqual(
+      [user.passwordHash, user.passwordSetAt, user.sealedSecret, user.lastStep, user.link],
+      ['$argon2id$…', at(1), plain(bytes(9)), 100, null],
+    );
     assert.deepEqual(await change({}), user);
     assert.deepEqual(await change({ role: 'owner' }), user);
     assert.deepEqual(await change({ sealedSecret: bytes(8) }), (user = { ...user, sealedSecret: plain(bytes(8)) }));
-    assert.deepEqual(await change({ password: { hash: 'other', setAt: at(2) } }), (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }));
+    assert.deepEqual(
+      await change({ password: { hash: 'other', setAt: at(2) } }),
+      (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }),
+    );
     assert.equal(await accounts.countRecoveryCodes(name), 3);
     const again = { sealedSecret: bytes(7), lastStep: 50, recoveryHashes: [bytes(3), bytes(4)] };
-    assert.deepEqual(await change({ secondFactor: again }), (user = { ...user, sealedSecret: plain(bytes(7)), lastStep: 50 }));
+    assert.deepEqual(
+      await change({ secondFactor: again }),
+      (user = { ...user, sealedSecret: plain(bytes(7)), lastStep: 50 }),
+    );
     assert.equal(await accounts.countRecoveryCodes(name), 2);
     assert.equal((await change({ secondFactor: null })).sealedSecret, null);
     assert.equal(await accounts.countRecoveryCodes(name), 0);
     assert.equal((await change({ sealedSecret: bytes(8) })).sealedSecret, null, 'what was taken away stays away');
-    assert.ok(await accounts.takeAttempt(name, 0, at(9)));
+    assert.ok(await accounts.countAttempt(name, 0, at(9)));
     user = await change({ link: { hash: bytes(55), endsAt: at(3) } });
     assert.deepEqual([user.link, user.failures, user.nextTryAt], [{ hash: plain(bytes(55)), endsAt: at(3) }, 0, '']);
     assert.equal((await change({ link: null })).link, null);
@@ -95,13 +127,16 @@ function describeUsers(people: People): void {
       { ...name, email: 'nobody@example.com' },
       { ...name, email: name.email.toUpperCase() },
     ]) {
-      assertRefused(await accounts.changeUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
-      assertRefused(await accounts.removeUser(one, entry()), 'NOT_FOUND');
+      assertRefused(await accounts.updateUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
+      assertRefused(await accounts.deleteUser(one, entry()), 'NOT_FOUND');
     }
-    assertRefused(await accounts.changeUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry()), 'NOT_FOUND');
+    assertRefused(
+      await accounts.updateUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry()),
+      'NOT_FOUND',
+    );
     assert.ok((await accounts.findUser(name))!.sealedSecret);
     assert.equal((await readChain(accounts, name.teamId)).length, records);
-    accepted(await accounts.changeUser(name, { secondFactor: null, whilePassword: '$argon2id$…' }, entry()));
+    accepted(await accounts.updateUser(name, { secondFactor: null, whilePassword: '$argon2id$…' }, entry()));
     assert.equal((await accounts.findUser(name))!.sealedSecret, null);
   });
 
@@ -110,15 +145,18 @@ function describeUsers(people: People): void {
     const { teamId, names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
     for (const role of ['developer', 'viewer'] as const)
-      assertRefused(await accounts.changeUser(owner, { role, password: { hash: 'x', setAt: NOW } }, entry()), 'LAST_OWNER');
+      assertRefused(
+        await accounts.updateUser(owner, { role, password: { hash: 'x', setAt: NOW } }, entry()),
+        'LAST_OWNER',
+      );
     assert.equal((await accounts.findUser(owner))!.passwordHash, '');
-    assertRefused(await accounts.removeUser(owner, entry()), 'LAST_OWNER');
-    accepted(await accounts.removeUser(viewer, entry()));
-    accepted(await accounts.changeUser(developer, { role: 'owner' }, entry()));
-    accepted(await accounts.changeUser(owner, { role: 'viewer' }, entry()));
+    assertRefused(await accounts.deleteUser(owner, entry()), 'LAST_OWNER');
+    accepted(await accounts.deleteUser(viewer, entry()));
+    accepted(await accounts.updateUser(developer, { role: 'owner' }, entry()));
+    accepted(await accounts.updateUser(owner, { role: 'viewer' }, entry()));
     assert.deepEqual((await accounts.listUsers(teamId)).map(({ role }) => role), ['owner', 'viewer']); // prettier-ignore
-    assertRefused(await accounts.removeUser(developer, entry()), 'LAST_OWNER');
-    accepted(await accounts.removeUser(owner, entry()));
+    assertRefused(await accounts.deleteUser(developer, entry()), 'LAST_OWNER');
+    accepted(await accounts.deleteUser(owner, entry()));
     assert.equal((await readChain(accounts, teamId)).length, 3 + 4);
   });
 
@@ -128,7 +166,11 @@ function describeUsers(people: People): void {
       const { teamId, names } = await people.newTeam('owner', 'owner');
       const outcomes = await Promise.all(
         names.map((name, index) =>
-          untilTaken(() => (round % 2 ? both[index]!.removeUser(name, entry()) : both[index]!.changeUser(name, { role: 'viewer' }, entry()))),
+          untilTaken(() =>
+            round % 2
+              ? both[index]!.deleteUser(name, entry())
+              : both[index]!.updateUser(name, { role: 'viewer' }, entry()),
+          ),
         ),
       );
       assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
@@ -140,44 +182,50 @@ function describeUsers(people: People): void {
 }
 
 function describeAttempts(people: People): void {
-  const both = async (): Promise<AccountStore[]> => [await people.accounts(), (await people.store.openAgain()).accounts];
+  const both = async (): Promise<AccountStore[]> => [
+    await people.accounts(),
+    (await people.store.openAgain()).accounts,
+  ];
   /** How many of eight, asked for at once on two stores, were granted. */
   const countTaken = async (take: (accounts: AccountStore) => Promise<boolean>): Promise<number> => {
     const stores = await both();
-    const taken = await Promise.all(Array.from({ length: 8 }, (_, index) => untilTaken(() => take(stores[index % 2]!))));
+    const taken = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => untilTaken(() => take(stores[index % 2]!))),
+    );
     return taken.filter(Boolean).length;
   };
 
   test('an attempt is counted once upon what was read, and can be given back while it is the last', async () => {
     const accounts = await people.accounts();
     const name = await people.newUser();
-    const state = async () => (({ failures, nextTryAt }) => ({ failures, nextTryAt }))((await accounts.findUser(name))!);
-    assert.equal(await countTaken((one) => one.takeAttempt(name, 0, at(1))), 1);
+    const state = async () =>
+      (({ failures, nextTryAt }) => ({ failures, nextTryAt }))((await accounts.findUser(name))!);
+    assert.equal(await countTaken((one) => one.countAttempt(name, 0, at(1))), 1);
     assert.deepEqual(await state(), { failures: 1, nextTryAt: at(1) });
-    assert.equal(await accounts.takeAttempt(name, 0, at(2)), false);
-    assert.equal(await accounts.takeAttempt(name, 1, at(2)), true);
-    await accounts.giveBackAttempt(name, 0, '');
+    assert.equal(await accounts.countAttempt(name, 0, at(2)), false);
+    assert.equal(await accounts.countAttempt(name, 1, at(2)), true);
+    await accounts.undoAttempt(name, 0, '');
     assert.deepEqual(await state(), { failures: 2, nextTryAt: at(2) }, 'another was counted since');
-    await accounts.giveBackAttempt(name, 1, at(1));
+    await accounts.undoAttempt(name, 1, at(1));
     assert.deepEqual(await state(), { failures: 1, nextTryAt: at(1) });
-    assert.equal(await accounts.takeAttempt({ ...name, email: 'nobody@example.com' }, 0, at(1)), false);
+    assert.equal(await accounts.countAttempt({ ...name, email: 'nobody@example.com' }, 0, at(1)), false);
   });
 
   test('a time step is taken once, and none before it any more', async () => {
     const accounts = await people.accounts();
     const name = await people.newUser();
-    assert.equal(await countTaken((one) => one.takeStep(name, 101)), 1);
-    for (const step of [99, 100, 101]) assert.equal(await accounts.takeStep(name, step), false);
-    assert.equal(await accounts.takeStep(name, 59_000_000), true);
-    assert.equal(await accounts.takeStep({ ...name, email: 'nobody@example.com' }, 102), false);
+    assert.equal(await countTaken((one) => one.useStep(name, 101)), 1);
+    for (const step of [99, 100, 101]) assert.equal(await accounts.useStep(name, step), false);
+    assert.equal(await accounts.useStep(name, 59_000_000), true);
+    assert.equal(await accounts.useStep({ ...name, email: 'nobody@example.com' }, 102), false);
     assert.equal((await accounts.findUser(name))!.lastStep, 59_000_000);
   });
 
   test('a recovery code is taken once', async () => {
     const accounts = await people.accounts();
     const [name, other] = [await people.newUser(), await people.newUser()];
-    assert.equal(await countTaken((one) => one.takeRecoveryCode(name, bytes(2))), 1);
-    assert.equal(await accounts.takeRecoveryCode(name, bytes(4)), false);
+    assert.equal(await countTaken((one) => one.useRecoveryCode(name, bytes(2))), 1);
+    assert.equal(await accounts.useRecoveryCode(name, bytes(4)), false);
     assert.deepEqual([await accounts.countRecoveryCodes(name), await accounts.countRecoveryCodes(other)], [2, 3]);
   });
 }
@@ -187,7 +235,7 @@ function describeSessions(people: People): void {
     const [accounts, other] = [await people.accounts(), (await people.store.openAgain()).accounts];
     const name = await people.newUser();
     const session = newSession(name);
-    assert.ok(await accounts.takeAttempt(name, 0, at(5)));
+    assert.ok(await accounts.countAttempt(name, 0, at(5)));
     await accounts.openSession(session, entry({ action: 'signed.in' }));
     for (const one of [accounts, other]) {
       const found = (await one.findSession(session.tokenHash))!;
@@ -196,17 +244,27 @@ function describeSessions(people: People): void {
       assert.deepEqual([found.user.failures, found.user.nextTryAt], [0, ''], 'failed attempts are forgotten');
       assert.deepEqual(found.tenant, await (await people.store.first()).tenants.findTenant(name.teamId));
     }
-    accepted(await accounts.createUser({ ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, link: { hash: bytes(66), endsAt: NOW } }, entry()));
-    accepted(await accounts.changeUser(name, { role: 'viewer' }, entry()));
+    accepted(
+      await accounts.createUser(
+        { ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, link: { hash: bytes(66), endsAt: NOW } },
+        entry(),
+      ),
+    );
+    accepted(await accounts.updateUser(name, { role: 'viewer' }, entry()));
     await other.touchSession(session.tokenHash, at(3));
     const now = (await accounts.findSession(session.tokenHash))!;
     assert.deepEqual([now.user.role, now.session.seenAt], ['viewer', at(3)]);
     assert.equal(await accounts.findSession(bytes(0)), undefined);
-    accepted(await other.removeUser(name, entry()));
+    accepted(await other.deleteUser(name, entry()));
     assert.equal(await accounts.findSession(session.tokenHash), undefined);
     await accounts.touchSession(session.tokenHash, at(4));
     await assert.rejects(accounts.openSession(newSession(name), entry()), { code: 'NOT_SIGNED_IN' });
-    assert.deepEqual(actionsOf(await readChain(accounts, name.teamId)).slice(2), ['signed.in', 'test.done', 'test.done', 'test.done']);
+    assert.deepEqual(actionsOf(await readChain(accounts, name.teamId)).slice(2), [
+      'signed.in',
+      'test.done',
+      'test.done',
+      'test.done',
+    ]);
   });
 
   test('a new session can take the place of one, and one without an entry is not recorded', async () => {
@@ -236,7 +294,11 @@ function describeSessions(people: People): void {
     assert.equal(await accounts.endSessions(name, { except: opened[0]!.tokenHash }, entry()), 3);
     assert.deepEqual(await listed(), [opened[0]!.sessionId]);
     assert.equal(await accounts.endSessions(name, 'all', entry()), 1);
-    assert.equal((await readChain(accounts, name.teamId)).length, 2 + 3, 'a record for each time there was something to end');
+    assert.equal(
+      (await readChain(accounts, name.teamId)).length,
+      2 + 3,
+      'a record for each time there was something to end',
+    );
     assert.ok(await accounts.findSession(others.tokenHash));
   });
 
@@ -245,9 +307,15 @@ function describeSessions(people: People): void {
     const name = await people.newUser();
     const [here, there] = [newSession(name), newSession(name)];
     for (const session of [here, there]) await accounts.openSession(session, null);
-    accepted(await accounts.changeUser(name, { password: { hash: 'new', setAt: NOW }, endSessions: { except: here.tokenHash } }, entry()));
+    accepted(
+      await accounts.updateUser(
+        name,
+        { password: { hash: 'new', setAt: NOW }, endSessions: { except: here.tokenHash } },
+        entry(),
+      ),
+    );
     assert.deepEqual((await accounts.listSessions(name)).map(({ sessionId }) => sessionId), [here.sessionId]); // prettier-ignore
-    accepted(await accounts.changeUser(name, { endSessions: 'all' }, entry()));
+    accepted(await accounts.updateUser(name, { endSessions: 'all' }, entry()));
     assert.deepEqual(await accounts.listSessions(name), []);
   });
 
@@ -256,7 +324,7 @@ function describeSessions(people: People): void {
     const name = await people.newUser();
     const [old, idle, good] = [{ createdAt: at(-100), seenAt: at(0) }, { createdAt: at(-1), seenAt: at(-50) }, { createdAt: at(-90), seenAt: at(-40) }].map((times) => newSession(name, times)); // prettier-ignore
     for (const session of [old!, idle!, good!]) await accounts.openSession(session, null);
-    await accounts.forgetSessions(at(-90), at(-40));
+    await accounts.deleteSessionsBefore(at(-90), at(-40));
     assert.deepEqual((await accounts.listSessions(name)).map(({ sessionId }) => sessionId), [good!.sessionId]); // prettier-ignore
   });
 }

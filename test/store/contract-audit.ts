@@ -17,17 +17,18 @@ function describeLog(people: People): void {
   test('records are read as they were appended, newest first by page or in their order, and hash as they say', async () => {
     const accounts = await people.accounts();
     const { teamId } = await people.newTeam();
-    assert.deepEqual(await accounts.readAuditHead(teamId), { number: 0, hash: '' });
-    assert.deepEqual(await accounts.readAudit(teamId, Infinity, 10), []);
+    assert.deepEqual(await accounts.loadAuditHead(teamId), { number: 0, hash: '' });
+    assert.deepEqual(await accounts.loadAudit(teamId, Infinity, 10), []);
     const detail = { zulu: 'ü 𝒳 "quoted"', alpha: '', nul: 'a\0b', half: '\ud800', '10': 'ten', '9': 'nine' };
-    for (let number = 1; number <= 7; number++) await accounts.appendAudit(teamId, entry({ at: at(number), target: `t${number}`, detail }));
+    for (let number = 1; number <= 7; number++)
+      await accounts.appendAudit(teamId, entry({ at: at(number), target: `t${number}`, detail }));
     const all = await readChain(accounts, teamId);
     const { hash, ...rest } = all[2]!;
     assert.match(hash, /^[0-9a-f]{64}$/);
     assert.deepEqual(rest, { number: 3, ...entry({ at: at(3), target: 't3', detail }) });
-    assert.deepEqual(await accounts.readAudit(teamId, Infinity, 2), [all[6], all[5]]);
-    assert.deepEqual(await accounts.readAudit(teamId, 3, 10), [all[1], all[0]]);
-    assert.deepEqual(await accounts.walkAudit(teamId, 3, 2), [all[2], all[3]]);
+    assert.deepEqual(await accounts.loadAudit(teamId, Infinity, 2), [all[6], all[5]]);
+    assert.deepEqual(await accounts.loadAudit(teamId, 3, 10), [all[1], all[0]]);
+    assert.deepEqual(await accounts.loadAuditFrom(teamId, 3, 2), [all[2], all[3]]);
     await accounts.appendAudit(teamId, entry({ actor: 'a\0\ud800', target: '\udc00\0', client: '\0' }));
     assert.equal((await readChain(accounts, teamId)).length, 8, 'text that no store keeps breaks no chain');
     await assert.rejects(accounts.appendAudit('nobody', entry()), { code: 'TENANT_NOT_FOUND' });
@@ -38,7 +39,9 @@ function describeLog(people: People): void {
     const [first, second] = [await people.newTeam(), await people.newTeam()];
     const targets = Array.from({ length: 20 }, (_, index) => `${index}`);
     await Promise.all(
-      targets.flatMap((target, index) => [first, second].map(({ teamId }) => untilTaken(() => both[index % 2]!.appendAudit(teamId, entry({ target }))))),
+      targets.flatMap((target, index) =>
+        [first, second].map(({ teamId }) => untilTaken(() => both[index % 2]!.appendAudit(teamId, entry({ target })))),
+      ),
     );
     for (const { teamId } of [first, second]) {
       const found = (await readChain(both[0]!, teamId)).map(({ target }) => target);
@@ -52,7 +55,7 @@ function describeLog(people: People): void {
     const name = await people.newUser();
     const session = newSession(name);
     await accounts.openSession(session, entry());
-    await tenants.removeTenant((await tenants.findTenant(name.teamId))!);
+    await tenants.deleteTenant((await tenants.findTenant(name.teamId))!);
     for (const isThereAgain of [false, true]) {
       if (isThereAgain) accepted(await tenants.createTenant(name.teamId, 'Again', NOW));
       assert.equal(await accounts.findUser(name), undefined);
@@ -73,7 +76,12 @@ function describeKeys(people: People): void {
     const id = (number: number): string => `${teamId}-${number}`;
     assert.deepEqual(await keys.listKeys(teamId, NOW), []);
     await keys.replaceKeys(teamId, key(id(1)), at(0), entry({ at: at(0), actor: 'command line' }));
-    await keys.replaceKeys(teamId, key(id(2)), at(60), entry({ at: at(1), action: 'keys.replaced', target: id(2), detail: { overlap: '1h' } }));
+    await keys.replaceKeys(
+      teamId,
+      key(id(2)),
+      at(60),
+      entry({ at: at(1), action: 'keys.replaced', target: id(2), detail: { overlap: '1h' } }),
+    );
     await keys.replaceKeys(teamId, key(id(3)), at(90), entry({ at: at(2) }));
     const [inForce, second, first] = [
       { apiId: id(3), issuedAt: at(2), issuedBy: 'ann@example.com', endsAt: '' },
@@ -82,7 +90,8 @@ function describeKeys(people: People): void {
     ];
     assert.deepEqual(await keys.listKeys(teamId, at(59)), [inForce, second, first]);
     assert.deepEqual(await keys.listKeys(teamId, at(60)), [inForce, second]);
-    const end = (apiId: string, minute: number, team = teamId): Promise<boolean> => keys.endKey(team, apiId, entry({ at: at(minute), action: 'key.ended' }));
+    const end = (apiId: string, minute: number, team = teamId): Promise<boolean> =>
+      keys.endKey(team, apiId, entry({ at: at(minute), action: 'key.ended' }));
     assert.equal(await end(id(3), 5), false, 'the pair in force');
     assert.equal(await end(id(1), 60), false, 'it has ended by itself');
     assert.equal(await end(id(2), 5, (await people.newTeam()).teamId), false, 'another tenant');
@@ -103,21 +112,32 @@ function describeKeys(people: People): void {
     await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         untilTaken(() =>
-          [tenants, other.tenants][index % 2]!.replaceKeys(teamId, key(`${teamId}-${index}`), at(0), entry({ at: at(0), target: `${teamId}-${index}` })),
+          [tenants, other.tenants][index % 2]!.replaceKeys(
+            teamId,
+            key(`${teamId}-${index}`),
+            at(0),
+            entry({ at: at(0), target: `${teamId}-${index}` }),
+          ),
         ),
       ),
     );
     const last = (await readChain(accounts, teamId)).at(-1)!;
     assert.equal(last.number, 8);
     assert.deepEqual((await tenants.listKeys(teamId, at(-1))).filter(({ endsAt }) => endsAt === '').map(({ apiId }) => apiId), [last.target]); // prettier-ignore
-    assert.deepEqual(await tenants.listKeys(teamId, at(0)), [{ apiId: last.target, issuedAt: at(0), issuedBy: 'ann@example.com', endsAt: '' }]);
+    assert.deepEqual(await tenants.listKeys(teamId, at(0)), [
+      { apiId: last.target, issuedAt: at(0), issuedBy: 'ann@example.com', endsAt: '' },
+    ]);
   });
 
   test('a change of settings with an entry is recorded, one without is not', async () => {
     const { tenants, accounts } = await people.store.first();
     const { teamId } = await people.newTeam();
     const tenant = (await tenants.findTenant(teamId))!;
-    await tenants.updateTenant(teamId, { ...tenant, name: 'Name ü' }, entry({ action: 'tenant.changed', target: teamId }));
+    await tenants.updateTenant(
+      teamId,
+      { ...tenant, name: 'Name ü' },
+      entry({ action: 'tenant.changed', target: teamId }),
+    );
     await tenants.updateTenant(teamId, { ...tenant, name: 'Name ü', strict: true }, null);
     assert.deepEqual(await tenants.findTenant(teamId), { ...tenant, name: 'Name ü', strict: true });
     assert.deepEqual(actionsOf(await readChain(accounts, teamId)), ['tenant.changed']);

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/record.ts';
+import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/fields.ts';
 import {
   accepted,
   ask,
@@ -30,13 +30,15 @@ export function describeFields(store: StoreUnderTest): void {
       RECORD_TYPES.map((recordType) => dictionaries[recordType].size),
       [40, 13, 27, 15],
     );
-    for (const recordType of RECORD_TYPES) for (const field of dictionaries[recordType].values()) assert.equal(field.custom, false);
+    for (const recordType of RECORD_TYPES)
+      for (const field of dictionaries[recordType].values()) assert.equal(field.custom, false);
   });
 
   test('a field of each type can be added to each kind of record, and is of that type', async () => {
     const { tenant, pims } = await store.newTenant();
     for (const recordType of RECORD_TYPES)
-      for (const type of CUSTOM_FIELD_TYPES) accepted(await pims.addField({ recordType, name: `OWN_${type.toUpperCase()}`, type }));
+      for (const type of CUSTOM_FIELD_TYPES)
+        accepted(await pims.addField({ recordType, name: `OWN_${type.toUpperCase()}`, type }));
     for (const one of [pims, (await store.openAgain()).pims(tenant)]) {
       const dictionaries = await one.dictionaries();
       for (const recordType of RECORD_TYPES)
@@ -52,7 +54,8 @@ export function describeFields(store: StoreUnderTest): void {
     const old = await createOrder(pims);
     accepted(await pims.addLine(old, { QUANTITY: '1' }, write()));
     const customer = numberOf(await pims.createRecord('customers', {}, write()));
-    for (const recordType of RECORD_TYPES) accepted(await pims.addField({ recordType, name: 'GIFT_DATE', type: 'date' }));
+    for (const recordType of RECORD_TYPES)
+      accepted(await pims.addField({ recordType, name: 'GIFT_DATE', type: 'date' }));
     assert.equal((await readOrder(pims, old)).order['GIFT_DATE'], '');
     assert.equal((await readOrder(pims, old)).lines[0]!['GIFT_DATE'], '');
 
@@ -60,7 +63,12 @@ export function describeFields(store: StoreUnderTest): void {
     const order = await createOrder(pims, await fields(pims, 'orders', values));
     const line = lineOf(await pims.addLine(order, await fields(pims, 'lines', values), write()));
     assert.equal(line['GIFT_DATE'], '12/24/2026');
-    assert.equal(lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { GIFT_DATE: '12/25/2026' }, write()))['GIFT_DATE'], '12/25/2026');
+    assert.equal(
+      lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { GIFT_DATE: '12/25/2026' }, write()))[
+        'GIFT_DATE'
+      ],
+      '12/25/2026',
+    );
     accepted(await pims.updateCustomer(customer, values, write()));
     assert.equal((await readRecord(pims, 'customers', customer))!['GIFT_DATE'], '12/24/2026');
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', ...values }]);
@@ -78,16 +86,45 @@ export function describeFields(store: StoreUnderTest): void {
 
   test('COMMAND_REFUSED a name that is there, reserved or none, also when two ask at once', async () => {
     const { pims } = await store.newTenant();
-    for (const name of ['ORDER_NUMBER', 'NOTES', 'FUNCTION', 'ID', 'SORT_KEY', 'lower', '', 'A"B', 'A B', '1A', 'A'.repeat(64)])
+    for (const name of [
+      'ORDER_NUMBER',
+      'NOTES',
+      'FUNCTION',
+      'ID',
+      'SORT_KEY',
+      'lower',
+      '',
+      'A"B',
+      'A B',
+      '1A',
+      'A'.repeat(64),
+    ])
       assertRefused(await pims.addField({ recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
-    const outcomes = await Promise.all([1, 2, 3].map(() => pims.addField({ recordType: 'orders', name: 'OWN', type: 'text' })));
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() => pims.addField({ recordType: 'orders', name: 'OWN', type: 'text' })),
+    );
     assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
     assert.equal((await pims.dictionaries()).orders.size, 41);
   });
 
   test('a name that means something in SQL is a name like any other', async () => {
     const { pims } = await store.newTenant();
-    for (const name of ['SELECT', 'ORDER', 'GROUP', 'ROWID', 'OID', 'TABLE', 'VALUE', 'XMIN', 'CTID', 'USER', 'RANK', 'FOLDED', 'SEARCH', 'A'.repeat(63)]) {
+    for (const name of [
+      'SELECT',
+      'ORDER',
+      'GROUP',
+      'ROWID',
+      'OID',
+      'TABLE',
+      'VALUE',
+      'XMIN',
+      'CTID',
+      'USER',
+      'RANK',
+      'FOLDED',
+      'SEARCH',
+      'A'.repeat(63),
+    ]) {
       accepted(await pims.addField({ recordType: 'orders', name, type: 'text' }));
       accepted(await pims.addField({ recordType: 'lines', name, type: 'text' }));
       const order = await createOrder(pims, { [name]: 'x', NOTES: name });
@@ -111,7 +148,10 @@ export function describeFields(store: StoreUnderTest): void {
     const coloured = await createOrder(other, { COLOUR: 'red' });
     assert.equal((await readOrder(pims, coloured)).order['COLOUR'], 'red');
     assert.equal((await readOrder(pims, order)).order['COLOUR'], '');
-    assert.equal((await ask(pims, 'orders', [{ field: 'COLOUR', value: 'red' }])).records[0]!['ORDER_NUMBER'], coloured);
+    assert.equal(
+      (await ask(pims, 'orders', [{ field: 'COLOUR', value: 'red' }])).records[0]!['ORDER_NUMBER'],
+      coloured,
+    );
     assert.equal((await readAll(pims, 'orders')).length, 2);
     accepted(await other.addField({ recordType: 'customers', name: 'SIZE', type: 'number' }));
     const customer = numberOf(await pims.createRecord('customers', { SIZE: '7' }, write()));

@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { ErrorCode, Refusal } from '../../src/errors.ts';
-import type { RecordType, Values } from '../../src/pims/record.ts';
-import type { ImportResult, ImportRow } from '../../src/pims/store.ts';
+import type { Values } from '../../src/pims/values.ts';
+import type { RecordType } from '../../src/pims/fields.ts';
+import type { ImportResult, ImportRow } from '../../src/pims/port.ts';
 import { anyCharacter, compareKeys, smallKey } from './query-model.ts';
 import {
   accepted,
@@ -26,7 +27,8 @@ import {
 } from './store-under-test.ts';
 
 const RECORD_TYPES_IN_ORDER: RecordType[] = ['customers', 'inventory', 'orders', 'lines'];
-const reasons = ({ rejected }: ImportResult): string[] => rejected.map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code}`);
+const reasons = ({ rejected }: ImportResult): string[] =>
+  rejected.map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code}`);
 
 export function describeImport(store: StoreUnderTest): void {
   test('what is exported is what was imported: every value of every field, in the order of the keys', async () => {
@@ -35,8 +37,14 @@ export function describeImport(store: StoreUnderTest): void {
     const names = [...(await pims.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
     const text = fc.string({ unit: anyCharacter, maxLength: 12 });
     const record = fc.tuple(smallKey, fc.array(text, { minLength: names.length, maxLength: names.length }));
-    const rows = fc.sample(fc.uniqueArray(record, { selector: ([key]) => key, minLength: 120, maxLength: 120, size: 'max' }), 1)[0]!;
-    const given = rows.map(([key, values]) => ({ CUSTOMER_CODE: key, ...Object.fromEntries(names.map((name, index) => [name, values[index]!])) }));
+    const rows = fc.sample(
+      fc.uniqueArray(record, { selector: ([key]) => key, minLength: 120, maxLength: 120, size: 'max' }),
+      1,
+    )[0]!;
+    const given = rows.map(([key, values]) => ({
+      CUSTOMER_CODE: key,
+      ...Object.fromEntries(names.map((name, index) => [name, values[index]!])),
+    }));
     await importAll(pims, 'customers', given);
     assert.deepEqual(
       await readAll(pims, 'customers'),
@@ -50,9 +58,16 @@ export function describeImport(store: StoreUnderTest): void {
     await importAll(from.pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '10' }]);
     for (const stage of ['worksheet', 'sales_order', 'sales_order']) {
       const order = await createOrder(from.pims, { ORDER_TYPE: stage, REFERENCE_NUMBER: '#1' });
-      for (const QUANTITY of ['2', '3.5']) accepted(await from.pims.addLine(order, { PART_CODE: 'P', QUANTITY }, write()));
+      for (const QUANTITY of ['2', '3.5'])
+        accepted(await from.pims.addLine(order, { PART_CODE: 'P', QUANTITY }, write()));
     }
-    accepted(await from.pims.advanceOrder('10002', { invoice: { quantities: new Map([['1', '1']]), serials: new Map(), tracking: ['1Z'] } }, write()));
+    accepted(
+      await from.pims.advanceOrder(
+        '10002',
+        { invoice: { quantities: new Map([['1', '1']]), serials: new Map(), tracking: ['1Z'] } },
+        write(),
+      ),
+    );
     const exported = await readEverything(from.pims);
     for (const recordType of RECORD_TYPES_IN_ORDER) await importAll(to.pims, recordType, exported[recordType]);
     assert.deepEqual(await readEverything(to.pims), exported);
@@ -61,17 +76,29 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('what a file does not say is set as for a new record', async () => {
     const { pims } = await store.newTenant();
-    await importAll(pims, 'orders', [{ REFERENCE_NUMBER: '#1' }, { ORDER_NUMBER: '7', ORDER_TYPE: 'invoice', CREATE_DATE: '2020-01-01T00:00:00.000Z' }]);
+    await importAll(pims, 'orders', [
+      { REFERENCE_NUMBER: '#1' },
+      { ORDER_NUMBER: '7', ORDER_TYPE: 'invoice', CREATE_DATE: '2020-01-01T00:00:00.000Z' },
+    ]);
     await importAll(pims, 'customers', [{ CUSTOMER_NAME: 'no code' }]);
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part' }]);
-    await importAll(pims, 'lines', [{ ORDER_NUMBER: '7', PART_CODE: 'P' }, { ORDER_NUMBER: '7', LINE_NUMBER: '9', DESCRIPTION: 'own' }, { ORDER_NUMBER: '7' }]);
+    await importAll(pims, 'lines', [
+      { ORDER_NUMBER: '7', PART_CODE: 'P' },
+      { ORDER_NUMBER: '7', LINE_NUMBER: '9', DESCRIPTION: 'own' },
+      { ORDER_NUMBER: '7' },
+    ]);
     const [seven, numbered] = await readAll(pims, 'orders');
-    assert.deepEqual([seven!['CREATE_DATE'], seven!['MODIFIED_DATE'], seven!['ORDER_TYPE']], ['2020-01-01T00:00:00.000Z', NOW, 'invoice']);
+    assert.deepEqual(
+      [seven!['CREATE_DATE'], seven!['MODIFIED_DATE'], seven!['ORDER_TYPE']],
+      ['2020-01-01T00:00:00.000Z', NOW, 'invoice'],
+    );
     assert.deepEqual([numbered!['ORDER_TYPE'], numbered!['CREATE_DATE']], ['worksheet', NOW]);
     assert.match((await readAll(pims, 'customers'))[0]!['CUSTOMER_CODE']!, /^\d+$/);
     const lines = (await readOrder(pims, '7')).lines;
     assert.deepEqual(
-      lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']} ${line['QUANTITY']} ${line['NUMBER_SHIPPED']}`),
+      lines.map(
+        (line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']} ${line['QUANTITY']} ${line['NUMBER_SHIPPED']}`,
+      ),
       ['1 Part 0 0', '9 own 0 0', '10  0 0'],
     );
     for (const line of lines) assert.ok(line['LINE_REF_LOCK_CODE']!.length >= 22);
@@ -84,7 +111,12 @@ export function describeImport(store: StoreUnderTest): void {
     const table: [RecordType, Values[], string[]][] = [
       [
         'orders',
-        [{ ORDER_NUMBER: '1' }, { ORDER_NUMBER: '2', ORDER_TYPE: 'order' }, { ORDER_NUMBER: '3' }, { ORDER_NUMBER: '3' }],
+        [
+          { ORDER_NUMBER: '1' },
+          { ORDER_NUMBER: '2', ORDER_TYPE: 'order' },
+          { ORDER_NUMBER: '3' },
+          { ORDER_NUMBER: '3' },
+        ],
         ['2 CODE_TAKEN', '3 INVALID_VALUE', '5 CODE_TAKEN'],
       ],
       ['customers', [{ CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: 'D' }], ['3 CODE_TAKEN']],
@@ -106,7 +138,15 @@ export function describeImport(store: StoreUnderTest): void {
           { ORDER_NUMBER: '1', QUANTITY: '1', SERIAL_NUMBERS: 'A,B' },
           { ORDER_NUMBER: '1', LINE_NUMBER: '2', QUANTITY: '1' },
         ],
-        ['2 ORDER_NOT_FOUND', '3 ORDER_NOT_FOUND', '5 CODE_TAKEN', '6 INVALID_VALUE', '7 INVALID_VALUE', '8 QUANTITY_NOT_ALLOWED', '9 SERIALS_NOT_ALLOWED'],
+        [
+          '2 ORDER_NOT_FOUND',
+          '3 ORDER_NOT_FOUND',
+          '5 CODE_TAKEN',
+          '6 INVALID_VALUE',
+          '7 INVALID_VALUE',
+          '8 QUANTITY_NOT_ALLOWED',
+          '9 SERIALS_NOT_ALLOWED',
+        ],
       ],
     ];
     for (const [recordType, rows, expected] of table)
@@ -159,7 +199,10 @@ export function describeImport(store: StoreUnderTest): void {
   test('an atomic import is all rows or none', async () => {
     const { pims } = await store.newTenant();
     const rows = Array.from({ length: 25 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
-    const bad = await importRows(pims, 'customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], { atomic: true, size: 10 });
+    const bad = await importRows(pims, 'customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], {
+      atomic: true,
+      size: 10,
+    });
     assert.equal(bad.rejected.length, 26);
     assert.deepEqual(await readAll(pims, 'customers'), []);
     const good = await importRows(pims, 'customers', rows, { atomic: true, size: 10 });
@@ -175,7 +218,8 @@ export function describeImport(store: StoreUnderTest): void {
       throw new Error('the file ended early');
     }
     await assert.rejects(async () => {
-      for await (const result of pims.importRows('customers', breakingOff(), { now: NOW, atomic: true })) assert.equal(result.imported, 10);
+      for await (const result of pims.importRows('customers', breakingOff(), { now: NOW, atomic: true }))
+        assert.equal(result.imported, 10);
     }, /ended early/);
     for await (const result of pims.importRows('customers', batches(rows, 10), { now: NOW, atomic: true })) {
       assert.equal(result.imported, 10);
@@ -196,7 +240,8 @@ export function describeImport(store: StoreUnderTest): void {
     }
     let reported = 0;
     await assert.rejects(async () => {
-      for await (const { imported } of pims.importRows('customers', breakingOff(), { now: NOW, atomic: false })) reported += imported;
+      for await (const { imported } of pims.importRows('customers', breakingOff(), { now: NOW, atomic: false }))
+        reported += imported;
     });
     assert.equal(reported, 20);
     assert.equal((await readAll(pims, 'customers')).length, 20);
@@ -209,7 +254,10 @@ export function describeImport(store: StoreUnderTest): void {
     for await (const { imported } of pims.importRows('customers', batches(rows, 10), { now: NOW, atomic: false })) {
       assert.equal(imported, 10);
       assert.ok(await readRecord(pims, 'customers', `C${batch * 10}`));
-      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: `C${batch++ * 10}` }, write()), 'CODE_TAKEN' satisfies ErrorCode);
+      assertRefused(
+        await pims.createRecord('customers', { CUSTOMER_CODE: `C${batch++ * 10}` }, write()),
+        'CODE_TAKEN' satisfies ErrorCode,
+      );
       accepted(await pims.createRecord('customers', {}, write()));
     }
     assert.equal((await readAll(pims, 'customers')).length, 55);
@@ -223,7 +271,10 @@ export function describeImport(store: StoreUnderTest): void {
       'customers',
       codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
     );
-    const exports = [1, 2].map(() => ({ chunks: pims.exportRows('customers')[Symbol.asyncIterator](), read: [] as string[] }));
+    const exports = [1, 2].map(() => ({
+      chunks: pims.exportRows('customers')[Symbol.asyncIterator](),
+      read: [] as string[],
+    }));
     for (let isDone = false; !isDone;)
       for (const { chunks, read } of exports) {
         const chunk = await chunks.next();

@@ -38,7 +38,9 @@ export function describeNumbers(store: StoreUnderTest): void {
     const before = [await createOrder(pims), await createOrder(pims)];
     const reopened = (await store.openAgain()).pims(tenant);
     const after = [await createOrder(reopened), await createOrder(pims), await createOrder(reopened)];
-    const together = await Promise.all(Array.from({ length: 60 }, (_, index) => createOrder(index % 2 === 0 ? pims : reopened)));
+    const together = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => createOrder(index % 2 === 0 ? pims : reopened)),
+    );
     const numbers = [...before, ...after, ...together];
     assert.equal(new Set(numbers).size, numbers.length);
     assert.ok(Math.min(...after.map(Number)) > Math.max(...before.map(Number)));
@@ -56,7 +58,8 @@ export function describeNumbers(store: StoreUnderTest): void {
 
   test('a customer code of the caller’s is kept, and no code is given that a caller has taken', async () => {
     const { pims } = await store.newTenant();
-    const create = async (values = {}): Promise<string> => numberOf(await pims.createRecord('customers', values, write()));
+    const create = async (values = {}): Promise<string> =>
+      numberOf(await pims.createRecord('customers', values, write()));
     const first = Number(await create());
     assert.equal(await create({ CUSTOMER_CODE: 'ACME/1 #+%' }), 'ACME/1 #+%');
     assert.equal(await create({ CUSTOMER_CODE: `0${first}` }), `0${first}`, 'leading zeros make another code');
@@ -65,7 +68,11 @@ export function describeNumbers(store: StoreUnderTest): void {
     const given = [await create(), await create(), await create()];
     assert.equal(new Set([...given, ...taken]).size, 6);
     for (const code of [...taken, 'ACME/1 #+%', ...given])
-      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: code }, write()), 'CODE_TAKEN', 'CUSTOMER_CODE');
+      assertRefused(
+        await pims.createRecord('customers', { CUSTOMER_CODE: code }, write()),
+        'CODE_TAKEN',
+        'CUSTOMER_CODE',
+      );
   });
 
   test('a key of 256 characters is one like any other, whatever they take in bytes; a longer one is refused and finds nothing', async () => {
@@ -73,7 +80,11 @@ export function describeNumbers(store: StoreUnderTest): void {
     for (const character of ['7', 'x', '東', '😀']) {
       const [longest, tooLong] = [character.repeat(256), character.repeat(257)];
       numberOf(await pims.createRecord('customers', { CUSTOMER_CODE: longest }, write()));
-      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: tooLong }, write()), 'INVALID_VALUE', 'CUSTOMER_CODE');
+      assertRefused(
+        await pims.createRecord('customers', { CUSTOMER_CODE: tooLong }, write()),
+        'INVALID_VALUE',
+        'CUSTOMER_CODE',
+      );
       accepted(await pims.updateCustomer(longest, { NOTES: longest }, write()));
       assertRefused(await pims.updateCustomer(tooLong, { NOTES: 'x' }, write()), 'CUSTOMER_NOT_FOUND');
       assert.equal((await readRecord(pims, 'customers', longest))!['NOTES'], longest);
@@ -93,7 +104,12 @@ export function describeNumbers(store: StoreUnderTest): void {
 
   test('numbers that were imported are passed over', async () => {
     const { pims } = await store.newTenant();
-    await importAll(pims, 'orders', [{ ORDER_NUMBER: '20500' }, { ORDER_NUMBER: '10248' }, { ORDER_NUMBER: 'W-99999' }, { ORDER_NUMBER: '9'.repeat(30) }]);
+    await importAll(pims, 'orders', [
+      { ORDER_NUMBER: '20500' },
+      { ORDER_NUMBER: '10248' },
+      { ORDER_NUMBER: 'W-99999' },
+      { ORDER_NUMBER: '9'.repeat(30) },
+    ]);
     assert.equal(await createOrder(pims), '20501');
     assert.equal(await createOrder(pims), '20502');
   });
@@ -114,7 +130,17 @@ export function describeNumbers(store: StoreUnderTest): void {
       pims.createRecord('customers', { CUSTOMER_CODE: 'B', CUSTOMER_NAME: 'b' }, write()),
     ]);
     const codes = outcomes.map((outcome) => (outcome instanceof Refusal ? outcome.code : 'done'));
-    assert.deepEqual(codes, ['done', 'CODE_TAKEN', 'done', 'ORDER_NOT_FOUND', 'CODE_TAKEN', 'done', 'CUSTOMER_NOT_FOUND', 'LINE_NOT_FOUND', 'done']);
+    assert.deepEqual(codes, [
+      'done',
+      'CODE_TAKEN',
+      'done',
+      'ORDER_NOT_FOUND',
+      'CODE_TAKEN',
+      'done',
+      'CUSTOMER_NOT_FOUND',
+      'LINE_NOT_FOUND',
+      'done',
+    ]);
     assert.deepEqual(
       (await readAll(pims, 'customers')).map((one) => `${one['CUSTOMER_CODE']} ${one['NOTES']}`),
       ['A ', 'B ', 'TAKEN n'],
@@ -127,7 +153,9 @@ export function describeNumbers(store: StoreUnderTest): void {
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10', LOCATION_CODE: 'MAIN' }]);
     numberOf(await pims.createRecord('customers', { CUSTOMER_CODE: 'C' }, write()));
     const [open, closed] = [await createOrder(pims, { ORDER_TYPE: 'sales_order' }), await createOrder(pims)];
-    const { LINE_REF_LOCK_CODE: lock = '' } = lineOf(await pims.addLine(open, { PART_CODE: 'P', QUANTITY: '4' }, write()));
+    const { LINE_REF_LOCK_CODE: lock = '' } = lineOf(
+      await pims.addLine(open, { PART_CODE: 'P', QUANTITY: '4' }, write()),
+    );
     accepted(await pims.addLine(closed, { PART_CODE: 'P', QUANTITY: '1' }, write()));
     const invoice = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
     accepted(await pims.advanceOrder(closed, { invoice }, write()));
@@ -136,7 +164,10 @@ export function describeNumbers(store: StoreUnderTest): void {
     const refused: [Promise<unknown>, ErrorCode][] = [
       [pims.createRecord('customers', { CUSTOMER_CODE: 'C', CUSTOMER_NAME: 'x' }, write()), 'CODE_TAKEN'],
       [pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
-      [pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
+      [
+        pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict),
+        'UNKNOWN_REFERENCE',
+      ],
       [pims.addLine(open, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
       [pims.addLine(closed, { PART_CODE: 'P' }, write()), 'STAGE_NOT_ALLOWED'],
       [pims.addLine(open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }, write()), 'SERIALS_NOT_ALLOWED'],
@@ -145,7 +176,10 @@ export function describeNumbers(store: StoreUnderTest): void {
       [pims.updateLine(closed, lock, { QUANTITY: '1' }, write()), 'LINE_NOT_FOUND'],
       [pims.advanceOrder(closed, { approve: true }, write()), 'STAGE_NOT_ALLOWED'],
       [pims.advanceOrder('nope', { approve: true }, write()), 'ORDER_NOT_FOUND'],
-      [pims.advanceOrder(open, { invoice: { ...invoice, quantities: new Map([['1', '5']]) } }, write()), 'QUANTITY_NOT_ALLOWED'],
+      [
+        pims.advanceOrder(open, { invoice: { ...invoice, quantities: new Map([['1', '5']]) } }, write()),
+        'QUANTITY_NOT_ALLOWED',
+      ],
     ];
     for (const [outcome, code] of refused) assertRefused(await outcome, code);
     assert.deepEqual(await readEverything(pims), before);
@@ -156,7 +190,9 @@ export function describeNumbers(store: StoreUnderTest): void {
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', LOCATION_CODE: 'MAIN' }]);
     await importAll(pims, 'customers', [{ CUSTOMER_CODE: 'C' }]);
     const strict = write({ strict: true });
-    const order = numberOf(await pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'MAIN' }, strict));
+    const order = numberOf(
+      await pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'MAIN' }, strict),
+    );
     assert.equal(lineOf(await pims.addLine(order, { PART_CODE: 'P' }, strict))['PART_CODE'], 'P');
     numberOf(await pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: '' }, strict));
   });
@@ -178,7 +214,8 @@ export function describeNumbers(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     for (const key of ['', '1', 'nope', "'; --", '%']) {
       assert.equal(await pims.getOrder(key), undefined);
-      for (const recordType of ['orders', 'customers', 'inventory'] as const) assert.equal(await pims.getRecord(recordType, key), undefined);
+      for (const recordType of ['orders', 'customers', 'inventory'] as const)
+        assert.equal(await pims.getRecord(recordType, key), undefined);
       assert.deepEqual(await pims.findOrders('ORDER_NUMBER', key), []);
     }
   });

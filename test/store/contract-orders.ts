@@ -7,13 +7,29 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import type { Values } from '../../src/pims/record.ts';
-import type { PimsStore } from '../../src/pims/store.ts';
-import { accepted, createOrder, importAll, lineOf, NOW, readAll, readOrder, readRecord, type StoreUnderTest, write } from './store-under-test.ts';
+import type { Values } from '../../src/pims/values.ts';
+import type { PimsStore } from '../../src/pims/port.ts';
+import {
+  accepted,
+  createOrder,
+  importAll,
+  lineOf,
+  NOW,
+  readAll,
+  readOrder,
+  readRecord,
+  type StoreUnderTest,
+  write,
+} from './store-under-test.ts';
 
-const addLine = async (pims: PimsStore, order: string, values: Values): Promise<Values> => lineOf(await pims.addLine(order, values, write()));
+const addLine = async (pims: PimsStore, order: string, values: Values): Promise<Values> =>
+  lineOf(await pims.addLine(order, values, write()));
 
-const everything = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] as string[] };
+const everything = {
+  quantities: new Map<string, string>(),
+  serials: new Map<string, string[]>(),
+  tracking: [] as string[],
+};
 /** Invoices units by line number; gives the number of the order with what is still open. */
 async function invoice(
   pims: PimsStore,
@@ -21,8 +37,14 @@ async function invoice(
   quantities: Record<string, string> = {},
   serials: Record<string, string[]> = {},
 ): Promise<string | null> {
-  const request = { ...everything, quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
-  return (JSON.parse(accepted(await pims.advanceOrder(order, { invoice: request }, write())).data) as { rest: string | null }).rest;
+  const request = {
+    ...everything,
+    quantities: new Map(Object.entries(quantities)),
+    serials: new Map(Object.entries(serials)),
+  };
+  return (
+    JSON.parse(accepted(await pims.advanceOrder(order, { invoice: request }, write())).data) as { rest: string | null }
+  ).rest;
 }
 
 const stockOf = async (pims: PimsStore, part: string): Promise<string> => {
@@ -34,12 +56,24 @@ export function describeOrders(store: StoreUnderTest): void {
   test('a record comes back with every field of its dictionary, as it was written', async () => {
     const { pims } = await store.newTenant();
     const { orders } = await pims.dictionaries();
-    const values = { REFERENCE_NUMBER: '#1001', NOTES: 'line\n"quoted" \\ \u0001 é 😀 \u2028 <&>', BNAME: ' spaces ', ORDER_TOTAL: '12.5' };
+    const values = {
+      REFERENCE_NUMBER: '#1001',
+      NOTES: 'line\n"quoted" \\ \u0001 é 😀 \u2028 <&>',
+      BNAME: ' spaces ',
+      ORDER_TOTAL: '12.5',
+    };
     const number = await createOrder(pims, values);
     const { order, lines } = await readOrder(pims, number);
     assert.deepEqual(Object.keys(order), [...orders.keys()]);
     const empty = Object.fromEntries([...orders.keys()].map((name) => [name, '']));
-    assert.deepEqual(order, { ...empty, ...values, ORDER_NUMBER: number, ORDER_TYPE: 'worksheet', CREATE_DATE: NOW, MODIFIED_DATE: NOW });
+    assert.deepEqual(order, {
+      ...empty,
+      ...values,
+      ORDER_NUMBER: number,
+      ORDER_TYPE: 'worksheet',
+      CREATE_DATE: NOW,
+      MODIFIED_DATE: NOW,
+    });
     assert.deepEqual(lines, []);
     assert.equal((await pims.getOrder(number))!.lines, null);
   });
@@ -50,11 +84,17 @@ export function describeOrders(store: StoreUnderTest): void {
     await importAll(
       pims,
       'lines',
-      Array.from({ length: 497 }, (_, index) => ({ ORDER_NUMBER: '1', DESCRIPTION: `line ${index + 1}`, QUANTITY: '1' })),
+      Array.from({ length: 497 }, (_, index) => ({
+        ORDER_NUMBER: '1',
+        DESCRIPTION: `line ${index + 1}`,
+        QUANTITY: '1',
+      })),
     );
-    for (let index = 498; index <= 500; index++) await addLine(pims, '1', { DESCRIPTION: `line ${index}`, QUANTITY: '1' });
+    for (let index = 498; index <= 500; index++)
+      await addLine(pims, '1', { DESCRIPTION: `line ${index}`, QUANTITY: '1' });
     const expected = Array.from({ length: 500 }, (_, index) => `${index + 1} line ${index + 1}`);
-    const show = (lines: readonly Values[]): string[] => lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']}`);
+    const show = (lines: readonly Values[]): string[] =>
+      lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']}`);
     const { lines } = await readOrder(pims, '1');
     assert.deepEqual(show(lines), expected);
     accepted(await pims.updateLine('1', lines[99]!['LINE_REF_LOCK_CODE']!, { DESCRIPTION: 'changed' }, write()));
@@ -82,9 +122,15 @@ export function describeOrders(store: StoreUnderTest): void {
     const codes = added.map((line) => line['LINE_REF_LOCK_CODE']!);
     assert.equal(new Set(codes).size, 20);
     for (const code of codes) assert.match(code, /^[A-Za-z0-9_-]{22,}$/, 'at least 128 bits, fit for a URL');
-    for (const code of codes.slice(0, 5)) assert.equal(lineOf(await pims.updateLine(order, code, { QUANTITY: '3' }, write()))['LINE_REF_LOCK_CODE'], code);
-    const wherever = [(await readOrder(pims, order)).lines, (await pims.findOrders('REFERENCE_NUMBER', '#1'))[0]!.lines, await readAll(pims, 'lines')];
-    for (const lines of wherever) assert.deepEqual(new Set(lines.map((line) => line['LINE_REF_LOCK_CODE'])), new Set(codes));
+    for (const code of codes.slice(0, 5))
+      assert.equal(lineOf(await pims.updateLine(order, code, { QUANTITY: '3' }, write()))['LINE_REF_LOCK_CODE'], code);
+    const wherever = [
+      (await readOrder(pims, order)).lines,
+      (await pims.findOrders('REFERENCE_NUMBER', '#1'))[0]!.lines,
+      await readAll(pims, 'lines'),
+    ];
+    for (const lines of wherever)
+      assert.deepEqual(new Set(lines.map((line) => line['LINE_REF_LOCK_CODE'])), new Set(codes));
   });
 
   test('an answered line is the line a reader finds', async () => {
@@ -96,10 +142,20 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(added['NUMBER_SHIPPED'], '0');
     assert.deepEqual((await readOrder(pims, order)).lines, [added]);
     const changed = lineOf(
-      await pims.updateLine(order, added['LINE_REF_LOCK_CODE']!, { QUANTITY: '5', NUMBER_SHIPPED: '1' }, write({ now: '2027-01-01T00:00:00.000Z' })),
+      await pims.updateLine(
+        order,
+        added['LINE_REF_LOCK_CODE']!,
+        { QUANTITY: '5', NUMBER_SHIPPED: '1' },
+        write({ now: '2027-01-01T00:00:00.000Z' }),
+      ),
     );
     assert.deepEqual((await readOrder(pims, order)).lines, [changed]);
-    assert.deepEqual(changed, { ...added, QUANTITY: '5', NUMBER_SHIPPED: '1', MODIFIED_DATE: '2027-01-01T00:00:00.000Z' });
+    assert.deepEqual(changed, {
+      ...added,
+      QUANTITY: '5',
+      NUMBER_SHIPPED: '1',
+      MODIFIED_DATE: '2027-01-01T00:00:00.000Z',
+    });
     assert.equal((await readOrder(pims, order)).order['MODIFIED_DATE'], '2027-01-01T00:00:00.000Z');
   });
 
@@ -127,7 +183,10 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(await stockOf(pims, 'P'), '2 on hand, 0 committed, 2 available');
     const records = await pims.findOrders('REFERENCE_NUMBER', '#1');
     const show = records.map(({ order: one, lines }) =>
-      [one['ORDER_TYPE'], ...lines.map((line) => `${line['QUANTITY']}/${line['NUMBER_SHIPPED']} ${line['SERIAL_NUMBERS']}`)].join(' '),
+      [
+        one['ORDER_TYPE'],
+        ...lines.map((line) => `${line['QUANTITY']}/${line['NUMBER_SHIPPED']} ${line['SERIAL_NUMBERS']}`),
+      ].join(' '),
     );
     assert.deepEqual(show.toSorted(), ['invoice 3/3 ', 'invoice 5/5 S1,S2']);
   });
@@ -149,8 +208,10 @@ export function describeOrders(store: StoreUnderTest): void {
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
         for (const { kind, which, part, quantity, stage, dropShip, carePlan } of steps) {
           const order = orders[orders.length - 1 - (which % Math.max(1, orders.length))];
-          if (kind === 'create' || order === undefined) orders.push(await createOrder(pims, { ORDER_TYPE: stage, DROP_SHIP: dropShip }));
-          else if (kind === 'line') await pims.addLine(order, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
+          if (kind === 'create' || order === undefined)
+            orders.push(await createOrder(pims, { ORDER_TYPE: stage, DROP_SHIP: dropShip }));
+          else if (kind === 'line')
+            await pims.addLine(order, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
           else if (kind === 'approve') await pims.advanceOrder(order, { approve: true }, write());
           else {
             const { lines } = await readOrder(pims, order);
@@ -158,11 +219,13 @@ export function describeOrders(store: StoreUnderTest): void {
             if (!line) continue;
             const { LINE_NUMBER: number = '', LINE_REF_LOCK_CODE: lock = '', QUANTITY: ordered = '' } = line;
             const units = which % 3 === 0 ? ordered : quantity;
-            if (kind === 'change') await pims.updateLine(order, lock, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
+            if (kind === 'change')
+              await pims.updateLine(order, lock, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
             else {
               const quantities = new Map(which % 4 === 0 ? [] : [[number, units]]);
               const invoiced = await pims.advanceOrder(order, { invoice: { ...everything, quantities } }, write());
-              const { rest } = invoiced instanceof Refusal ? { rest: null } : (JSON.parse(invoiced.data) as { rest: string | null });
+              const { rest } =
+                invoiced instanceof Refusal ? { rest: null } : (JSON.parse(invoiced.data) as { rest: string | null });
               if (rest !== null) orders.push(rest);
             }
           }
@@ -170,7 +233,10 @@ export function describeOrders(store: StoreUnderTest): void {
         const byNumber = new Map((await readAll(pims, 'orders')).map((order) => [order['ORDER_NUMBER'], order]));
         const onHand: Record<string, string> = { A: '100', B: '0' };
         const committed: Record<string, string> = { A: '0', B: '0' };
-        for (const { ORDER_NUMBER, PART_CODE = '', QUANTITY = '', NUMBER_SHIPPED = '', CARE_PLAN } of await readAll(pims, 'lines')) {
+        for (const { ORDER_NUMBER, PART_CODE = '', QUANTITY = '', NUMBER_SHIPPED = '', CARE_PLAN } of await readAll(
+          pims,
+          'lines',
+        )) {
           const { ORDER_TYPE, DROP_SHIP } = byNumber.get(ORDER_NUMBER)!;
           if (DROP_SHIP === 'Y' || CARE_PLAN === 'Y' || onHand[PART_CODE] === undefined) continue;
           if (ORDER_TYPE === 'sales_order') committed[PART_CODE] = addDecimals(committed[PART_CODE]!, QUANTITY);

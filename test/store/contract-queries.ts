@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/filter.ts';
-import type { FieldType, Values } from '../../src/pims/record.ts';
-import type { KeyedType, PimsStore } from '../../src/pims/store.ts';
+import type { Values } from '../../src/pims/values.ts';
+import type { FieldType } from '../../src/pims/fields.ts';
+import type { KeyedType, PimsStore } from '../../src/pims/port.ts';
 import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber, smallText } from './query-model.ts';
 import { accepted, ask, importAll, numberOf, type StoreUnderTest, write } from './store-under-test.ts';
 
@@ -27,11 +28,25 @@ const FIELDS: Record<KeyedType, { key: string; types: Record<string, FieldType> 
   },
   customers: {
     key: 'CUSTOMER_CODE',
-    types: { CUSTOMER_CODE: 'text', CUSTOMER_NAME: 'text', BNAME: 'text', BCITY: 'text', CREDIT_LIMIT: 'number', NOTES: 'text' },
+    types: {
+      CUSTOMER_CODE: 'text',
+      CUSTOMER_NAME: 'text',
+      BNAME: 'text',
+      BCITY: 'text',
+      CREDIT_LIMIT: 'number',
+      NOTES: 'text',
+    },
   },
   inventory: {
     key: 'PART_CODE',
-    types: { PART_CODE: 'text', PART_DESCRIPTION: 'text', BARCODE: 'text', CATEGORY: 'text', UNIT_PRICE: 'number', SERIALIZED: 'flag' },
+    types: {
+      PART_CODE: 'text',
+      PART_DESCRIPTION: 'text',
+      BARCODE: 'text',
+      CATEGORY: 'text',
+      UNIT_PRICE: 'number',
+      SERIALIZED: 'flag',
+    },
   },
 };
 const VALUES: Record<FieldType, fc.Arbitrary<string>> = {
@@ -49,17 +64,33 @@ function makeRecords(recordType: KeyedType, count: number): Values[] {
     ...Object.fromEntries(Object.entries(types).map(([name, type]) => [name, VALUES[type]])),
     [key]: smallKey,
   }) as fc.Arbitrary<Values>;
-  const records = fc.uniqueArray(record, { selector: (one) => one[key], minLength: count, maxLength: count, size: 'max' });
+  const records = fc.uniqueArray(record, {
+    selector: (one) => one[key],
+    minLength: count,
+    maxLength: count,
+    size: 'max',
+  });
   return fc.sample(records, { numRuns: 1, seed: 7 })[0]!;
 }
 
 /** Every page of a query, one after the other. */
-async function askAll(pims: PimsStore, recordType: KeyedType, filters: readonly Filter[], limit: number): Promise<Values[]> {
+async function askAll(
+  pims: PimsStore,
+  recordType: KeyedType,
+  filters: readonly Filter[],
+  limit: number,
+): Promise<Values[]> {
   const found: Values[] = [];
   let after: string | null = '';
   while (after !== null) {
-    const { records, next }: { records: Values[]; next: string | null } = await ask(pims, recordType, filters, { limit, after });
-    assert.ok(next === null ? records.length <= limit : records.length === limit, 'a page that is not the last is full');
+    const { records, next }: { records: Values[]; next: string | null } = await ask(pims, recordType, filters, {
+      limit,
+      after,
+    });
+    assert.ok(
+      next === null ? records.length <= limit : records.length === limit,
+      'a page that is not the last is full',
+    );
     assert.ok(after === '' || records.length > 0, 'where more was promised, there is more');
     found.push(...records);
     after = next;
@@ -77,15 +108,19 @@ export function describeQueries(store: StoreUnderTest): void {
       await importAll(pims, recordType, records);
       let found = 0;
       await fc.assert(
-        fc.asyncProperty(filtersOver(records, types), fc.constantFrom(1, 3, 10, 149, 150, 1000), async (filters, limit) => {
-          const expected = queryModel(records, types, key, filters).map((record) => record[key]);
-          if (expected.length > 20 && limit === 1) return;
-          found += expected.length;
-          assert.deepEqual(
-            (await askAll(pims, recordType, filters, limit)).map((record) => record[key]),
-            expected,
-          );
-        }),
+        fc.asyncProperty(
+          filtersOver(records, types),
+          fc.constantFrom(1, 3, 10, 149, 150, 1000),
+          async (filters, limit) => {
+            const expected = queryModel(records, types, key, filters).map((record) => record[key]);
+            if (expected.length > 20 && limit === 1) return;
+            found += expected.length;
+            assert.deepEqual(
+              (await askAll(pims, recordType, filters, limit)).map((record) => record[key]),
+              expected,
+            );
+          },
+        ),
         { numRuns: 300 },
       );
       assert.ok(found > 1000, `the filters found ${found} records; fewer prove nothing`);
@@ -99,7 +134,9 @@ export function describeQueries(store: StoreUnderTest): void {
     for (const contains of [true, false])
       for (const conjunction of ['OR', 'AND', undefined])
         for (const name of ['CUSTOMER_NAME', 'NOTES', 'CUSTOMER_CODE']) {
-          const filters = records.slice(0, 50).map((record) => ({ field: name, value: record[name]!, contains, ...(conjunction && { conjunction }) }));
+          const filters = records
+            .slice(0, 50)
+            .map((record) => ({ field: name, value: record[name]!, contains, ...(conjunction && { conjunction }) }));
           const expected = queryModel(records, types, key, filters).map((record) => record[key]);
           assert.deepEqual(
             (await askAll(pims, 'customers', filters, 7)).map((record) => record[key]),
@@ -116,14 +153,22 @@ export function describeQueries(store: StoreUnderTest): void {
       'inventory',
       keys.map((PART_CODE) => ({ PART_CODE, CATEGORY: 'x' })),
     );
-    for (const filters of [[], [{ field: 'CATEGORY', value: 'x' }], [{ field: 'CATEGORY', value: 'X', contains: true }]]) {
+    for (const filters of [
+      [],
+      [{ field: 'CATEGORY', value: 'x' }],
+      [{ field: 'CATEGORY', value: 'X', contains: true }],
+    ]) {
       const seen: string[] = [];
       let after: string | null = '';
       for (let page = 0; after !== null; page++) {
-        const { records, next }: { records: Values[]; next: string | null } = await ask(pims, 'inventory', filters, { limit: 7, after });
+        const { records, next }: { records: Values[]; next: string | null } = await ask(pims, 'inventory', filters, {
+          limit: 7,
+          after,
+        });
         seen.push(...records.map((record) => record['PART_CODE']!));
         const behind = String(Number(seen.at(-1)) - 1);
-        if (page < 3 && filters.length === 0) await importAll(pims, 'inventory', [{ PART_CODE: behind, CATEGORY: 'x' }]);
+        if (page < 3 && filters.length === 0)
+          await importAll(pims, 'inventory', [{ PART_CODE: behind, CATEGORY: 'x' }]);
         after = next;
       }
       assert.deepEqual(
@@ -137,13 +182,19 @@ export function describeQueries(store: StoreUnderTest): void {
 
   test('a record renamed is found by its new text and not by its old', async () => {
     const { pims } = await store.newTenant();
-    const code = numberOf(await pims.createRecord('customers', { CUSTOMER_NAME: 'Bergström & Söhne', BNAME: 'Unverändert' }, write()));
-    const find = async (value: string): Promise<number> => (await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value, contains: true }])).records.length;
+    const code = numberOf(
+      await pims.createRecord('customers', { CUSTOMER_NAME: 'Bergström & Söhne', BNAME: 'Unverändert' }, write()),
+    );
+    const find = async (value: string): Promise<number> =>
+      (await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value, contains: true }])).records.length;
     assert.equal(await find('STRÖM & S'), 1);
     accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Лесной Берег' }, write()));
     assert.equal(await find('STRÖM & S'), 0);
     assert.equal(await find('лЕСНОЙ бЕ'), 1);
-    assert.equal((await ask(pims, 'customers', [{ field: 'BNAME', value: 'UNVERÄND', contains: true }])).records.length, 1);
+    assert.equal(
+      (await ask(pims, 'customers', [{ field: 'BNAME', value: 'UNVERÄND', contains: true }])).records.length,
+      1,
+    );
     accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: '' }, write()));
     assert.equal(await find('берег'), 0);
     assert.equal((await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value: '' }])).records.length, 1);
@@ -159,7 +210,11 @@ export function describeQueries(store: StoreUnderTest): void {
       ['BNAME', 'pha\nbet'],
       ['CUSTOMER_NAME', 'alpha\n'],
     ])
-      assert.deepEqual((await ask(pims, 'customers', [{ field: field!, value: value!, contains: true }])).records, [], `${field} ${value}`);
+      assert.deepEqual(
+        (await ask(pims, 'customers', [{ field: field!, value: value!, contains: true }])).records,
+        [],
+        `${field} ${value}`,
+      );
   });
 
   test('an ß is found by ss and the other way round, since capitals do not tell them apart', async () => {
@@ -172,7 +227,8 @@ export function describeQueries(store: StoreUnderTest): void {
       ['CUSTOMER_NAME', ['großh', 'GROSSH', 'sshan', 'ẞH']],
       ['NOTES', ['aße', 'ASSE', 'ss']],
     ] as const)
-      for (const value of needles) assert.equal((await ask(pims, 'customers', [{ field, value, contains: true }])).records.length, 2, value);
+      for (const value of needles)
+        assert.equal((await ask(pims, 'customers', [{ field, value, contains: true }])).records.length, 2, value);
   });
 
   test('after any run of creates and updates, queries find the records as they are now', async () => {
@@ -199,10 +255,14 @@ export function describeQueries(store: StoreUnderTest): void {
           }
           const types = { CUSTOMER_NAME: 'text', BCITY: 'text', NOTES: 'text', TERMS_CODE: 'text' } as const;
           const ofRun: Filter = { field: 'TERMS_CODE', value: run };
-          const pieces = model.flatMap((record) => Object.keys(types).map((field): Filter => ({ field, value: record[field] ?? '', contains: true })));
+          const pieces = model.flatMap((record) =>
+            Object.keys(types).map((field): Filter => ({ field, value: record[field] ?? '', contains: true })),
+          );
           for (const filter of [...chosen, ...pieces].slice(0, 8)) {
             const filters = [ofRun, { ...filter, conjunction: 'AND' }];
-            const expected = queryModel(model, types, 'CUSTOMER_CODE', filters).map((record) => record['CUSTOMER_CODE']);
+            const expected = queryModel(model, types, 'CUSTOMER_CODE', filters).map(
+              (record) => record['CUSTOMER_CODE'],
+            );
             assert.deepEqual(
               (await ask(pims, 'customers', filters)).records.map((record) => record['CUSTOMER_CODE']),
               expected,

@@ -5,10 +5,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type Outcome } from '../../src/errors.ts';
-import type { PimsStore, WriteOptions, Written } from '../../src/pims/store.ts';
-import { accepted, assertRefused, createOrder, idempotency, lineOf, numberOf, readAll, readOrder, type StoreUnderTest, write } from './store-under-test.ts';
+import type { PimsStore, WriteOptions, Written } from '../../src/pims/port.ts';
+import {
+  accepted,
+  assertRefused,
+  createOrder,
+  idempotency,
+  lineOf,
+  numberOf,
+  readAll,
+  readOrder,
+  type StoreUnderTest,
+  write,
+} from './store-under-test.ts';
 
-const create = (pims: PimsStore, options: WriteOptions): Promise<Outcome<Written>> => pims.createRecord('orders', { ORDER_TYPE: 'quote' }, options);
+const create = (pims: PimsStore, options: WriteOptions): Promise<Outcome<Written>> =>
+  pims.createRecord('orders', { ORDER_TYPE: 'quote' }, options);
 const countOrders = async (pims: PimsStore): Promise<number> => (await readAll(pims, 'orders')).length;
 const at = (ms: number): string => new Date(Date.UTC(2026, 10, 20) + ms).toISOString();
 
@@ -17,7 +29,8 @@ export function describeRepetition(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     const first = accepted(await create(pims, idempotency('key')));
     assert.equal(first.replayed, false);
-    for (let time = 0; time < 3; time++) assert.deepEqual(await create(pims, idempotency('key')), { data: first.data, replayed: true });
+    for (let time = 0; time < 3; time++)
+      assert.deepEqual(await create(pims, idempotency('key')), { data: first.data, replayed: true });
     assert.equal(await countOrders(pims), 1);
     assert.notEqual(numberOf(await create(pims, idempotency('another key'))), JSON.parse(first.data));
   });
@@ -36,10 +49,15 @@ export function describeRepetition(store: StoreUnderTest): void {
       approve: (options) => pims.advanceOrder(order, { approve: true }, options),
     };
     const answers = new Map<string, string>();
-    for (const [operation, run] of Object.entries(writes)) answers.set(operation, accepted(await run(idempotency('key', { operation }))).data);
+    for (const [operation, run] of Object.entries(writes))
+      answers.set(operation, accepted(await run(idempotency('key', { operation }))).data);
     accepted(await pims.updateLine(order, lock, { QUANTITY: '7' }, write()));
     for (const [operation, run] of Object.entries(writes))
-      assert.deepEqual(await run(idempotency('key', { operation })), { data: answers.get(operation), replayed: true }, operation);
+      assert.deepEqual(
+        await run(idempotency('key', { operation })),
+        { data: answers.get(operation), replayed: true },
+        operation,
+      );
     const { lines } = await readOrder(pims, order);
     assert.deepEqual(
       lines.map((line) => line['QUANTITY']),
@@ -58,7 +76,8 @@ export function describeRepetition(store: StoreUnderTest): void {
   test('a key belongs to its tenant and its operation', async () => {
     const [a, b] = [await store.newTenant(), await store.newTenant()];
     for (const { pims } of [a, b])
-      for (const operation of ['createOrder', 'createAnother']) assert.equal(accepted(await create(pims, idempotency('key', { operation }))).replayed, false);
+      for (const operation of ['createOrder', 'createAnother'])
+        assert.equal(accepted(await create(pims, idempotency('key', { operation }))).replayed, false);
   });
 
   test('64 at once under one key write once: the others get its answer, or are told that it is running', async () => {
@@ -78,7 +97,8 @@ export function describeRepetition(store: StoreUnderTest): void {
   test('a second request under a key whose first is still running is told so, whatever its body', async () => {
     const { pims } = await store.newTenant();
     const first = create(pims, idempotency('key'));
-    for (const bodyHash of ['a'.repeat(64), 'b'.repeat(64)]) assertRefused(await create(pims, idempotency('key', { bodyHash })), 'IDEMPOTENCY_KEY_RUNNING');
+    for (const bodyHash of ['a'.repeat(64), 'b'.repeat(64)])
+      assertRefused(await create(pims, idempotency('key', { bodyHash })), 'IDEMPOTENCY_KEY_RUNNING');
     accepted(await first);
   });
 
@@ -86,7 +106,9 @@ export function describeRepetition(store: StoreUnderTest): void {
     const { tenant, pims } = await store.newTenant();
     const other = (await store.openAgain()).pims(tenant);
     for (let round = 0; round < 10; round++) {
-      const outcomes = await Promise.all([pims, other, pims, other].map((one) => create(one, idempotency(`key ${round}`))));
+      const outcomes = await Promise.all(
+        [pims, other, pims, other].map((one) => create(one, idempotency(`key ${round}`))),
+      );
       assert.equal(outcomes.filter((outcome) => !(outcome instanceof Refusal) && !outcome.replayed).length, 1);
     }
     assert.equal(await countOrders(pims), 10);
@@ -95,7 +117,10 @@ export function describeRepetition(store: StoreUnderTest): void {
   test('a key outlives the process', async () => {
     const { tenant, pims } = await store.newTenant();
     const { data } = accepted(await create(pims, idempotency('key')));
-    assert.deepEqual(await create((await store.openAgain()).pims(tenant), idempotency('key')), { data, replayed: true });
+    assert.deepEqual(await create((await store.openAgain()).pims(tenant), idempotency('key')), {
+      data,
+      replayed: true,
+    });
   });
 
   test('what was refused is not kept: corrected, it may use its key again', async () => {
@@ -103,14 +128,16 @@ export function describeRepetition(store: StoreUnderTest): void {
     accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, write()));
     const options = idempotency('key', { operation: 'createCustomer' });
     const corrected = idempotency('key', { operation: 'createCustomer', bodyHash: 'b'.repeat(64) });
-    for (let time = 0; time < 2; time++) assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, options), 'CODE_TAKEN');
+    for (let time = 0; time < 2; time++)
+      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, options), 'CODE_TAKEN');
     assert.equal(accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'FREE' }, corrected)).replayed, false);
   });
 
   test('a key is kept for as long as asked, however many come after it, and forgotten some writes later', async () => {
     const { pims } = await store.newTenant();
     const keptMs = 60_000;
-    const run = async (key: string, ms: number) => accepted(await create(pims, { ...idempotency(key, { keptMs }), now: at(ms) }));
+    const run = async (key: string, ms: number) =>
+      accepted(await create(pims, { ...idempotency(key, { keptMs }), now: at(ms) }));
     const { data } = await run('key', 0);
     for (let ms = 1000; ms <= keptMs; ms += 1000) await run(`other ${ms}`, ms);
     assert.deepEqual(await run('key', keptMs), { data, replayed: true });

@@ -4,17 +4,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Tenant, UsageCount } from '../../src/tenant/store.ts';
-import { accepted, assertRefused, createOrder, entry, NOW, readEverything, type StoreUnderTest } from './store-under-test.ts';
+import type { Tenant, UsageCount } from '../../src/tenant/port.ts';
+import {
+  accepted,
+  assertRefused,
+  createOrder,
+  entry,
+  NOW,
+  readEverything,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const HASH = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
 
 export function describeTenants(store: StoreUnderTest): void {
   const tenants = async () => (await store.first()).tenants;
-  const create = async (teamId: string): Promise<Tenant> => accepted(await (await tenants()).createTenant(teamId, `Name of ${teamId}`, NOW));
+  const create = async (teamId: string): Promise<Tenant> =>
+    accepted(await (await tenants()).createTenant(teamId, `Name of ${teamId}`, NOW));
   const usage = async () => (await store.first()).usage;
-  const count = (teamId: string, calls: number, { day = '2026-11-20', operation = 'getOrder' } = {}): UsageCount => ({ teamId, day, operation, calls });
+  const count = (teamId: string, calls: number, { day = '2026-11-20', operation = 'getOrder' } = {}): UsageCount => ({
+    teamId,
+    day,
+    operation,
+    calls,
+  });
 
   test('a tenant is found as it was made, without limits, by exactly its team ID', async () => {
     const made = await create('found');
@@ -30,22 +44,34 @@ export function describeTenants(store: StoreUnderTest): void {
       callsPerSecond: null,
     });
     assert.deepEqual(await (await tenants()).findTenant('found'), made);
-    for (const teamId of ['Found', 'foun', 'found ', '', "' OR 1=1 --"]) assert.equal(await (await tenants()).findTenant(teamId), undefined);
+    for (const teamId of ['Found', 'foun', 'found ', '', "' OR 1=1 --"])
+      assert.equal(await (await tenants()).findTenant(teamId), undefined);
   });
 
   test('COMMAND_REFUSED a team ID that is taken, also in other letters, also by several at once', async () => {
     await create('taken');
-    for (const teamId of ['taken', 'TAKEN', 'Taken']) assertRefused(await (await tenants()).createTenant(teamId, 'x', NOW), 'COMMAND_REFUSED');
+    for (const teamId of ['taken', 'TAKEN', 'Taken'])
+      assertRefused(await (await tenants()).createTenant(teamId, 'x', NOW), 'COMMAND_REFUSED');
     const other = (await store.openAgain()).tenants;
-    const outcomes = await Promise.all([await tenants(), other, await tenants(), other].map((one) => one.createTenant('race', 'x', NOW)));
+    const outcomes = await Promise.all(
+      [await tenants(), other, await tenants(), other].map((one) => one.createTenant('race', 'x', NOW)),
+    );
     assert.equal(outcomes.filter((outcome) => !(outcome instanceof Error)).length, 1);
   });
 
   test('tenants are listed by team ID, and settings change what was set', async () => {
     for (const teamId of ['list-b', 'list-a', 'list-c']) await create(teamId);
-    const settings = { name: 'Another', defaultStage: 'quote', strict: true, monthQuota: 10 ** 12, callsPerSecond: 0.5 } as const;
+    const settings = {
+      name: 'Another',
+      defaultStage: 'quote',
+      strict: true,
+      monthQuota: 10 ** 12,
+      callsPerSecond: 0.5,
+    } as const;
     await (await tenants()).updateTenant('list-b', settings, entry());
-    const listed = (await (await store.openAgain()).tenants.listTenants()).filter(({ teamId }) => teamId.startsWith('list-'));
+    const listed = (await (await store.openAgain()).tenants.listTenants()).filter(({ teamId }) =>
+      teamId.startsWith('list-'),
+    );
     assert.deepEqual(
       listed.map(({ teamId, strict }) => `${teamId} ${strict}`),
       ['list-a false', 'list-b true', 'list-c false'],
@@ -151,7 +177,7 @@ export function describeTenants(store: StoreUnderTest): void {
       await writer.updateTenant('hot', { ...settings, name: `Name ${step}` }, null);
       assert.deepEqual(await find(apiId), everywhere(`Name ${step}`));
     }
-    await there.removeTenant((await there.findTenant('hot'))!);
+    await there.deleteTenant((await there.findTenant('hot'))!);
     assert.deepEqual(await find('hot-5'), everywhere(undefined), 'removed');
     await create('hot');
     await there.replaceKeys('hot', { apiId: 'hot-5', secretHash: HASH(1) }, NOW, entry());
@@ -166,7 +192,7 @@ export function describeTenants(store: StoreUnderTest): void {
     const other = await store.openAgain();
     for (const one of [first, other]) await createOrder(one.pims(old), { NOTES: 'of the old tenant' });
     await (await usage()).addUsage([count('again', 5)]);
-    await keys.removeTenant(old);
+    await keys.deleteTenant(old);
     assert.equal(await keys.findTenant('again'), undefined);
     assert.equal(await keys.findCaller('again', 'again-1', NOW), undefined);
     assert.equal(await other.tenants.findCaller('again', 'again-1', NOW), undefined);
@@ -176,7 +202,7 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.equal(await keys.findCaller('again', 'again-1', NOW), undefined);
     for (const one of [first, other, await store.openAgain()])
       assert.deepEqual(await readEverything(one.pims(anew)), { orders: [], lines: [], customers: [], inventory: [] });
-    assert.deepEqual(await (await usage()).readUsage('again', '2026-11'), { total: 0, byDay: [] });
+    assert.deepEqual(await (await usage()).loadUsage('again', '2026-11'), { total: 0, byDay: [] });
     assert.deepEqual([...(await (await usage()).addUsage([count('again', 1)])).values()], [1]);
   });
 
@@ -191,7 +217,7 @@ export function describeTenants(store: StoreUnderTest): void {
     ]);
     assert.deepEqual(Object.fromEntries(totals), { 'sums 2026-11': 6, 'sums 2026-12': 7, 'sums-2 2026-11': 1 });
     assert.deepEqual(Object.fromEntries(await meter.addUsage([count('sums', 4)])), { 'sums 2026-11': 10 });
-    assert.deepEqual(await meter.readUsage('sums', '2026-11'), {
+    assert.deepEqual(await meter.loadUsage('sums', '2026-11'), {
       total: 10,
       byDay: [
         { day: '2026-11-01', operation: 'getOrder', calls: 1 },
@@ -199,13 +225,13 @@ export function describeTenants(store: StoreUnderTest): void {
         { day: '2026-11-20', operation: 'getOrder', calls: 6 },
       ],
     });
-    assert.equal((await meter.readUsage('sums', '2026-12')).total, 7);
+    assert.equal((await meter.loadUsage('sums', '2026-12')).total, 7);
     for (const [teamId, month] of [
       ['sums', '2026-10'],
       ['sums', '2027-11'],
       ['nobody', '2026-11'],
     ])
-      assert.deepEqual(await meter.readUsage(teamId!, month!), { total: 0, byDay: [] });
+      assert.deepEqual(await meter.loadUsage(teamId!, month!), { total: 0, byDay: [] });
   });
 
   test('however counts come, also from two processes at once, none is lost and the total is their sum', async () => {
@@ -223,20 +249,26 @@ export function describeTenants(store: StoreUnderTest): void {
         const run = `run-${++runs}-`;
         await Promise.all(
           given.map(({ process, team, day, ...rest }) =>
-            stores[process]!.addUsage([{ teamId: run + team, day: `2026-02-${String(day).padStart(2, '0')}`, ...rest }]),
+            stores[process]!.addUsage([
+              { teamId: run + team, day: `2026-02-${String(day).padStart(2, '0')}`, ...rest },
+            ]),
           ),
         );
         for (const team of ['x', 'y']) {
           const expected = given.filter((one) => one.team === team).reduce((sum, { calls }) => sum + calls, 0);
           for (const one of stores) {
-            const { total, byDay } = await one.readUsage(run + team, '2026-02');
+            const { total, byDay } = await one.loadUsage(run + team, '2026-02');
             assert.equal(total, expected);
             assert.equal(
               byDay.reduce((sum, { calls }) => sum + calls, 0),
               expected,
             );
           }
-          if (expected > 0) assert.deepEqual([...(await stores[0]!.addUsage([count(run + team, 1, { day: '2026-02-28' })])).values()], [expected + 1]);
+          if (expected > 0)
+            assert.deepEqual(
+              [...(await stores[0]!.addUsage([count(run + team, 1, { day: '2026-02-28' })])).values()],
+              [expected + 1],
+            );
         }
       }),
       { numRuns: 30 },

@@ -31,6 +31,7 @@ const PARTS = {
 
 export function describeStore(name: string, openStore: OpenStore): void {
   suite(name, () => {
-    for (const [index, [part, describe]] of Object.entries(PARTS).entries()) suite(part, () => describe(new StoreUnderTest(openStore, `contract-${index}`)));
+    for (const [index, [part, describe]] of Object.entries(PARTS).entries())
+      suite(part, () => describe(new StoreUnderTest(openStore, `contract-${index}`)));
   });
 }

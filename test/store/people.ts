@@ -2,16 +2,18 @@
  * Tenants with users for the contract, their sessions, and the audit log read back as the one chain it has to be. Speaks the ports alone.
  */
 import assert from 'node:assert/strict';
-import type { Session, User, UserChange, UserName } from '../../src/account/store.ts';
+import type { Session, User, UserChange, UserName } from '../../src/account/port.ts';
 import { Refusal } from '../../src/errors.ts';
-import { hashRecord, type AuditRecord } from '../../src/tenant/audit.ts';
+import { hashRecord } from '../../src/audit/chain.ts';
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import { accepted, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
 
 export type AccountStore = OpenedStore['accounts'];
 
 export const bytes = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 export const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
-export const linkOf = (teamId: string, email: string): Uint8Array => new Uint8Array(Buffer.from(`${teamId} ${email}`.padEnd(32)).subarray(0, 32));
+export const linkOf = (teamId: string, email: string): Uint8Array =>
+  new Uint8Array(Buffer.from(`${teamId} ${email}`.padEnd(32)).subarray(0, 32));
 export const actionsOf = (records: readonly AuditRecord[]): string[] => records.map(({ action }) => action);
 
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex');
@@ -24,14 +26,18 @@ export function plain<T>(value: T): T {
 
 /** All records of a tenant, which have to be one chain that ends at its head. */
 export async function readChain(accounts: AccountStore, teamId: string): Promise<AuditRecord[]> {
-  const records = await accounts.walkAudit(teamId, 1, 1000);
+  const records = await accounts.loadAuditFrom(teamId, 1, 1000);
   let before = '';
   for (const [index, record] of records.entries()) {
     assert.equal(record.number, index + 1);
-    assert.equal(record.hash, hashRecord(teamId, record.number, before, record), `record ${record.number} does not follow`);
+    assert.equal(
+      record.hash,
+      hashRecord(teamId, record.number, before, record),
+      `record ${record.number} does not follow`,
+    );
     before = record.hash;
   }
-  assert.deepEqual(await accounts.readAuditHead(teamId), { number: records.length, hash: before });
+  assert.deepEqual(await accounts.loadAuditHead(teamId), { number: records.length, hash: before });
   return records;
 }
 
@@ -74,7 +80,7 @@ export class People {
       secondFactor: { sealedSecret: bytes(9), lastStep: 100, recoveryHashes: [bytes(1), bytes(2), bytes(3)] },
       link: null,
     };
-    accepted(await (await this.accounts()).changeUser(name!, change, entry({ action: 'user.changed' })));
+    accepted(await (await this.accounts()).updateUser(name!, change, entry({ action: 'user.changed' })));
     return name!;
   }
 }
@@ -83,5 +89,14 @@ let sessions = 0;
 export function newSession(name: UserName, times: Partial<Session> = {}): Session {
   const tokenHash = bytes(1);
   new DataView(tokenHash.buffer).setUint32(0, ++sessions);
-  return { ...name, tokenHash, sessionId: `s${sessions}`, createdAt: NOW, seenAt: NOW, client: '192.0.2.7', agent: 'Mozilla/5.0 ü', ...times };
+  return {
+    ...name,
+    tokenHash,
+    sessionId: `s${sessions}`,
+    createdAt: NOW,
+    seenAt: NOW,
+    client: '192.0.2.7',
+    agent: 'Mozilla/5.0 ü',
+    ...times,
+  };
 }

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PostgresStore } from '../../src/store/postgres/open-postgres.ts';
-import { newDatabase, runStatement } from '../postgres.ts';
+import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { describeStore } from './contract.ts';
 import { accepted, entry, NOW } from './store-under-test.ts';
 
@@ -26,7 +26,7 @@ test('nobody changes the audit log, or takes a record out of it, but with its te
   await store.accounts.appendAudit('team', entry());
   for (const statement of [`UPDATE storeroom."AUDIT" SET "ACTOR" = 'nobody'`, 'DELETE FROM storeroom."AUDIT"'])
     await assert.rejects(runStatement(await urlOf('audit'), statement), /the audit log is never changed/);
-  await store.tenants.removeTenant(tenant);
+  await store.tenants.deleteTenant(tenant);
   assert.deepEqual(await runStatement(await urlOf('audit'), 'SELECT FROM storeroom."AUDIT"'), []);
   await store.close();
 });

@@ -4,10 +4,16 @@
  */
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/filter.ts';
-import type { FieldType, Values } from '../../src/pims/record.ts';
+import type { Values } from '../../src/pims/values.ts';
+import type { FieldType } from '../../src/pims/fields.ts';
 
 /** Records that match, in the order of their keys. */
-export function queryModel(records: readonly Values[], types: Readonly<Record<string, FieldType>>, key: string, filters: readonly Filter[]): Values[] {
+export function queryModel(
+  records: readonly Values[],
+  types: Readonly<Record<string, FieldType>>,
+  key: string,
+  filters: readonly Filter[],
+): Values[] {
   const matches = (record: Values): boolean => {
     // From right to left: what follows an OR is one side of it, and AND gathers what stands on one side.
     let anySideHolds = false;
@@ -100,11 +106,17 @@ function rewrite(value: string, type: FieldType, how: number): string {
 }
 
 /** Lists of filters over these records, most of which find some of them. */
-export function filtersOver(records: readonly Values[], types: Readonly<Record<string, FieldType>>): fc.Arbitrary<Filter[]> {
+export function filtersOver(
+  records: readonly Values[],
+  types: Readonly<Record<string, FieldType>>,
+): fc.Arbitrary<Filter[]> {
   const names = Object.keys(types);
-  const valueOf = (name: string): fc.Arbitrary<string> => fc.nat(records.length - 1).map((index) => records[index]![name] ?? '');
+  const valueOf = (name: string): fc.Arbitrary<string> =>
+    fc.nat(records.length - 1).map((index) => records[index]![name] ?? '');
   const exact = (name: string): fc.Arbitrary<Filter> =>
-    fc.tuple(valueOf(name), fc.nat(2)).map(([value, how]) => ({ field: name, value: rewrite(value, types[name]!, how) }));
+    fc
+      .tuple(valueOf(name), fc.nat(2))
+      .map(([value, how]) => ({ field: name, value: rewrite(value, types[name]!, how) }));
   const part = fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 6 }), fc.nat(2));
   const contains = (name: string): fc.Arbitrary<Filter> =>
     fc.tuple(fc.oneof({ weight: 4, arbitrary: valueOf(name) }, smallText), part).map(([value, [from, length, how]]) => {

@@ -6,10 +6,21 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, trunc
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { restoreBackup } from '../../src/store/sqlite/backup.ts';
-import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
-import type { Tenant } from '../../src/tenant/store.ts';
+import type { SqliteStore } from '../../src/store/sqlite/store.ts';
+import type { Tenant } from '../../src/tenant/port.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
-import { accepted, assertRefused, createOrder, entry, importAll, NOW, numberOf, readAll, readEverything, write } from './store-under-test.ts';
+import {
+  accepted,
+  assertRefused,
+  createOrder,
+  entry,
+  importAll,
+  NOW,
+  numberOf,
+  readAll,
+  readEverything,
+  write,
+} from './store-under-test.ts';
 
 const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7 };
 
@@ -22,7 +33,13 @@ async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: 
   const pims = store.pims(tenant);
   accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
   const order = await createOrder(pims, { COLOUR: 'red' });
-  accepted(await pims.addLine(order, { QUANTITY: '1' }, write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } })));
+  accepted(
+    await pims.addLine(
+      order,
+      { QUANTITY: '1' },
+      write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } }),
+    ),
+  );
   return { store, tenant };
 }
 
@@ -37,7 +54,7 @@ suite('backup', () => {
     const copy = openFolder(restored);
     assert.deepEqual(await copy.tenants.listTenants(), [tenant]);
     assert.ok(await copy.tenants.findCaller('team', 'id', NOW));
-    assert.equal((await copy.usage.readUsage('team', '2026-11')).total, 7);
+    assert.equal((await copy.usage.loadUsage('team', '2026-11')).total, 7);
     const pims = copy.pims(tenant);
     assert.deepEqual(await readEverything(pims), expected);
     assert.equal(expected.orders[0]!['COLOUR'], 'red');
@@ -51,42 +68,56 @@ suite('backup', () => {
     await copy.close();
   });
 
-  test('of a store that is being written ends, and is a prefix of what was written: all up to one moment, nothing after it', { timeout: 30_000 }, async () => {
-    const backup = newFolder();
-    const { store, tenant } = await makeStore(newFolder());
-    const pims = store.pims(tenant);
-    const note = 'x'.repeat(8000);
-    await importAll(
-      pims,
-      'orders',
-      Array.from({ length: 5000 }, () => ({ NOTES: note })),
-    );
-    const written: string[] = [];
-    const over = new AbortController();
-    const repeat = async (work: () => Promise<unknown>): Promise<void> => {
-      while (!over.signal.aborted) await work();
-    };
-    const writing = [repeat(async () => written.push(numberOf(await pims.createRecord('customers', {}, write())))), repeat(() => store.usage.addUsage([DAY]))];
-    while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
-    const before = written.length;
-    await store.backup(backup);
-    const after = written.length;
-    over.abort();
-    await Promise.all(writing);
-    await store.close();
-    assert.ok(after > before, 'writes went on meanwhile');
+  test(
+    'of a store that is being written ends, and is a prefix of what was written: all up to one moment, nothing after it',
+    { timeout: 30_000 },
+    async () => {
+      const backup = newFolder();
+      const { store, tenant } = await makeStore(newFolder());
+      const pims = store.pims(tenant);
+      const note = 'x'.repeat(8000);
+      await importAll(
+        pims,
+        'orders',
+        Array.from({ length: 5000 }, () => ({ NOTES: note })),
+      );
+      const written: string[] = [];
+      const over = new AbortController();
+      const repeat = async (work: () => Promise<unknown>): Promise<void> => {
+        while (!over.signal.aborted) await work();
+      };
+      const writing = [
+        repeat(async () => written.push(numberOf(await pims.createRecord('customers', {}, write())))),
+        repeat(() => store.usage.addUsage([DAY])),
+      ];
+      while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
+      const before = written.length;
+      await store.backup(backup);
+      const after = written.length;
+      over.abort();
+      await Promise.all(writing);
+      await store.close();
+      assert.ok(after > before, 'writes went on meanwhile');
 
-    const restored = newFolder();
-    restoreBackup(backup, restored);
-    const copy = openFolder(restored);
-    const copied = copy.pims(tenant);
-    const codes = (await readAll(copied, 'customers')).map((customer) => customer['CUSTOMER_CODE']!);
-    assert.deepEqual(codes, written.slice(0, codes.length));
-    assert.ok(codes.length >= before && codes.length <= after + 1, `${codes.length} customers, of ${before} before and ${after} after`);
-    assert.equal((await readAll(copied, 'orders')).length, 5001);
-    assert.equal(numberOf(await copied.createRecord('customers', {}, write())), String(10001 + codes.length), 'the counter is of the same moment');
-    await copy.close();
-  });
+      const restored = newFolder();
+      restoreBackup(backup, restored);
+      const copy = openFolder(restored);
+      const copied = copy.pims(tenant);
+      const codes = (await readAll(copied, 'customers')).map((customer) => customer['CUSTOMER_CODE']!);
+      assert.deepEqual(codes, written.slice(0, codes.length));
+      assert.ok(
+        codes.length >= before && codes.length <= after + 1,
+        `${codes.length} customers, of ${before} before and ${after} after`,
+      );
+      assert.equal((await readAll(copied, 'orders')).length, 5001);
+      assert.equal(
+        numberOf(await copied.createRecord('customers', {}, write())),
+        String(10001 + codes.length),
+        'the counter is of the same moment',
+      );
+      await copy.close();
+    },
+  );
 
   test('goes into an empty folder only', async () => {
     const { store } = await makeStore(newFolder());

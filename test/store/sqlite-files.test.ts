@@ -7,14 +7,26 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { BUILT_IN_FIELDS, RECORD_TYPES, type RecordType } from '../../src/pims/record.ts';
+import { BUILT_IN_FIELDS, RECORD_TYPES, type RecordType } from '../../src/pims/fields.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
-import type { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
-import type { Tenant } from '../../src/tenant/store.ts';
+import type { SqliteStore } from '../../src/store/sqlite/store.ts';
+import type { Tenant } from '../../src/tenant/port.ts';
 import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
-import { accepted, ask, assertRefused, createOrder, entry, lineOf, NOW, numberOf, readOrder, write } from './store-under-test.ts';
+import {
+  accepted,
+  ask,
+  assertRefused,
+  createOrder,
+  entry,
+  lineOf,
+  NOW,
+  numberOf,
+  readOrder,
+  write,
+} from './store-under-test.ts';
 
-const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> => accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
+const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> =>
+  accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
 const fileOf = (folder: string, { storeId }: Tenant): string => join(folder, 'tenants', `${storeId}.db`);
 
 /** A closed store with one tenant that has one order. */
@@ -46,13 +58,17 @@ suite('a connection', () => {
   });
 
   test('whose write-ahead log SQLite silently did not set up is refused', () => {
-    assert.throws(() => new Database(':memory:', { mode: 'write', busyTimeoutMs: 0 }), /journal_mode is memory, and must be wal/);
+    assert.throws(
+      () => new Database(':memory:', { mode: 'write', busyTimeoutMs: 0 }),
+      /journal_mode is memory, and must be wal/,
+    );
   });
 
   test('that reads cannot write', async () => {
     const { folder, tenant } = await makeFolder();
     const db = new Database(fileOf(folder, tenant), { mode: 'read', busyTimeoutMs: 0 });
-    for (const sql of ['DELETE FROM ORDERS', 'CREATE TABLE T (A)', 'UPDATE COUNTERS SET NEXT = 1']) assert.throws(() => db.run(sql), /readonly/);
+    for (const sql of ['DELETE FROM ORDERS', 'CREATE TABLE T (A)', 'UPDATE COUNTERS SET NEXT = 1'])
+      assert.throws(() => db.run(sql), /readonly/);
     assert.deepEqual(db.rows('SELECT ORDER_NUMBER FROM ORDERS'), [['10001']]);
     db.close();
   });
@@ -136,11 +152,13 @@ suite('the schema', () => {
     const store = openFolder(folder);
     const pims = store.pims(tenant);
     const code = numberOf(await pims.createRecord('customers', { CUSTOMER_NAME: 'first name' }, write()));
-    for (let round = 0; round < 100; round++) accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }, write()));
+    for (let round = 0; round < 100; round++)
+      accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }, write()));
     accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Zebra' }, write()));
     await store.close();
     const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
-    const find = (trigram: string): number => db.prepare('SELECT rowid FROM CUSTOMER_SEARCH WHERE CUSTOMER_SEARCH MATCH ?').all(`"${trigram}"`).length;
+    const find = (trigram: string): number =>
+      db.prepare('SELECT rowid FROM CUSTOMER_SEARCH WHERE CUSTOMER_SEARCH MATCH ?').all(`"${trigram}"`).length;
     assert.deepEqual(['FIR', 'NAM', 'E 9', 'ZEB', 'BRA', 'LAS'].map(find), [0, 0, 0, 1, 1, 1]);
     db.close();
   });
@@ -155,7 +173,9 @@ suite('the schema', () => {
     db.exec('BEGIN');
     for (const recordType of ['orders', 'lines'] as const)
       for (let index = BUILT_IN_FIELDS[recordType].length; index < 399; index++) {
-        db.exec(`ALTER TABLE ${RECORD_TYPES[recordType].table} ADD COLUMN "${longName(index)}" TEXT NOT NULL DEFAULT ''`);
+        db.exec(
+          `ALTER TABLE ${RECORD_TYPES[recordType].table} ADD COLUMN "${longName(index)}" TEXT NOT NULL DEFAULT ''`,
+        );
         db.prepare('INSERT INTO CUSTOM_FIELDS VALUES (?, ?, ?)').run(recordType, longName(index), 'text');
       }
     db.exec('COMMIT');
@@ -166,10 +186,23 @@ suite('the schema', () => {
     }
     const order = await createOrder(pims, { [longName(399)]: 'x', [longName(100)]: 'y' });
     const line = lineOf(await pims.addLine(order, { [longName(399)]: 'z' }, write()));
-    assert.equal(lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }, write()))[longName(100)], 'w');
+    assert.equal(
+      lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }, write()))[
+        longName(100)
+      ],
+      'w',
+    );
     const found = await readOrder(pims, order);
-    assert.deepEqual([found.order[longName(399)], found.lines[0]![longName(399)], Object.keys(found.order).length], ['x', 'z', 400]);
-    const filters = Array.from({ length: 50 }, (_, index) => ({ field: longName(399 - index), value: 'X', contains: true, conjunction: 'OR' }));
+    assert.deepEqual(
+      [found.order[longName(399)], found.lines[0]![longName(399)], Object.keys(found.order).length],
+      ['x', 'z', 400],
+    );
+    const filters = Array.from({ length: 50 }, (_, index) => ({
+      field: longName(399 - index),
+      value: 'X',
+      contains: true,
+      conjunction: 'OR',
+    }));
     assert.equal((await ask(pims, 'orders', filters)).records.length, 1);
     await store.close();
   });
@@ -194,7 +227,10 @@ suite('a folder', () => {
     assert.equal(lock(second), undefined);
     await second.close();
 
-    const service = await runProcess(folder, `store.lock(); process.stdout.write('locked'); setInterval(() => undefined, 1000);`);
+    const service = await runProcess(
+      folder,
+      `store.lock(); process.stdout.write('locked'); setInterval(() => undefined, 1000);`,
+    );
     begin(service);
     await new Promise((resolve) => service.stdout!.once('data', resolve));
     const third = openFolder(folder);
@@ -210,7 +246,7 @@ suite('a folder', () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     await createOrder(store.pims(tenant));
-    await store.tenants.removeTenant(tenant);
+    await store.tenants.deleteTenant(tenant);
     assert.deepEqual(readdirSync(join(folder, 'tenants')), []);
     await store.close();
   });
@@ -223,13 +259,13 @@ suite('a folder', () => {
     await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 1 }]);
     const file = fileOf(folder, tenant);
     mkdirSync(file);
-    await assert.rejects(store.tenants.removeTenant(tenant));
+    await assert.rejects(store.tenants.deleteTenant(tenant));
     assert.equal(await store.tenants.findCaller('team', 'id', NOW), undefined);
     assert.deepEqual(await store.tenants.findTenant('team'), tenant);
     rmdirSync(file);
-    await store.tenants.removeTenant(tenant);
+    await store.tenants.deleteTenant(tenant);
     assert.equal(await store.tenants.findTenant('team'), undefined);
-    assert.equal((await store.usage.readUsage('team', '2026-11')).total, 0);
+    assert.equal((await store.usage.loadUsage('team', '2026-11')).total, 0);
     await store.close();
   });
 
@@ -240,7 +276,7 @@ suite('a folder', () => {
     using control = new DatabaseSync(join(folder, 'control.db'));
     for (const statement of ["UPDATE AUDIT SET ACTOR = 'nobody'", 'DELETE FROM AUDIT'])
       assert.throws(() => control.exec(statement), /the audit log is never changed/);
-    await store.tenants.removeTenant(tenant);
+    await store.tenants.deleteTenant(tenant);
     assert.equal(control.prepare('SELECT count(*) AS ROWS FROM AUDIT').get()!['ROWS'], 0);
     await store.close();
   });

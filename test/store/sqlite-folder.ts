@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/open-sqlite.ts';
+import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
-const STORE = new URL('../../src/store/sqlite/open-sqlite.ts', import.meta.url).href;
+const STORE = new URL('../../src/store/sqlite/store.ts', import.meta.url).href;
 let folders = 0;
 const opened: SqliteStore[] = [];
 after(async () => {

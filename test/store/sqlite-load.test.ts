@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { readFilters, type Filter } from '../../src/pims/filter.ts';
-import type { PimsStore } from '../../src/pims/store.ts';
+import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import type { PimsStore } from '../../src/pims/port.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
-import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/open-sqlite.ts';
-import type { Tenant } from '../../src/tenant/store.ts';
+import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
+import type { Tenant } from '../../src/tenant/port.ts';
 import { newFolder, openForAll } from './sqlite-folder.ts';
 import { accepted, ask, assertRefused, importAll, NOW, numberOf, readAll, write } from './store-under-test.ts';
 
@@ -26,7 +26,9 @@ async function openTenant(
 }
 
 /** Runs work and tells how long the event loop stood still at most meanwhile, and how often a timer of a millisecond ticked. */
-async function watchLoop<T>(work: () => Promise<T>): Promise<{ result: T; ticks: number; stillMs: number; tookMs: number }> {
+async function watchLoop<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; ticks: number; stillMs: number; tookMs: number }> {
   let [ticks, stillMs, last] = [0, 0, performance.now()];
   const look = (): void => {
     stillMs = Math.max(stillMs, performance.now() - last);
@@ -49,12 +51,19 @@ suite('long queries', () => {
   /** The loop itself gives such a query 5 ms; the rest is what a busy machine may take. Without a budget they take seconds. */
   const STILL_MS_MAX = 700;
   /** The worst there are: fifty filters, long texts, no match; over all records, and led by an index that brings all of them. */
-  const scan = Array.from({ length: 50 }, (_, index): Filter => ({ field: 'NOTES', value: `needle ${index}`, contains: true, conjunction: 'OR' }));
+  const scan = Array.from({ length: 50 }, (_, index): Filter => ({
+    field: 'NOTES',
+    value: `needle ${index}`,
+    contains: true,
+    conjunction: 'OR',
+  }));
   const led = scan.slice(0, 25).flatMap((filter): Filter[] => [
     { field: 'BCITY', value: 'Springfield', conjunction: 'OR' },
     { ...filter, conjunction: 'AND' },
   ]);
-  const ledExact = led.map((filter): Filter => (filter.contains ? { field: 'NOTES', value: String(filter.value), conjunction: 'AND' } : filter));
+  const ledExact = led.map((filter): Filter =>
+    filter.contains ? { field: 'NOTES', value: String(filter.value), conjunction: 'AND' } : filter,
+  );
   const searched = scan.slice(0, 25).flatMap((filter): Filter[] => [
     { field: 'CUSTOMER_NAME', value: 'customer', contains: true, conjunction: 'OR' },
     { ...filter, conjunction: 'AND' },
@@ -65,14 +74,26 @@ suite('long queries', () => {
     await importAll(
       pims,
       'customers',
-      Array.from({ length: 3000 }, (_, index) => ({ CUSTOMER_NAME: `Customer ${index}`, BCITY: 'Springfield', NOTES: note })),
+      Array.from({ length: 3000 }, (_, index) => ({
+        CUSTOMER_NAME: `Customer ${index}`,
+        BCITY: 'Springfield',
+        NOTES: note,
+      })),
     );
     return { pims, ...rest };
   });
   const query = async (pims: PimsStore, filters: readonly Filter[], limit = 100) =>
-    pims.queryRecords('customers', { filters: readFilters((await pims.dictionaries()).customers, 'customers', filters), limit, after: '' });
+    pims.queryRecords('customers', {
+      filters: parseFilters((await pims.dictionaries()).customers, 'customers', filters),
+      limit,
+      after: '',
+    });
 
-  for (const [name, filters] of Object.entries({ 'that look at every record': scan, 'led by an index': led, 'led by the search index': searched }))
+  for (const [name, filters] of Object.entries({
+    'that look at every record': scan,
+    'led by an index': led,
+    'led by the search index': searched,
+  }))
     test(`QUERY_TOO_COSTLY for queries ${name}, while the event loop goes on`, async () => {
       const { pims } = await opened;
       const { result, ticks, stillMs, tookMs } = await watchLoop(() => query(pims, filters));
@@ -94,7 +115,11 @@ suite('long queries', () => {
     const { pims } = await opened;
     for (let round = 0; round < 3; round++) {
       assertRefused(await query(pims, scan), 'QUERY_TOO_COSTLY');
-      assert.equal((await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value: 'CUSTOMER 2999', contains: true }])).records.length, 1);
+      assert.equal(
+        (await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value: 'CUSTOMER 2999', contains: true }])).records
+          .length,
+        1,
+      );
       assert.equal((await ask(pims, 'customers', [], { limit: 20 })).records.length, 20);
     }
   });
@@ -135,17 +160,32 @@ suite('writes', () => {
   const held = openTenant().then(({ pims, file }) => {
     const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
     other.run('BEGIN IMMEDIATE');
-    return { pims, other, outcomes: Promise.all([pims.createRecord('customers', {}, write()), pims.createRecord('orders', { ORDER_TYPE: 'quote' }, write())]) };
+    return {
+      pims,
+      other,
+      outcomes: Promise.all([
+        pims.createRecord('customers', {}, write()),
+        pims.createRecord('orders', { ORDER_TYPE: 'quote' }, write()),
+      ]),
+    };
   });
 
   test('20,000 of them, one after another in ten places, leave the log within 24 MiB at any time', async () => {
     const { pims, file } = await openTenant();
-    const codes = await Promise.all(Array.from({ length: 10 }, async () => numberOf(await pims.createRecord('customers', {}, write()))));
+    const codes = await Promise.all(
+      Array.from({ length: 10 }, async () => numberOf(await pims.createRecord('customers', {}, write()))),
+    );
     let longest = 0;
     await Promise.all(
       codes.map(async (code) => {
         for (let count = 1; count <= 2000; count++) {
-          accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${count}`, NOTES: `note ${count} `.repeat(50) }, write()));
+          accepted(
+            await pims.updateCustomer(
+              code,
+              { CUSTOMER_NAME: `name ${count}`, NOTES: `note ${count} `.repeat(50) },
+              write(),
+            ),
+          );
           if (count % 20 === 0) longest = Math.max(longest, statSync(`${file}-wal`).size);
         }
       }),
@@ -164,7 +204,7 @@ suite('writes', () => {
       if (count % 20 === 0) longest = Math.max(longest, statSync(log).size);
     }
     assert.ok(longest < 8 * 1024 * 1024, `the log was ${longest} bytes long`);
-    assert.equal((await store.usage.readUsage('team', '2026-11')).total, 1000);
+    assert.equal((await store.usage.loadUsage('team', '2026-11')).total, 1000);
   });
 
   test('wait for the transaction of another process without stopping the event loop', async () => {

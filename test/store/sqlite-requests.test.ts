@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { RequestBlock } from '../../src/tenant/store.ts';
-import { moveStore } from '../../src/store/move.ts';
+import type { RequestBlock } from '../../src/request-log/port.ts';
+import { moveStore } from '../../src/store/move/move.ts';
 import { openTables } from '../../src/store/open.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup.ts';
-import { newDatabase } from '../postgres.ts';
+import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openForAll } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW } from './store-under-test.ts';
 
@@ -32,7 +32,7 @@ test('the file is there once something was logged; a tenant is removed without i
   const file = join(folder, 'requests.db');
   const store = openForAll(folder);
   const tenant = accepted(await store.tenants.createTenant('team-1', 'A tenant', NOW));
-  await store.tenants.removeTenant(tenant);
+  await store.tenants.deleteTenant(tenant);
   assert.ok(!existsSync(file));
   await store.requests.addRequests([block(1, 10)], [], []);
   assert.ok(existsSync(file));
@@ -55,13 +55,13 @@ test('its log starts over again and again, and space that was freed is used agai
     db.close();
     return pages;
   };
-  await requests.forgetRequests('2026-11-21');
-  assert.deepEqual(await requests.readBlocks('team-1', ALL, 10), []);
+  await requests.deleteRequestsBefore('2026-11-21');
+  assert.deepEqual(await requests.loadBlocks('team-1', ALL, 10), []);
   const before = countPages();
   for (let number = 0; number < 200; number++) {
     await requests.addRequests([block(number, 100_000)], [], []);
     await nextTurn();
-    await requests.forgetRequests('2026-11-21');
+    await requests.deleteRequestsBefore('2026-11-21');
   }
   assert.ok(countPages() <= before);
 });
@@ -75,9 +75,14 @@ test('STORE_UNAVAILABLE a file that is broken is reported once and ends nothing 
   for (let time = 0; time < 3; time++) await assert.rejects(store.requests.addRequests([block(1, 10)], [], []));
   assert.equal(reports.length, 1);
   assert.match(reports[0]!, /request log .*requests\.db cannot be used/);
-  assert.equal((await store.usage.addUsage([{ teamId: 'team-1', day: '2026-11-20', operation: 'getOrder', calls: 1 }])).get('team-1 2026-11'), 1);
+  assert.equal(
+    (await store.usage.addUsage([{ teamId: 'team-1', day: '2026-11-20', operation: 'getOrder', calls: 1 }])).get(
+      'team-1 2026-11',
+    ),
+    1,
+  );
   await store.requests.close();
-  assertRefused(await store.requests.readKeyUses('team-1').catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
+  assertRefused(await store.requests.loadKeyUses('team-1').catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
 });
 
 test('a backup and a move, to PostgreSQL and back, have the requests, refusals and uses of keys', async () => {
@@ -104,8 +109,8 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
     for (const { store: end } of ends) await end.close();
   }
   const { requests } = openForAll(moved);
-  const read = await requests.readBlocks('team-1', ALL, 1000);
+  const read = await requests.loadBlocks('team-1', ALL, 1000);
   assert.deepEqual(read.map((one) => ({ ...one, lines: Buffer.from(one.lines) })), blocks.toReversed().map((one) => ({ ...one, lines: Buffer.from(one.lines) }))); // prettier-ignore
-  assert.deepEqual(await requests.readRefusals('team-1', '2026-11'), refusals);
-  assert.deepEqual(await requests.readKeyUses('team-1'), [use]);
+  assert.deepEqual(await requests.loadRefusals('team-1', '2026-11'), refusals);
+  assert.deepEqual(await requests.loadKeyUses('team-1'), [use]);
 });

@@ -5,12 +5,23 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
-import { readFilters, type Filter } from '../../src/pims/filter.ts';
-import { readFields, type RecordType, type Values } from '../../src/pims/record.ts';
-import type { Idempotency, ImportResult, ImportRow, KeyedType, PimsStore, WriteOptions, Written } from '../../src/pims/store.ts';
-import type { AuditStore, SessionStore, UserStore } from '../../src/account/store.ts';
-import type { AuditEntry } from '../../src/tenant/audit.ts';
-import type { RequestStore, Tenant, TenantStore, UsageStore } from '../../src/tenant/store.ts';
+import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import { parseValues, type Values } from '../../src/pims/values.ts';
+import type { RecordType } from '../../src/pims/fields.ts';
+import type {
+  Idempotency,
+  ImportResult,
+  ImportRow,
+  KeyedType,
+  PimsStore,
+  WriteOptions,
+  Written,
+} from '../../src/pims/port.ts';
+import type { SessionStore, UserStore } from '../../src/account/port.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
+import type { AuditEntry } from '../../src/audit/entry.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../src/tenant/port.ts';
+import type { RequestStore } from '../../src/request-log/port.ts';
 
 /** A store as a whole, opened. */
 export interface OpenedStore {
@@ -29,7 +40,14 @@ export const NOW = '2026-11-20T09:30:00.000Z';
 export const write = (more: Partial<WriteOptions> = {}): WriteOptions => ({ now: NOW, strict: false, ...more });
 /** Something for the audit log. */
 export function entry(more: Partial<AuditEntry> = {}): AuditEntry {
-  const { at = NOW, actor = 'ann@example.com', action = 'test.done', target = 'something', client = '192.0.2.1', detail = {} } = more;
+  const {
+    at = NOW,
+    actor = 'ann@example.com',
+    action = 'test.done',
+    target = 'something',
+    client = '192.0.2.1',
+    detail = {},
+  } = more;
   return { at, actor, action, target, client, detail };
 }
 export const idempotency = (key: string, more: Partial<Idempotency> = {}): WriteOptions =>
@@ -124,7 +142,7 @@ export async function ask(
   filters: readonly Filter[],
   { limit = 1000, after: from = '' } = {},
 ): Promise<{ records: Values[]; next: string | null }> {
-  const tree = readFilters((await pims.dictionaries())[recordType], recordType, filters);
+  const tree = parseFilters((await pims.dictionaries())[recordType], recordType, filters);
   const { records, next } = accepted(await pims.queryRecords(recordType, { filters: tree, limit, after: from }));
   return { records: JSON.parse(records) as Values[], next };
 }
@@ -132,7 +150,9 @@ export async function ask(
 /** Rows in batches, numbered as the lines of a file with a header are. */
 export async function* batches(rows: readonly Values[], size = 1000): AsyncGenerator<ImportRow[]> {
   for (let from = 0; from < rows.length; from += size)
-    yield rows.slice(from, from + size).map((values, index) => ({ lineNumber: from + index + 2, values: { ...values } }));
+    yield rows
+      .slice(from, from + size)
+      .map((values, index) => ({ lineNumber: from + index + 2, values: { ...values } }));
 }
 
 /** Imports rows and gives what came of them, batch by batch. */
@@ -153,10 +173,13 @@ export async function importRows(
 /** Imports rows of which none may be rejected. */
 export async function importAll(pims: PimsStore, recordType: RecordType, rows: readonly Values[]): Promise<void> {
   const { imported, rejected } = await importRows(pims, recordType, rows);
-  assert.deepEqual({ imported, rejected: rejected.map(({ reason }) => reason.message) }, { imported: rows.length, rejected: [] });
+  assert.deepEqual(
+    { imported, rejected: rejected.map(({ reason }) => reason.message) },
+    { imported: rows.length, rejected: [] },
+  );
 }
 
 /** Fields as a caller of the API writes them, read by the tenant's dictionary. */
 export async function fields(pims: PimsStore, recordType: RecordType, body: Values): Promise<Values> {
-  return readFields((await pims.dictionaries())[recordType], recordType, body);
+  return parseValues((await pims.dictionaries())[recordType], recordType, body);
 }

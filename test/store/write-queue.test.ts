@@ -70,14 +70,23 @@ for (const gather of ['turn', 'none'] as const)
             ? outcome.value.code
             : outcome.value,
       );
-      assert.deepEqual(shown, [1, 'CODE_TAKEN', 'rejected: a fault', 'rejected: UNIQUE constraint failed: T.N', 'INVALID_VALUE', 1]);
+      assert.deepEqual(shown, [
+        1,
+        'CODE_TAKEN',
+        'rejected: a fault',
+        'rejected: UNIQUE constraint failed: T.N',
+        'INVALID_VALUE',
+        1,
+      ]);
       assert.deepEqual(committed(), [1, 6]);
       assert.deepEqual(fatal, []);
     });
 
     test('nobody is answered before the commit', async () => {
       const { queue, insert, committed } = open(gather);
-      const seen = await Promise.all([1, 2, 3].map((number) => queue.run(() => insert(number)).then(() => committed())));
+      const seen = await Promise.all(
+        [1, 2, 3].map((number) => queue.run(() => insert(number)).then(() => committed())),
+      );
       assert.ok(seen.every((numbers, index) => numbers.includes(index + 1)));
     });
 

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { createDemo } from '../../src/cli/demo.ts';
-import type { RecordType } from '../../src/pims/record.ts';
-import type { PimsStore } from '../../src/pims/store.ts';
-import { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
-import { openCommandLine, readOneObject, type CommandLine } from './cli-process.ts';
+import type { RecordType } from '../../src/pims/fields.ts';
+import type { PimsStore } from '../../src/pims/port.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { openCommandLine, readOneObject, type CommandLine } from '../kit/cli-process.ts';
 
 interface Report {
   imported: number;
@@ -42,7 +42,9 @@ suite('import, beside a running service', () => {
   let pims: PimsStore;
   const exportRows = async (type: RecordType): Promise<Values[]> => {
     const names = [...(await pims.dictionaries())[type].keys()];
-    return (await Array.fromAsync(pims.exportRows(type))).flat().map((cells) => Object.fromEntries(cells.map((cell, index) => [names[index]!, cell])));
+    return (await Array.fromAsync(pims.exportRows(type)))
+      .flat()
+      .map((cells) => Object.fromEntries(cells.map((cell, index) => [names[index]!, cell])));
   };
 
   before(async () => {
@@ -56,7 +58,13 @@ suite('import, beside a running service', () => {
   test('keys and dates are taken as given, values are read as from a caller, and an empty last row does not count', async () => {
     const csv =
       '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
-    assert.deepEqual(await importRows(line, 'orders', csv), { exitCode: 0, imported: 1, rejected: 0, lines: [], rejections: [] });
+    assert.deepEqual(await importRows(line, 'orders', csv), {
+      exitCode: 0,
+      imported: 1,
+      rejected: 0,
+      lines: [],
+      rejections: [],
+    });
     const [order] = await exportRows('orders');
     const { ORDER_NUMBER, ORDER_TYPE, ORDER_DATE, FREIGHT, DROP_SHIP, NOTES, CREATE_DATE } = order!;
     assert.deepEqual([ORDER_NUMBER, ORDER_TYPE, ORDER_DATE], ['500', 'worksheet', '03/04/2026']);
@@ -65,7 +73,15 @@ suite('import, beside a running service', () => {
   });
 
   test('rejected rows are told with the line they begin on, a reason and a field; the others are imported and the command ends with 1', async () => {
-    const rows = ['ORDER_NUMBER,ORDER_DATE,NOTES', '600,1/1/2026,"one\ntwo\nthree"', '601,2/30/2026,', '602', '', '600,,again', '603,,'];
+    const rows = [
+      'ORDER_NUMBER,ORDER_DATE,NOTES',
+      '600,1/1/2026,"one\ntwo\nthree"',
+      '601,2/30/2026,',
+      '602',
+      '',
+      '600,,again',
+      '603,,',
+    ];
     const { exitCode, imported, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
     assert.deepEqual([exitCode, imported], [1, 2]);
     assert.deepEqual(
@@ -112,7 +128,12 @@ suite('import, beside a running service', () => {
   for (const [what, [header = '', word = '']] of Object.entries(HEADERS))
     test(`a header with ${what} refuses the whole file before anything is written`, async () => {
       const was = await exportRows('orders');
-      const { message } = await line.refused('import', 'acme', 'orders', line.file('rows.csv', header && `${header}\n900,a,b\n`));
+      const { message } = await line.refused(
+        'import',
+        'acme',
+        'orders',
+        line.file('rows.csv', header && `${header}\n900,a,b\n`),
+      );
       assert.match(message, new RegExp(word));
       assert.deepEqual(await exportRows('orders'), was);
     });
@@ -122,14 +143,31 @@ suite('import, beside a running service', () => {
     const latin = Buffer.from('914,caf\xe9\n', 'latin1');
     const head = bytes.subarray(0, bytes.indexOf('911'));
     assert.deepEqual((await importRows(line, 'orders', Buffer.concat([head, latin]))).lines, [3]);
-    assert.deepEqual((await importRows(line, 'orders', Buffer.concat([Buffer.from('ORDER_NUMBER,NOTES\n'), bytes.subarray(bytes.indexOf('911'))]))).lines, [3]);
-    const notes = (await exportRows('orders')).filter((order) => order['ORDER_NUMBER']!.startsWith('91')).map((order) => order['NOTES']);
+    assert.deepEqual(
+      (
+        await importRows(
+          line,
+          'orders',
+          Buffer.concat([Buffer.from('ORDER_NUMBER,NOTES\n'), bytes.subarray(bytes.indexOf('911'))]),
+        )
+      ).lines,
+      [3],
+    );
+    const notes = (await exportRows('orders'))
+      .filter((order) => order['ORDER_NUMBER']!.startsWith('91'))
+      .map((order) => order['NOTES']);
     assert.deepEqual(notes, ['caf\u{e9}', '\u{fffd}']);
   });
 
   test('a file, a team or a type that is not there is refused', async () => {
-    assert.match((await line.refused('import', 'acme', 'orders', '/nowhere.csv')).message, /There is no file '\/nowhere\.csv'/);
-    assert.equal((await line.refused('import', 'nobody', 'orders', line.file('rows.csv', 'NOTES\n'))).code, 'TENANT_NOT_FOUND');
+    assert.match(
+      (await line.refused('import', 'acme', 'orders', '/nowhere.csv')).message,
+      /There is no file '\/nowhere\.csv'/,
+    );
+    assert.equal(
+      (await line.refused('import', 'nobody', 'orders', line.file('rows.csv', 'NOTES\n'))).code,
+      'TENANT_NOT_FOUND',
+    );
   });
 
   test('lines belong to orders that are there, and commit the stock of sales orders', async () => {
@@ -158,7 +196,8 @@ suite('import, beside a running service', () => {
 suite('what goes in comes out again', () => {
   const source = openCommandLine();
   const target = openCommandLine();
-  const read = ({ run }: CommandLine, team: string, type: string): Promise<string> => run('export', team, type).then(({ out }) => out);
+  const read = ({ run }: CommandLine, team: string, type: string): Promise<string> =>
+    run('export', team, type).then(({ out }) => out);
   let exported: string[];
   /** The types of record that a team does not have exactly as the demo tenant. */
   const findDifferences = async (line: CommandLine, team: string): Promise<string[]> => {
@@ -183,13 +222,18 @@ suite('what goes in comes out again', () => {
 
   test('an exported tenant, imported again, exports the same', async () => {
     await target.ask('tenant', 'create', 'copy', '--name', 'Copy');
-    for (const [index, type] of TYPES.entries()) await target.ask('import', 'copy', type, target.file(`${type}.csv`, exported[index]!));
+    for (const [index, type] of TYPES.entries())
+      await target.ask('import', 'copy', type, target.file(`${type}.csv`, exported[index]!));
     assert.deepEqual(await findDifferences(target, 'copy'), []);
   });
 
   test('an export into a file says how many records it has', async () => {
     const file = source.file('orders.csv', '');
-    assert.deepEqual(await source.ask('export', 'demo', 'orders', '--output', file), { teamID: 'demo', type: 'orders', exported: 844 });
+    assert.deepEqual(await source.ask('export', 'demo', 'orders', '--output', file), {
+      teamID: 'demo',
+      type: 'orders',
+      exported: 844,
+    });
     assert.ok(readFileSync(file, 'utf8') === exported[1]);
   });
 

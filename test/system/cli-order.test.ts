@@ -1,7 +1,7 @@
 /** The life of an order from the command line: stages, a partial invoice, serials, tracking numbers, and the stock that follows. */
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { openCommandLine } from './cli-process.ts';
+import { openCommandLine } from '../kit/cli-process.ts';
 
 type Values = Record<string, string>;
 interface Shown {
@@ -11,7 +11,8 @@ interface Shown {
 }
 
 const INVENTORY = 'PART_CODE,PART_DESCRIPTION,QTY_ONHAND,CARE_PLAN\nMB/14,Notebook,10,N\nPLAN+3Y,Care plan,0,Y\n';
-const ORDERS = 'ORDER_NUMBER,ORDER_TYPE,REFERENCE_NUMBER,ORDER_TOTAL\n1000,quote,#1001,5000\n1001,worksheet,,\n1002,sales_order,,\n';
+const ORDERS =
+  'ORDER_NUMBER,ORDER_TYPE,REFERENCE_NUMBER,ORDER_TOTAL\n1000,quote,#1001,5000\n1001,worksheet,,\n1002,sales_order,,\n';
 const LINES = 'ORDER_NUMBER,PART_CODE,QUANTITY\n1000,MB/14,3\n1000,PLAN+3Y,3\n1001,MB/14,2\n';
 
 suite('the life of an order', () => {
@@ -57,7 +58,20 @@ suite('the life of an order', () => {
   });
 
   test('a partial invoice takes its units from stock; the rest stays committed as a sales order of the same reference', async () => {
-    const words = ['--line', '1=2', '--line', '2=2', '--serial', '1=SN1', '--serial', '1=SN2', '--tracking', 'T1,T2', '--tracking', 'T3'];
+    const words = [
+      '--line',
+      '1=2',
+      '--line',
+      '2=2',
+      '--serial',
+      '1=SN1',
+      '--serial',
+      '1=SN2',
+      '--tracking',
+      'T1,T2',
+      '--tracking',
+      'T3',
+    ];
     const { rest, stage } = await ask<{ rest: string; stage: string }>('order', 'invoice', 'acme', '1000', ...words);
     assert.equal(stage, 'invoice');
     assert.equal(await stock(), '8 − 1 = 7');
@@ -65,7 +79,12 @@ suite('the life of an order', () => {
     const invoice = await show('1000');
     assert.deepEqual([invoice.order['ORDER_TYPE'], invoice.order['TRACKING_NUMBERS']], ['invoice', 'T1,T2,T3']);
     assert.deepEqual(
-      invoice.lines.map((line) => [line['PART_CODE'], line['QUANTITY'], line['NUMBER_SHIPPED'], line['SERIAL_NUMBERS']]),
+      invoice.lines.map((line) => [
+        line['PART_CODE'],
+        line['QUANTITY'],
+        line['NUMBER_SHIPPED'],
+        line['SERIAL_NUMBERS'],
+      ]),
       [
         ['MB/14', '2', '2', 'SN1,SN2'],
         ['PLAN+3Y', '2', '2', ''],
@@ -74,7 +93,10 @@ suite('the life of an order', () => {
     assert.deepEqual(invoice.sameReference, [{ orderNumber: rest, stage: 'sales_order' }]);
 
     const open = await show(rest);
-    assert.deepEqual([open.order['ORDER_TYPE'], open.order['REFERENCE_NUMBER'], open.order['ORDER_TOTAL']], ['sales_order', '#1001', '']);
+    assert.deepEqual(
+      [open.order['ORDER_TYPE'], open.order['REFERENCE_NUMBER'], open.order['ORDER_TOTAL']],
+      ['sales_order', '#1001', ''],
+    );
     assert.deepEqual(
       open.lines.map((line) => [line['PART_CODE'], line['QUANTITY'], line['NUMBER_SHIPPED'], line['SERIAL_NUMBERS']]),
       [
@@ -92,7 +114,12 @@ suite('the life of an order', () => {
   });
 
   test('a worksheet can be invoiced at once, whole', async () => {
-    assert.deepEqual(await ask('order', 'invoice', 'acme', '1001'), { teamID: 'acme', orderNumber: '1001', stage: 'invoice', rest: null });
+    assert.deepEqual(await ask('order', 'invoice', 'acme', '1001'), {
+      teamID: 'acme',
+      orderNumber: '1001',
+      stage: 'invoice',
+      rest: null,
+    });
     assert.equal(await stock(), '5 − 0 = 5');
   });
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { hashSecret, looksLikeSecret, sameHash } from '../../src/tenant/credentials.ts';
-import { openCommandLine, type CommandLine } from './cli-process.ts';
+import { openCommandLine, type CommandLine } from '../kit/cli-process.ts';
 
 interface Keys {
   teamID: string;
@@ -67,10 +67,28 @@ suite('tenants', () => {
   });
 
   test('settings change one by one, and none takes a limit away', async () => {
-    const set = await ask('tenant', 'set', 'acme', '--strict', 'on', '--default-stage', 'quote', '--quota', '1000', '--rate', '2.5');
-    assert.deepEqual([set['strict'], set['defaultStage'], set['monthQuota'], set['callsPerSecond']], [true, 'quote', 1000, 2.5]);
+    const set = await ask(
+      'tenant',
+      'set',
+      'acme',
+      '--strict',
+      'on',
+      '--default-stage',
+      'quote',
+      '--quota',
+      '1000',
+      '--rate',
+      '2.5',
+    );
+    assert.deepEqual(
+      [set['strict'], set['defaultStage'], set['monthQuota'], set['callsPerSecond']],
+      [true, 'quote', 1000, 2.5],
+    );
     const unset = await ask('tenant', 'set', 'acme', '--quota', 'none');
-    assert.deepEqual([unset['strict'], unset['defaultStage'], unset['monthQuota'], unset['callsPerSecond']], [true, 'quote', null, 2.5]);
+    assert.deepEqual(
+      [unset['strict'], unset['defaultStage'], unset['monthQuota'], unset['callsPerSecond']],
+      [true, 'quote', null, 2.5],
+    );
     assert.deepEqual(await ask('tenant', 'list'), { tenants: [unset] });
   });
 
@@ -91,7 +109,9 @@ suite('tenants', () => {
   test('a removed tenant leaves neither keys nor records nor usage, and its team ID is free', async () => {
     const keys = await ask<Keys>('keys', 'replace', 'acme');
     await ask('fields', 'add', 'acme', 'orders', 'GIFT', '--type', 'flag');
-    await withStore(line, (store) => store.usage.addUsage([{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]));
+    await withStore(line, (store) =>
+      store.usage.addUsage([{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]),
+    );
     assert.deepEqual(await ask('tenant', 'remove', 'acme', '--yes'), { teamID: 'acme', removed: true });
     assert.deepEqual(await ask('tenant', 'list'), { tenants: [] });
     assert.deepEqual(readdirSync(join(line.data, 'tenants')), []);
@@ -172,7 +192,10 @@ suite('fields and usage', () => {
         { operation: 'getOrder', calls: 6 },
       ],
     });
-    assert.match((await run('usage', 'acme', '--month', '2020-11')).out, /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/);
+    assert.match(
+      (await run('usage', 'acme', '--month', '2020-11')).out,
+      /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/,
+    );
   });
 
   test('usage without a month is of this month', async () => {

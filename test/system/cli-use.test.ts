@@ -2,9 +2,17 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { suite, test } from 'node:test';
-import { openCommandLine, readOneObject } from './cli-process.ts';
+import { openCommandLine, readOneObject } from '../kit/cli-process.ts';
 
-const GROUPED = ['tenant create', 'tenant list', 'tenant set', 'tenant remove', 'keys replace', 'fields list', 'fields add'];
+const GROUPED = [
+  'tenant create',
+  'tenant list',
+  'tenant set',
+  'tenant remove',
+  'keys replace',
+  'fields list',
+  'fields add',
+];
 const ORDERS = ['order approve', 'order invoice', 'order show'];
 const COMMANDS = ['serve', ...GROUPED, ...ORDERS, 'import', 'export', 'usage', 'backup', 'restore', 'config'];
 
@@ -66,7 +74,10 @@ suite('wrong use ends with 2 and says why on standard error', { concurrency: 2 }
     const { exitCode, out, err } = await run('usage', 'a', '--month', 'May', '--json');
     assert.equal(`${exitCode} ${out}`, '2 ');
     assert.deepEqual(readOneObject(err), {
-      error: { code: 'WRONG_USE', message: "option '--month <month>' argument 'May' is invalid. It is a month such as 2026-11." },
+      error: {
+        code: 'WRONG_USE',
+        message: "option '--month <month>' argument 'May' is invalid. It is a month such as 2026-11.",
+      },
     });
   });
 });
@@ -99,7 +110,9 @@ suite('settings', () => {
 
   test('are shown with value, source and variable, and a mistyped variable is named', async () => {
     const { settings, unknown } = await good.ask<Answer>('config');
-    const shown = Object.fromEntries(settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]));
+    const shown = Object.fromEntries(
+      settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]),
+    );
     assert.equal(shown['STOREROOM_DATA'], `${good.data} from environment`);
     assert.equal(shown['STOREROOM_PORT'], '9000 from environment');
     assert.equal(shown['STOREROOM_HOST'], '127.0.0.1 from default');

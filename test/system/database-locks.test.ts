@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { newDatabase, runStatement } from '../postgres.ts';
-import { Service, type Keys } from '../service.ts';
-import { HttpClient, type TimedAnswer } from './http-client.ts';
+import { newDatabase, runStatement } from '../kit/postgres.ts';
+import { Service, type Keys } from '../kit/service.ts';
+import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
 
 const LOCK_MS = Number(process.env['STOREROOM_TEST_LOCK_S'] ?? 3) * 1000;
 /** More than may wait. */
@@ -35,7 +35,9 @@ after(async () => {
 });
 
 const storeIdOf = async (teamID: string): Promise<string> =>
-  (await runStatement(databaseUrl, `SELECT "STORE_ID" FROM storeroom."TENANTS" WHERE "TEAM_ID" = '${teamID}'`))[0]!['STORE_ID'] as string;
+  (await runStatement(databaseUrl, `SELECT "STORE_ID" FROM storeroom."TENANTS" WHERE "TEAM_ID" = '${teamID}'`))[0]![
+    'STORE_ID'
+  ] as string;
 
 /** Calls over and over until told to stop, and gives the answers. */
 async function repeat(stop: AbortSignal, call: () => ReturnType<HttpClient['call']>): Promise<number[]> {
@@ -55,7 +57,10 @@ test(`a tenant whose row is held for ${LOCK_MS} ms: its writes are refused in ti
   client.onAnswer = (answer) => answers.push(answer);
   const stop = new AbortController();
   const create = (keys: Keys) => repeat(stop.signal, () => client.call(keys, 'PUT', '/orders/create', { body: {} }));
-  const read = () => repeat(stop.signal, () => client.call(stuck, 'GET', '/orders/single', { query: { orderNum: order.data as string } }));
+  const read = () =>
+    repeat(stop.signal, () =>
+      client.call(stuck, 'GET', '/orders/single', { query: { orderNum: order.data as string } }),
+    );
   const working = [Array.from({ length: WRITERS }, () => create(stuck)), Array.from({ length: NEIGHBOURS / 2 }, () => create(free)), Array.from({ length: NEIGHBOURS / 2 }, read)]; // prettier-ignore
   const all = Promise.all(working.map((group) => Promise.all(group)));
   await sleep(LOCK_MS);
@@ -66,14 +71,21 @@ test(`a tenant whose row is held for ${LOCK_MS} ms: its writes are refused in ti
   await holder.end();
 
   assert.ok(refused!.length > WRITERS && written!.length > 0 && found!.length > 0);
-  assert.deepEqual([new Set(refused), new Set(written), new Set(found)], [new Set([503]), new Set([200]), new Set([200])]);
+  assert.deepEqual(
+    [new Set(refused), new Set(written), new Set(found)],
+    [new Set([503]), new Set([200]), new Set([200])],
+  );
   for (const { status, body, headers } of answers) if (status === 503) assert.match(`${body.code} ${headers.get('retry-after')}`, /^(SERVICE_BUSY|STORE_UNAVAILABLE) 1$/); // prettier-ignore
   const slowest = answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
   context.diagnostic(
     `${refused!.length} writes refused, ${written!.length} of another tenant and ${found!.length} reads done; the slowest answer after ${slowest.toFixed(0)} ms`,
   );
   assert.ok(slowest <= ANSWER_MS, `an answer took ${slowest} ms`);
-  assert.equal((await client.call(stuck, 'PUT', '/orders/create', { body: {} })).status, 200, 'writes go on once the row is free');
+  assert.equal(
+    (await client.call(stuck, 'PUT', '/orders/create', { body: {} })).status,
+    200,
+    'writes go on once the row is free',
+  );
 });
 
 test('a query over its budget is refused with 400 QUERY_TOO_COSTLY, and costs other tenants nothing', async () => {
@@ -90,9 +102,13 @@ test('a query over its budget is refused with 400 QUERY_TOO_COSTLY, and costs ot
   assert.equal(`${status} ${body.code}`, '400 QUERY_TOO_COSTLY', text);
   const stop = new AbortController();
   const costlyCalls = Promise.all(
-    Array.from({ length: 16 }, () => repeat(stop.signal, () => client.call(stuck, 'POST', '/customers/query', { body: costly }))),
+    Array.from({ length: 16 }, () =>
+      repeat(stop.signal, () => client.call(stuck, 'POST', '/customers/query', { body: costly })),
+    ),
   );
-  const neighbour = await Promise.all(Array.from({ length: 50 }, () => client.call(free, 'PUT', '/customers/create', { body: {} })));
+  const neighbour = await Promise.all(
+    Array.from({ length: 50 }, () => client.call(free, 'PUT', '/customers/create', { body: {} })),
+  );
   stop.abort();
   assert.deepEqual(new Set(neighbour.map((answer) => answer.status)), new Set([200]));
   assert.deepEqual(new Set((await costlyCalls).flat()).difference(new Set([400, 503])), new Set());

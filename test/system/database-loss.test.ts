@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer, runStatement } from '../postgres.ts';
-import { Service } from '../service.ts';
-import { HttpClient, type TimedAnswer } from './http-client.ts';
+import { PostgresServer, runStatement } from '../kit/postgres.ts';
+import { Service } from '../kit/service.ts';
+import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
 
@@ -26,7 +26,7 @@ const TERMINATIONS_MS = Math.min(OUTAGE_MS, 10_000);
 const TERMINATE_EVERY_MS = 500;
 /** Within which something happens that happens many times a second. */
 const SOON_MS = 20_000;
-const READERS = 8;
+const PARSERS = 8;
 const READS_FAILED_MOST = 0.01;
 
 let server: PostgresServer;
@@ -40,7 +40,7 @@ before(async () => {
   databaseUrl = await server.newDatabase();
   proxy = await PostgresProxy.open(databaseUrl);
   service = await Service.start({ databaseUrl: HAS_FIREWALL ? databaseUrl : proxy.url });
-  client = await HttpClient.open(service, CONNECTIONS + READERS);
+  client = await HttpClient.open(service, CONNECTIONS + PARSERS);
   load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
 });
 after(async () => {
@@ -56,7 +56,8 @@ interface Outage {
 }
 
 function dropPackets(action: '-I' | '-D'): void {
-  for (const side of ['--dport', '--sport']) execFileSync('iptables', [action, 'INPUT', '-i', 'lo', '-p', 'tcp', side, String(server.port), '-j', 'DROP']);
+  for (const side of ['--dport', '--sport'])
+    execFileSync('iptables', [action, 'INPUT', '-i', 'lo', '-p', 'tcp', side, String(server.port), '-j', 'DROP']);
 }
 
 const silent: Record<string, Outage> = HAS_FIREWALL
@@ -85,7 +86,8 @@ async function expectUnhealthy(): Promise<void> {
 }
 
 const describe = ({ method, status, body, begunAt, endedAt }: TimedAnswer): string => `${method} ${status} ${body.code ?? ''} ${(endedAt - begunAt).toFixed(0)} ms`; // prettier-ignore
-const slowest = (answers: readonly TimedAnswer[]): number => answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
+const slowest = (answers: readonly TimedAnswer[]): number =>
+  answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
 
 /** Works while something is done, and gives the answers there were. Every call has to be answered, in time. */
 async function workDuring(doing: (answers: readonly TimedAnswer[]) => Promise<void>): Promise<TimedAnswer[]> {
@@ -127,9 +129,13 @@ suite('a database that is lost', () => {
         }
         while (!soFar.some(isBack) && performance.now() < times.back + RETURN_MS) await sleep(10);
       });
-      const meanwhile = answers.filter(({ begunAt, endedAt }) => begunAt > times.gone && endedAt < times.gone + OUTAGE_MS);
+      const meanwhile = answers.filter(
+        ({ begunAt, endedAt }) => begunAt > times.gone && endedAt < times.gone + OUTAGE_MS,
+      );
       assert.ok(meanwhile.length > CONNECTIONS, 'there were calls meanwhile');
-      const refusals = new Set(meanwhile.map(({ status, body, headers }) => `${status} ${body.code} ${headers.get('retry-after')}`));
+      const refusals = new Set(
+        meanwhile.map(({ status, body, headers }) => `${status} ${body.code} ${headers.get('retry-after')}`),
+      );
       assert.deepEqual(refusals, new Set(['503 STORE_UNAVAILABLE 1']));
       const success = answers.find(isBack);
       assert.ok(success && success.endedAt - times.back < RETURN_MS, `no success within ${RETURN_MS} ms of the return`);
@@ -143,17 +149,19 @@ suite('a database that is lost', () => {
     });
 
   test('that ends every session again and again: reads are repeated by the service, writes settle with their key', async (context) => {
-    const terminate = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+    const terminate =
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
     const reader = await service.makeTenant('reader');
     const { body: order } = await client.call(reader, 'PUT', '/orders/create', { body: {} });
     let ended = 0;
     const stop = new AbortController();
     const read = async (): Promise<void> => {
-      while (!stop.signal.aborted) await client.call(reader, 'GET', '/orders/single', { query: { orderNum: order.data as string } });
+      while (!stop.signal.aborted)
+        await client.call(reader, 'GET', '/orders/single', { query: { orderNum: order.data as string } });
     };
     const answers = await workDuring(async () => {
       const until = performance.now() + TERMINATIONS_MS;
-      const reading = Promise.all(Array.from({ length: READERS }, read));
+      const reading = Promise.all(Array.from({ length: PARSERS }, read));
       while (performance.now() < until) {
         ended += (await runStatement(databaseUrl, terminate)).length;
         await sleep(TERMINATE_EVERY_MS);
@@ -163,7 +171,9 @@ suite('a database that is lost', () => {
     });
     const reads = answers.filter(({ method }) => method === 'GET');
     const failed = reads.filter(({ status }) => status >= 500);
-    context.diagnostic(`${ended} sessions ended; ${failed.length} of ${reads.length} reads failed, the slowest answer after ${slowest(answers).toFixed(0)} ms`);
+    context.diagnostic(
+      `${ended} sessions ended; ${failed.length} of ${reads.length} reads failed, the slowest answer after ${slowest(answers).toFixed(0)} ms`,
+    );
     assert.ok(ended > 0 && reads.length > 0);
     assert.ok(failed.length <= reads.length * READS_FAILED_MOST, failed.map(describe).join('\n'));
     await load.repeatUnanswered();

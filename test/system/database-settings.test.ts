@@ -1,8 +1,8 @@
 /** A database that could lose what was acknowledged is refused at the start, with the name of the setting and without the password of the address. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PostgresServer, runStatement } from '../postgres.ts';
-import { Service } from '../service.ts';
+import { PostgresServer, runStatement } from '../kit/postgres.ts';
+import { Service } from '../kit/service.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -42,16 +42,25 @@ const alterServer =
 const alter =
   (what: string) =>
   async (change: 'off' | 'reset'): Promise<void> => {
-    await runStatement(url, `ALTER ${what} ${change === 'off' ? 'SET synchronous_commit = off' : 'RESET synchronous_commit'}`);
+    await runStatement(
+      url,
+      `ALTER ${what} ${change === 'off' ? 'SET synchronous_commit = off' : 'RESET synchronous_commit'}`,
+    );
   };
 
 const WAYS: Record<string, { setting: string; turn: (change: 'off' | 'reset') => Promise<void> }> = {
   'of the server': { setting: 'fsync', turn: alterServer('fsync') },
   'of the server itself': { setting: 'full_page_writes', turn: alterServer('full_page_writes') },
   'of the whole server': { setting: 'synchronous_commit', turn: alterServer('synchronous_commit') },
-  'of the database': { setting: 'synchronous_commit', turn: (change) => alter(`DATABASE ${new URL(url).pathname.slice(1)}`)(change) },
+  'of the database': {
+    setting: 'synchronous_commit',
+    turn: (change) => alter(`DATABASE ${new URL(url).pathname.slice(1)}`)(change),
+  },
   'of the role': { setting: 'synchronous_commit', turn: alter('ROLE shop') },
-  'of the role in the database': { setting: 'synchronous_commit', turn: (change) => alter(`ROLE shop IN DATABASE ${new URL(url).pathname.slice(1)}`)(change) },
+  'of the role in the database': {
+    setting: 'synchronous_commit',
+    turn: (change) => alter(`ROLE shop IN DATABASE ${new URL(url).pathname.slice(1)}`)(change),
+  },
 };
 
 for (const [where, { setting, turn }] of Object.entries(WAYS))

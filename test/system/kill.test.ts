@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { Service } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 20);

@@ -1,9 +1,9 @@
 /** Metering under load: 10,000 calls from 64 connections, good ones, refused ones and ones that never were let in, are counted exactly. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../operations.ts';
-import { Service, type Answer, type CallOptions, type Keys } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { Service, type Answer, type CallOptions, type Keys } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 
 const CALLS = 10_000;
 const CONNECTIONS = 64;
@@ -31,7 +31,11 @@ type Send = (keys: Keys, call: GoodCall, change?: CallOptions) => Promise<Answer
 const send: Send = (keys, call, change = {}) => {
   const { method, path, query } = call;
   const { query: parameters = { teamID: keys.teamID, ...query }, headers = { authorization: basicOf(keys) } } = change;
-  return client.request(method, path, { query: parameters, body: 'body' in change ? change.body : bodyOf(call), headers });
+  return client.request(method, path, {
+    query: parameters,
+    body: 'body' in change ? change.body : bodyOf(call),
+    headers,
+  });
 };
 
 interface Kind {
@@ -44,17 +48,25 @@ const free = (status: number, make: Kind['send']): Kind => ({ isCounted: false, 
 
 const KINDS: Record<string, Kind> = {
   good: counted([200], (keys, call) => send(keys, call)),
-  'credentials in the query': counted([200], (keys, call) => send(keys, call, { query: { ...call.query, ...keys }, headers: {} })),
-  'a parameter nobody knows': counted([400], (keys, call) => send(keys, call, { query: { teamID: keys.teamID, ...call.query, colour: 'red' } })),
+  'credentials in the query': counted([200], (keys, call) =>
+    send(keys, call, { query: { ...call.query, ...keys }, headers: {} }),
+  ),
+  'a parameter nobody knows': counted([400], (keys, call) =>
+    send(keys, call, { query: { teamID: keys.teamID, ...call.query, colour: 'red' } }),
+  ),
   'a body that is not JSON': counted([400], (keys, call) => send(keys, call, { body: '{' })),
   'another media type': counted([400, 415], (keys, call) =>
     send(keys, call, { body: '{}', headers: { authorization: basicOf(keys), 'content-type': 'text/plain' } }),
   ),
   'no teamID': free(400, (keys, call) => send(keys, call, { query: call.query })),
   'no credentials': free(401, (keys, call) => send(keys, call, { headers: {} })),
-  "another team's keys": free(401, (keys, call, other) => send(keys, call, { headers: { authorization: basicOf({ ...other, teamID: keys.teamID }) } })),
+  "another team's keys": free(401, (keys, call, other) =>
+    send(keys, call, { headers: { authorization: basicOf({ ...other, teamID: keys.teamID }) } }),
+  ),
   'a mistyped secret': free(401, (keys, call) =>
-    send(keys, call, { headers: { authorization: basicOf({ ...keys, apiSecret: `${keys.apiSecret.slice(0, -1)}!` }) } }),
+    send(keys, call, {
+      headers: { authorization: basicOf({ ...keys, apiSecret: `${keys.apiSecret.slice(0, -1)}!` }) },
+    }),
   ),
   'a team nobody knows': free(401, (keys, call) => send(keys, call, { query: { ...call.query, teamID: 'nobody' } })),
   'a path nobody knows': free(404, (keys, call) => send(keys, { ...call, path: `${call.path}/more` })),
@@ -62,11 +74,16 @@ const KINDS: Record<string, Kind> = {
 };
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!;
-const readUsage = async ({ teamID }: Keys): Promise<MonthUsage> => (await service.command('usage', teamID, '--json')).json() as MonthUsage;
+const loadUsage = async ({ teamID }: Keys): Promise<MonthUsage> =>
+  (await service.command('usage', teamID, '--json')).json() as MonthUsage;
 
 test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIONS} connections`, async () => {
   const expected = new Map<StockedShop, Map<string, number>>();
-  for (const shop of shops) expected.set(shop, new Map((await readUsage(shop.keys)).byOperation.map(({ operation, calls }) => [operation, calls])));
+  for (const shop of shops)
+    expected.set(
+      shop,
+      new Map((await loadUsage(shop.keys)).byOperation.map(({ operation, calls }) => [operation, calls])),
+    );
   const largest = new Map<StockedShop, number>();
   const names = Object.keys(KINDS);
   let left = CALLS;
@@ -90,7 +107,7 @@ test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIO
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
 
   for (const [shop, sums] of expected) {
-    const { total, byOperation } = await readUsage(shop.keys);
+    const { total, byOperation } = await loadUsage(shop.keys);
     assert.deepEqual(new Map(byOperation.map(({ operation, calls }) => [operation, calls])), new Map([...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)))); // prettier-ignore
     assert.equal(total, sums.values().reduce((sum, calls) => sum + calls, 0)); // prettier-ignore
     assert.equal(largest.get(shop), total, 'the largest X-Month-Requests is the total');

@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, CallOptions, Keys, Service } from '../service.ts';
-import { NoAnswer, type HttpClient } from './http-client.ts';
+import type { Answer, CallOptions, Keys, Service } from '../kit/service.ts';
+import { NoAnswer, type HttpClient } from '../kit/http-client.ts';
 import { checkStore } from './store-integrity.ts';
 
 type Values = Record<string, string>;
@@ -68,7 +68,10 @@ export class MixedLoad {
   get acknowledged(): number {
     const records = this.#teams.flatMap((team) => [...team.records.values()]);
     const lines = records.flatMap((record) => record.lines);
-    return records.filter(({ number }) => number !== undefined).length + lines.filter(({ lockCode }) => lockCode !== undefined).length;
+    return (
+      records.filter(({ number }) => number !== undefined).length +
+      lines.filter(({ lockCode }) => lockCode !== undefined).length
+    );
   }
 
   /** Works on every connection until told to stop, also without a service. Throws when an answer is wrong. */
@@ -96,23 +99,29 @@ export class MixedLoad {
         .toArray(),
     );
     const work = async (): Promise<void> => {
-      for (let repeat = unknown.pop(); repeat; repeat = unknown.pop()) assert.ok(await repeat(), 'a write was repeated and refused');
+      for (let repeat = unknown.pop(); repeat; repeat = unknown.pop())
+        assert.ok(await repeat(), 'a write was repeated and refused');
     };
     await Promise.all(Array.from({ length: REPEATERS }, work));
   }
 
   /** The writes of this record whose outcome is not known and that have an Idempotency-Key: each repeats itself and tells whether it succeeded. */
   #findUnknownWrites(team: TeamAccount, record: SentRecord): (() => Promise<boolean>)[] {
-    if (record.number === undefined) return record.idempotencyKey === undefined ? [] : [() => this.#create(team, record)];
+    if (record.number === undefined)
+      return record.idempotencyKey === undefined ? [] : [() => this.#create(team, record)];
     return record.lines.flatMap((line) => {
-      if (line.lockCode === undefined) return line.idempotencyKey === undefined ? [] : [() => this.#sendLine(team, record, line)];
-      return line.quantities.length === 1 || line.updateKey === undefined ? [] : [() => this.#sendUpdate(team, record, line)];
+      if (line.lockCode === undefined)
+        return line.idempotencyKey === undefined ? [] : [() => this.#sendLine(team, record, line)];
+      return line.quantities.length === 1 || line.updateKey === undefined
+        ? []
+        : [() => this.#sendUpdate(team, record, line)];
     });
   }
 
   async #step(team: TeamAccount, own: SentRecord[]): Promise<void> {
     const chance = Math.random();
-    const unknown = Math.random() < REPEATED ? own.flatMap((record) => this.#findUnknownWrites(team, record))[0] : undefined;
+    const unknown =
+      Math.random() < REPEATED ? own.flatMap((record) => this.#findUnknownWrites(team, record))[0] : undefined;
     if (unknown) return void (await unknown());
     const order = pick(own.filter(({ recordType, number }) => recordType === 'orders' && number !== undefined));
     if (chance < 0.3 || !order) return this.#createNew(team, own, chance < 0.25 ? 'orders' : 'customers');
@@ -133,7 +142,13 @@ export class MixedLoad {
 
   async #create(team: TeamAccount, record: SentRecord): Promise<boolean> {
     const { token, recordType, idempotencyKey } = record;
-    const answer = await this.#write(team, 'PUT', `/${recordType}/create`, { [TOKEN_FIELDS[recordType]]: token }, idempotencyKey);
+    const answer = await this.#write(
+      team,
+      'PUT',
+      `/${recordType}/create`,
+      { [TOKEN_FIELDS[recordType]]: token },
+      idempotencyKey,
+    );
     if (!isSuccess(answer, token)) return false;
     record.number = String(answer.body.data);
     return true;
@@ -165,7 +180,9 @@ export class MixedLoad {
 
   /** A line whose last update has an unknown outcome gets no other: either value may be found. */
   async #updateLine(team: TeamAccount, order: SentRecord): Promise<void> {
-    const line = pick(order.lines.filter(({ lockCode, quantities }) => lockCode !== undefined && quantities.length === 1));
+    const line = pick(
+      order.lines.filter(({ lockCode, quantities }) => lockCode !== undefined && quantities.length === 1),
+    );
     if (!line) return;
     line.quantities = [...line.quantities, String(Number(line.quantities[0]) + 1000)];
     line.updateKey = this.#nextKey();
@@ -175,7 +192,8 @@ export class MixedLoad {
   async #sendUpdate(team: TeamAccount, order: SentRecord, line: SentLine): Promise<boolean> {
     const quantity = line.quantities.at(-1)!;
     const sent = { ORDER_NUMBER: order.number, LINE_REF_LOCK_CODE: line.lockCode, QUANTITY: quantity };
-    if (!isSuccess(await this.#write(team, 'POST', '/orders/line_item', sent, line.updateKey), line.token)) return false;
+    if (!isSuccess(await this.#write(team, 'POST', '/orders/line_item', sent, line.updateKey), line.token))
+      return false;
     line.quantities = [quantity];
     return true;
   }
@@ -189,7 +207,9 @@ export class MixedLoad {
   }
 
   async #queryOrder(team: TeamAccount, order: SentRecord): Promise<void> {
-    const answer = await this.#call(team, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: order.token }] });
+    const answer = await this.#call(team, 'POST', '/orders/query', {
+      body: [{ field: 'REFERENCE_NUMBER', value: order.token }],
+    });
     if (!isSuccess(answer, order.token)) return;
     const { data } = answer.body;
     assert.equal(data.length, 1, `${order.token} was acknowledged and is lost`);
@@ -203,7 +223,9 @@ export class MixedLoad {
       return;
     }
     const other = this.#teams.find((one) => one !== team)!.keys;
-    const { status } = await this.#client.call({ ...other, teamID: team.keys.teamID }, 'GET', '/orders/single', { query: { orderNum: '10001' } });
+    const { status } = await this.#client.call({ ...other, teamID: team.keys.teamID }, 'GET', '/orders/single', {
+      query: { orderNum: '10001' },
+    });
     assert.ok(status === 401 || status >= 500, `${status}`);
   }
 
@@ -212,8 +234,17 @@ export class MixedLoad {
     return ++this.#keys % 2 === 0 ? `key-${this.#keys}` : undefined;
   }
 
-  #write(team: TeamAccount, method: string, path: string, body: unknown, idempotencyKey: string | undefined): Promise<Answer> {
-    return this.#call(team, method, path, { body, headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey } });
+  #write(
+    team: TeamAccount,
+    method: string,
+    path: string,
+    body: unknown,
+    idempotencyKey: string | undefined,
+  ): Promise<Answer> {
+    return this.#call(team, method, path, {
+      body,
+      headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    });
   }
 
   async #call(team: TeamAccount, method: string, path: string, options: CallOptions): Promise<Answer> {
@@ -269,10 +300,14 @@ async function checkRecords(service: Service, team: TeamAccount, recordType: Sen
     assert.ok(!found.has(token), `${token} is there twice`);
     found.set(token, values);
   }
-  const linesOf = Map.groupBy(recordType === 'orders' ? await exportRecords(service, team, 'lines') : [], (line) => line['ORDER_NUMBER']!);
+  const linesOf = Map.groupBy(
+    recordType === 'orders' ? await exportRecords(service, team, 'lines') : [],
+    (line) => line['ORDER_NUMBER']!,
+  );
   for (const record of sent) {
     const values = found.get(record.token);
-    if (record.number !== undefined) assert.ok(values, `${record.token} was acknowledged as ${record.number} and is lost`);
+    if (record.number !== undefined)
+      assert.ok(values, `${record.token} was acknowledged as ${record.number} and is lost`);
     if (!values) continue;
     checkRecord(record, values);
     checkLines(record, linesOf.get(values[numberField]!) ?? []);
@@ -281,7 +316,8 @@ async function checkRecords(service: Service, team: TeamAccount, recordType: Sen
 
 function checkRecord(record: SentRecord, values: Values): void {
   assert.equal(values[TOKEN_FIELDS[record.recordType]], record.token);
-  if (record.number !== undefined) assert.equal(values['ORDER_NUMBER'] ?? values['CUSTOMER_CODE'], record.number, record.token);
+  if (record.number !== undefined)
+    assert.equal(values['ORDER_NUMBER'] ?? values['CUSTOMER_CODE'], record.number, record.token);
 }
 
 /** Nothing invented, nothing acknowledged lost, one number and one lock code a line, both for its life. */
@@ -294,9 +330,13 @@ function checkLines(order: SentRecord, found: readonly Values[]): void {
   for (const [token, values] of lines) {
     const line = sent.get(token);
     assert.ok(line, `${token} was never sent`);
-    assert.ok(line.quantities.includes(values['QUANTITY']!), `${token} has QUANTITY ${values['QUANTITY']}, not ${line.quantities.join(' or ')}`);
+    assert.ok(
+      line.quantities.includes(values['QUANTITY']!),
+      `${token} has QUANTITY ${values['QUANTITY']}, not ${line.quantities.join(' or ')}`,
+    );
     if (line.lockCode === undefined) continue;
     assert.deepEqual([values['LINE_NUMBER'], values['LINE_REF_LOCK_CODE']], [line.lineNumber, line.lockCode], token);
   }
-  for (const { token, lockCode } of order.lines) assert.ok(lockCode === undefined || lines.has(token), `${token} was acknowledged and is lost`);
+  for (const { token, lockCode } of order.lines)
+    assert.ok(lockCode === undefined || lines.has(token), `${token} was acknowledged and is lost`);
 }

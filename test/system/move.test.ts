@@ -10,9 +10,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before as prepare, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '../../src/store/open.ts';
-import { newDatabase, runStatement } from '../postgres.ts';
-import { Shop, succeed, type Values } from '../records.ts';
-import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../service.ts';
+import { newDatabase, runStatement } from '../kit/postgres.ts';
+import { Shop, succeed, type Values } from '../kit/records.ts';
+import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../kit/service.ts';
 import { bytes, newSession, plain, readChain } from '../store/people.ts';
 import { accepted, entry, NOW } from '../store/store-under-test.ts';
 import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
@@ -29,7 +29,8 @@ interface Report {
 }
 
 const addressOf = (place: string): string => (place.startsWith('postgres') ? place : `sqlite:${place}`);
-const move = (from: string, to: string): Promise<CommandResult> => runCommand(from, ['move', '--to', addressOf(to), '--json']);
+const move = (from: string, to: string): Promise<CommandResult> =>
+  runCommand(from, ['move', '--to', addressOf(to), '--json']);
 
 async function moveAll(from: string, to: string): Promise<Report> {
   const result = await move(from, to);
@@ -56,7 +57,10 @@ after(async () => {
 
 /** Begins a move and kills it once `wait` is over. False when the move was over before. */
 async function killMove(from: string, to: string, wait: Promise<unknown>): Promise<boolean> {
-  const child = spawn(process.execPath, [MAIN, 'move', '--to', addressOf(to)], { env: { ...process.env, ...placeVariables(from) }, stdio: 'ignore' });
+  const child = spawn(process.execPath, [MAIN, 'move', '--to', addressOf(to)], {
+    env: { ...process.env, ...placeVariables(from) },
+    stdio: 'ignore',
+  });
   const ended = once(child, 'exit') as Promise<[number | null]>;
   await Promise.race([wait, ended]);
   child.kill('SIGKILL');
@@ -69,7 +73,8 @@ async function killMove(from: string, to: string, wait: Promise<unknown>): Promi
 async function firstOrders(url: string): Promise<void> {
   for (;;) {
     const [schema] = await runStatement(url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims%'");
-    if (schema && (await runStatement(url, `SELECT FROM "${String(schema['nspname'])}"."ORDERS" LIMIT 1`)).length > 0) return;
+    if (schema && (await runStatement(url, `SELECT FROM "${String(schema['nspname'])}"."ORDERS" LIMIT 1`)).length > 0)
+      return;
     await sleep(5);
   }
 }
@@ -92,10 +97,16 @@ const IDEMPOTENT = { 'idempotency-key': 'once-and-only-once' };
 /** What a caller reads, in the words it is answered with. */
 async function readAll(service: Service, keys: Keys): Promise<string[]> {
   const answers: string[] = [];
-  const ask = async (method: string, path: string, options: { query?: Record<string, string>; body?: unknown }): Promise<Values[]> => {
+  const ask = async (
+    method: string,
+    path: string,
+    options: { query?: Record<string, string>; body?: unknown },
+  ): Promise<Values[]> => {
     const { status, headers, text, body } = await service.call(keys, method, path, options);
     assert.equal(status, 200, text);
-    answers.push(`${method} ${path} ${JSON.stringify(options)} ${headers.get('x-has-more')} ${headers.get('x-next-cursor')} ${text}`);
+    answers.push(
+      `${method} ${path} ${JSON.stringify(options)} ${headers.get('x-has-more')} ${headers.get('x-next-cursor')} ${text}`,
+    );
     return (Array.isArray(body.data) ? body.data : []) as Values[];
   };
   const lists = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME', inventory: 'PART_DESCRIPTION' };
@@ -107,7 +118,8 @@ async function readAll(service: Service, keys: Keys): Promise<string[]> {
   }
   for (const { ORDER_NUMBER = '', REFERENCE_NUMBER = '' } of await ask('POST', '/orders/query', { body: [] })) {
     await ask('GET', '/orders/single', { query: { orderNum: ORDER_NUMBER } });
-    if (REFERENCE_NUMBER) await ask('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: REFERENCE_NUMBER } });
+    if (REFERENCE_NUMBER)
+      await ask('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: REFERENCE_NUMBER } });
   }
   for (const { CUSTOMER_CODE = '' } of await ask('POST', '/customers/query', { body: [] }))
     await ask('GET', '/customers/single', { query: { customerCode: CUSTOMER_CODE } });
@@ -118,7 +130,9 @@ async function readAll(service: Service, keys: Keys): Promise<string[]> {
 
 /** What a service finds in its search index. */
 async function search(service: Service, keys: Keys): Promise<string> {
-  const { status, text } = await service.call(keys, 'POST', '/orders/query', { body: [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }] });
+  const { status, text } = await service.call(keys, 'POST', '/orders/query', {
+    body: [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }],
+  });
   assert.equal(status, 200, text);
   assert.match(text, /Müller & Söhne 10"/);
   return text;
@@ -144,7 +158,18 @@ async function readCommands(place: string, team: string): Promise<string[]> {
 test('a service moved to PostgreSQL and back answers the same keys as before, byte for byte, and goes on where it was', async () => {
   const folder = temporaryFolder();
   let service = await start(folder);
-  const shop = await Shop.open(service, 'Acme', '--default-stage', 'quote', '--strict', 'on', '--quota', '123456789012', '--rate', '999.125');
+  const shop = await Shop.open(
+    service,
+    'Acme',
+    '--default-stage',
+    'quote',
+    '--strict',
+    'on',
+    '--quota',
+    '123456789012',
+    '--rate',
+    '999.125',
+  );
   await fill(shop);
   const other = await service.makeTenant('beta');
   const keys = (await service.command('keys', 'replace', 'Acme', '--overlap', '24h', '--json')).json() as Keys;
@@ -159,16 +184,33 @@ test('a service moved to PostgreSQL and back answers the same keys as before, by
   const database = await newDatabase();
   const { tenants, tables } = await moveAll(folder, database);
   assert.equal(tenants, 2);
-  const rows = Object.fromEntries(tables.filter(({ team }) => team !== 'beta').map(({ table, rows: count }) => [table, count]));
-  assert.deepEqual(rows, { ...rows, TENANTS: 2, API_KEYS: 3, CUSTOM_FIELDS: OWN_FIELDS.length, COUNTERS: 2, IDEMPOTENCY: 1, ORDERS: 11, ORDER_LINEITEMS: 20 });
+  const rows = Object.fromEntries(
+    tables.filter(({ team }) => team !== 'beta').map(({ table, rows: count }) => [table, count]),
+  );
+  assert.deepEqual(rows, {
+    ...rows,
+    TENANTS: 2,
+    API_KEYS: 3,
+    CUSTOM_FIELDS: OWN_FIELDS.length,
+    COUNTERS: 2,
+    IDEMPOTENCY: 1,
+    ORDERS: 11,
+    ORDER_LINEITEMS: 20,
+  });
   assert.ok(tables.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256)));
   assert.deepEqual(await readCommands(database, 'Acme'), commands);
 
   service = await start(database);
   assert.deepEqual(await readAll(service, shop.keys), before);
-  assert.equal((await service.call(other, 'POST', '/orders/query', { body: [] })).text, '{"status":"success","data":[],"subRecords":null}');
+  assert.equal(
+    (await service.call(other, 'POST', '/orders/query', { body: [] })).text,
+    '{"status":"success","data":[],"subRecords":null}',
+  );
   assert.equal((await create()).text, created.text);
-  assert.equal(await succeed<unknown>(service.call(keys, 'PUT', '/orders/create', { body: {} })), String(Number(created.body.data) + 1));
+  assert.equal(
+    await succeed<unknown>(service.call(keys, 'PUT', '/orders/create', { body: {} })),
+    String(Number(created.body.data) + 1),
+  );
   const there = await readAll(service, keys);
   await service.stop();
   const commandsThere = await readCommands(database, 'Acme');
@@ -201,18 +243,45 @@ test('people, their second factors and the audit log come along, whose chain sti
   const session = newSession(name);
   await withStore(folder, async ({ tenants, accounts }) => {
     accepted(await tenants.createTenant('acme', 'Acme', NOW));
-    accepted(await accounts.createUser({ ...name, role: 'owner', createdAt: NOW, link: { hash: bytes(1), endsAt: NOW } }, entry()));
-    const other = { teamId: 'acme', email: 'bob@example.com', role: 'viewer', createdAt: NOW, link: { hash: bytes(2), endsAt: NOW } } as const;
-    accepted(await accounts.createUser(other, entry({ detail: Object.fromEntries(ODD.map((text, index) => [text, `${index}`])) })));
+    accepted(
+      await accounts.createUser(
+        { ...name, role: 'owner', createdAt: NOW, link: { hash: bytes(1), endsAt: NOW } },
+        entry(),
+      ),
+    );
+    const other = {
+      teamId: 'acme',
+      email: 'bob@example.com',
+      role: 'viewer',
+      createdAt: NOW,
+      link: { hash: bytes(2), endsAt: NOW },
+    } as const;
+    accepted(
+      await accounts.createUser(
+        other,
+        entry({ detail: Object.fromEntries(ODD.map((text, index) => [text, `${index}`])) }),
+      ),
+    );
     const secondFactor = { sealedSecret: bytes(3), lastStep: 59_000_000, recoveryHashes: [bytes(4), bytes(5)] };
-    accepted(await accounts.changeUser(name, { password: { hash: '$argon2id$…', setAt: NOW }, secondFactor, link: null }, entry()));
+    accepted(
+      await accounts.updateUser(
+        name,
+        { password: { hash: '$argon2id$…', setAt: NOW }, secondFactor, link: null },
+        entry(),
+      ),
+    );
     await tenants.replaceKeys('acme', { apiId: 'id', secretHash: bytes(6) }, NOW, entry());
     await accounts.openSession(session, entry());
   });
   const read = (place: string): Promise<unknown[]> =>
     withStore(place, async ({ tenants, accounts }) => {
       const people = (await accounts.listUsers('acme')).map(plain);
-      return [people, await accounts.countRecoveryCodes(name), await tenants.listKeys('acme', NOW), await readChain(accounts, 'acme')];
+      return [
+        people,
+        await accounts.countRecoveryCodes(name),
+        await tenants.listKeys('acme', NOW),
+        await readChain(accounts, 'acme'),
+      ];
     });
   const there = await read(folder);
   assert.equal((there[3] as unknown[]).length, 5);
@@ -225,7 +294,7 @@ test('people, their second factors and the audit log come along, whose chain sti
   const later = await read(database);
   await moveAll(database, back);
   assert.deepEqual(await read(back), later);
-  assert.ok(await withStore(back, ({ accounts }) => accounts.takeRecoveryCode(name, bytes(5))));
+  assert.ok(await withStore(back, ({ accounts }) => accounts.useRecoveryCode(name, bytes(5))));
 });
 
 suite('a move', () => {
@@ -273,7 +342,9 @@ suite('a move', () => {
         kills++;
       }
       const { tables, seconds } = await moveAll(from, target);
-      context.diagnostic(`${ORDERS} orders: ${whole.seconds} s at once into PostgreSQL, the last of this one ${seconds} s`);
+      context.diagnostic(
+        `${ORDERS} orders: ${whole.seconds} s at once into PostgreSQL, the last of this one ${seconds} s`,
+      );
       assert.deepEqual(tables, whole.tables);
       const service = await start(target);
       assert.equal(await search(service, keys), found);
@@ -284,9 +355,18 @@ suite('a move', () => {
     const target = await newDatabase();
     assert.ok(await killMove(folder, target, firstOrders(target)), 'the move was over before it was killed');
     const [schema] = await runStatement(target, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims%'");
-    await runStatement(target, `UPDATE "${String(schema!['nspname'])}"."ORDERS" SET "BNAME" = "BNAME" || ' ' WHERE "ORDER_NUMBER" = '1'`);
-    assert.match(await messageOf(move(folder, target)), /^ORDERS of big differs: \d+ rows .* in the source, \d+ rows .* in the target/);
-    assert.match(await messageOf(runCommand(target, ['tenant', 'list', '--json'])), /A move into this database is unfinished/);
+    await runStatement(
+      target,
+      `UPDATE "${String(schema!['nspname'])}"."ORDERS" SET "BNAME" = "BNAME" || ' ' WHERE "ORDER_NUMBER" = '1'`,
+    );
+    assert.match(
+      await messageOf(move(folder, target)),
+      /^ORDERS of big differs: \d+ rows .* in the source, \d+ rows .* in the target/,
+    );
+    assert.match(
+      await messageOf(runCommand(target, ['tenant', 'list', '--json'])),
+      /A move into this database is unfinished/,
+    );
     assert.match(await messageOf(runCommand(target, ['serve', '--json'])), /A move into this database is unfinished/);
   });
 
@@ -294,7 +374,10 @@ suite('a move', () => {
     const target = join(temporaryFolder(), 'new');
     assert.ok(await killMove(database, target, firstKey(target)), 'the move was over before it was killed');
     for (const words of [['tenant', 'list'], ['serve'], ['backup', join(temporaryFolder(), 'backup')]])
-      assert.match(await messageOf(runCommand(target, [...words, '--json'])), /A move into .* is unfinished. Run the same `storeroom move` again/);
+      assert.match(
+        await messageOf(runCommand(target, [...words, '--json'])),
+        /A move into .* is unfinished. Run the same `storeroom move` again/,
+      );
     const control = new DatabaseSync(join(target, 'control.db'));
     control.exec("UPDATE API_KEYS SET ENDS_AT = '2026-01-01T00:00:00.000Z'");
     control.close();
@@ -312,7 +395,10 @@ suite('a move', () => {
     ] as const) {
       // prettier-ignore
       const there = (await runCommand(to, ['tenant', 'list'])).stdout;
-      assert.match(await messageOf(move(from, to)), /^There are tenants in .* already; a move goes into an empty store/);
+      assert.match(
+        await messageOf(move(from, to)),
+        /^There are tenants in .* already; a move goes into an empty store/,
+      );
       assert.equal((await runCommand(to, ['tenant', 'list'])).stdout, there);
     }
     const begun = await newDatabase();
@@ -327,10 +413,16 @@ suite('a move', () => {
     assert.match(await messageOf(move(folder, await newDatabase())), /^Another service is running on/);
     await embedded.stop();
     const service = await start(database);
-    assert.match(await messageOf(move(database, join(temporaryFolder(), 'new'))), /^A service or a command is running on .*storeroom serve/);
+    assert.match(
+      await messageOf(move(database, join(temporaryFolder(), 'new'))),
+      /^A service or a command is running on .*storeroom serve/,
+    );
     await service.stop();
     const target = await start(await newDatabase());
-    assert.match(await messageOf(move(folder, target.place)), /^A service or a command is running on .*storeroom serve/);
+    assert.match(
+      await messageOf(move(folder, target.place)),
+      /^A service or a command is running on .*storeroom serve/,
+    );
     await target.stop();
   });
 

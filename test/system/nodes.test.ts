@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer, runStatement } from '../postgres.ts';
-import { Service, type Keys } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { PostgresServer, runStatement } from '../kit/postgres.ts';
+import { Service, type Keys } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
 
@@ -44,7 +44,9 @@ const shuffle = <T>(list: readonly T[]): T[] => list.map((one) => ({ one, place:
 /** Fails when it does not happen soon. */
 async function soon<T>(what: string, happening: Promise<T>): Promise<T> {
   const stop = new AbortController();
-  const late = sleep(SOON_MS, undefined, { signal: stop.signal }).then(() => assert.fail(`${what} did not happen within ${SOON_MS} ms`));
+  const late = sleep(SOON_MS, undefined, { signal: stop.signal }).then(() =>
+    assert.fail(`${what} did not happen within ${SOON_MS} ms`),
+  );
   try {
     return await Promise.race([happening, late]);
   } finally {
@@ -77,7 +79,11 @@ suite('three nodes over one PostgreSQL', () => {
     const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
     const half = Math.floor(CUTS / 2);
     const counts = { kill: KILLS, restart: RESTARTS, commit: CUTS - half, statement: half };
-    const faults = shuffle(Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name as keyof typeof FAULTS)));
+    const faults = shuffle(
+      Object.entries(counts).flatMap(([name, count]) =>
+        Array.from({ length: count }, () => name as keyof typeof FAULTS),
+      ),
+    );
     while (faults.length > 0) {
       let isOver = false;
       const working = load.run(CONNECTIONS, () => isOver).finally(() => (isOver = true));
@@ -101,7 +107,9 @@ suite('three nodes over one PostgreSQL', () => {
       await load.check(nodes[0]!);
     }
     const { commit, statement } = proxy.cuts;
-    context.diagnostic(`${load.acknowledged} acknowledged writes, ${load.unanswered} calls without an answer; answers ${JSON.stringify([...load.statuses])}`);
+    context.diagnostic(
+      `${load.acknowledged} acknowledged writes, ${load.unanswered} calls without an answer; answers ${JSON.stringify([...load.statuses])}`,
+    );
     context.diagnostic(`cut after ${commit} COMMIT and ${statement} statements`);
     assert.deepEqual({ commit, statement }, { commit: counts.commit, statement: counts.statement });
     const expected = new Set([200, 400, 401, 409, '503 STORE_UNAVAILABLE', '503 SERVICE_BUSY']);
@@ -118,7 +126,9 @@ suite('three nodes over one PostgreSQL', () => {
       while (!stop.signal.aborted) {
         calls++;
         begun.set(reader, performance.now());
-        const { status, text } = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: order.data as string } });
+        const { status, text } = await client.call(keys, 'GET', '/orders/single', {
+          query: { orderNum: order.data as string },
+        });
         assert.equal(status, 200, text);
       }
     };
@@ -145,13 +155,18 @@ suite('three nodes over one PostgreSQL', () => {
   test('a write whose COMMIT has no answer is answered 503, is there, and repeating it with its key on any node writes nothing more', async () => {
     const keys: Keys = await nodes[0]!.makeTenant('repeating');
     const create = (node: Service, key: string) =>
-      node.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: key }, headers: { 'idempotency-key': key } });
+      node.call(keys, 'PUT', '/orders/create', {
+        body: { REFERENCE_NUMBER: key },
+        headers: { 'idempotency-key': key },
+      });
     for (const [index, node] of nodes.entries()) {
       const cutting = FAULTS.commit();
       const { status, body, headers } = await create(node, `key-${index}`);
       await cutting;
       assert.equal(`${status} ${body.code} ${headers.get('retry-after')}`, '503 STORE_UNAVAILABLE 1');
-      const found = await node.call(keys, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: `key-${index}` }] });
+      const found = await node.call(keys, 'POST', '/orders/query', {
+        body: [{ field: 'REFERENCE_NUMBER', value: `key-${index}` }],
+      });
       const [order] = found.body.data;
       for (const other of nodes) {
         const again = await create(other, `key-${index}`);
@@ -169,8 +184,12 @@ test('five nodes that start at the same moment on an empty database all come up,
   context.after(() => Promise.all(five.map((node) => node.stop('SIGKILL'))));
   assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
   const keys = await five[0]!.makeTenant('shop');
-  const numbers = await Promise.all(five.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string));
+  const numbers = await Promise.all(
+    five.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string),
+  );
   assert.equal(new Set(numbers).size, five.length);
-  for (const node of five) for (const orderNum of numbers) assert.equal((await node.call(keys, 'GET', '/orders/single', { query: { orderNum } })).status, 200);
+  for (const node of five)
+    for (const orderNum of numbers)
+      assert.equal((await node.call(keys, 'GET', '/orders/single', { query: { orderNum } })).status, 200);
   assert.equal(await five[1]!.usageOf('shop'), five.length + five.length ** 2);
 });

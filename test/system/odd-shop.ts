@@ -2,7 +2,7 @@
  * A tenant with everything that is hard to carry from one store into another: odd text in keys, values and searched fields, values as long as they may
  * be, fields of its own with awkward names, stock that is committed. Makes the records, checks nothing.
  */
-import type { Shop, Values } from '../records.ts';
+import type { Shop, Values } from '../kit/records.ts';
 
 /** By characters, never through the middle of one. */
 export const cut = (text: string, from: number, to: number): string => Array.from(text).slice(from, to).join('');
@@ -33,7 +33,8 @@ export const OWN_FIELDS: [string, string, string][] = [
 
 /** Loads the records and the fields. */
 export async function fill(shop: Shop): Promise<void> {
-  for (const [recordType, name, type] of OWN_FIELDS) await shop.run('fields', 'add', shop.keys.teamID, recordType, name, '--type', type);
+  for (const [recordType, name, type] of OWN_FIELDS)
+    await shop.run('fields', 'add', shop.keys.teamID, recordType, name, '--type', type);
   await shop.load('customers', ODD.map((text, index) => ({ CUSTOMER_CODE: index % 2 ? `C${index}` : `${text} ${index}`, CUSTOMER_NAME: text, NOTES: text, SECRET_HASH: text }))); // prettier-ignore
   await shop.load('inventory', ODD.map((text, index) => ({ PART_CODE: `P-${index}`, PART_DESCRIPTION: text, QTY_ONHAND: '100', UNIT_PRICE: '9.5', KEPT_COLD: 'Y' }))); // prettier-ignore
   const numbers = ['7', '0007', '12345678901234567890', 'Ä-1', 'z', '\u{10ffff}', '\uffee', 'B', 'b', '~'];

@@ -7,8 +7,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { customerCode, orderDate, readRetailRows, writeRetailFiles, type RetailFile, type RetailRow } from '../data/online-retail.ts';
-import { placeVariables, Service, temporaryFolder, type Keys } from '../service.ts';
+import {
+  customerCode,
+  orderDate,
+  readRetailRows,
+  writeRetailFiles,
+  type RetailFile,
+  type RetailRow,
+} from '../kit/online-retail.ts';
+import { placeVariables, Service, temporaryFolder, type Keys } from '../kit/service.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const LINES = 25_281;
@@ -61,29 +68,43 @@ test(`${SAMPLE} invoices read back over HTTP equal to the file`, async () => {
     const { InvoiceDate, Country } = rows[0]!;
     assert.deepEqual(
       [ORDER_NUMBER, ORDER_TYPE, CUSTOMER_CODE, `${year}-${month}-${day}`, BCOUNTRY, CREATE_DATE],
-      [invoice, 'invoice', customerCode(rows[0]!), orderDate(rows[0]!), Country, `${InvoiceDate.replace(' ', 'T')}.000Z`],
+      [
+        invoice,
+        'invoice',
+        customerCode(rows[0]!),
+        orderDate(rows[0]!),
+        Country,
+        `${InvoiceDate.replace(' ', 'T')}.000Z`,
+      ],
     );
-    const lines = (body.subRecords as { ORDER_LINEITEMS: Record<string, string> }[]).map(({ ORDER_LINEITEMS: line }) => [
-      line['LINE_NUMBER'],
-      line['PART_CODE'],
-      line['DESCRIPTION'],
-      line['QUANTITY'],
-      line['NUMBER_SHIPPED'],
-      line['UNIT_PRICE'],
-    ]);
-    const quantities = (row: RetailRow): string[] => [row.Quantity, row.Quantity, row.UnitPrice].map((text) => String(Number(text)));
+    const lines = (body.subRecords as { ORDER_LINEITEMS: Record<string, string> }[]).map(
+      ({ ORDER_LINEITEMS: line }) => [
+        line['LINE_NUMBER'],
+        line['PART_CODE'],
+        line['DESCRIPTION'],
+        line['QUANTITY'],
+        line['NUMBER_SHIPPED'],
+        line['UNIT_PRICE'],
+      ],
+    );
+    const quantities = (row: RetailRow): string[] =>
+      [row.Quantity, row.Quantity, row.UnitPrice].map((text) => String(Number(text)));
     assert.deepEqual(lines, rows.map((row, index) => [String(index + 1), row.StockCode, row.Description, ...quantities(row)])); // prettier-ignore
   }
 });
 
 test('imported customers can be changed one after the other, and are found by what they are now', async () => {
   const find = async (name: string): Promise<string[]> => {
-    const { body } = await service.call(keys, 'POST', '/customers/query', { body: [{ field: 'CUSTOMER_NAME', value: name, contains: true }] });
+    const { body } = await service.call(keys, 'POST', '/customers/query', {
+      body: [{ field: 'CUSTOMER_NAME', value: name, contains: true }],
+    });
     return (body.data as Record<string, string>[]).map((customer) => customer['CUSTOMER_CODE']!);
   };
   const codes = new Set([...invoices.values()].map(([row]) => customerCode(row!)).filter((code) => code !== ''));
   for (const code of [...codes].slice(0, CHANGES)) {
-    const { status, text } = await service.call(keys, 'POST', '/customers/update', { body: { CUSTOMER_CODE: code, CUSTOMER_NAME: `Renamed <${code}>` } });
+    const { status, text } = await service.call(keys, 'POST', '/customers/update', {
+      body: { CUSTOMER_CODE: code, CUSTOMER_NAME: `Renamed <${code}>` },
+    });
     assert.equal(status, 200, text);
     assert.deepEqual([await find(`named <${code}>`), await find(`Customer ${code}`)], [[code], []]);
   }
@@ -92,7 +113,9 @@ test('imported customers can be changed one after the other, and are found by wh
 test('on a terminal an import shows a progress bar', async () => {
   await service.makeTenant('watched');
   const [customers] = files;
-  const command = [process.execPath, MAIN, 'import', 'watched', 'customers', customers!.file].map((word) => `'${word}'`).join(' ');
+  const command = [process.execPath, MAIN, 'import', 'watched', 'customers', customers!.file]
+    .map((word) => `'${word}'`)
+    .join(' ');
   const terminal = spawn('script', ['-qec', command, '/dev/null'], {
     env: { ...process.env, ...placeVariables(service.place) },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Service, temporaryFolder, type Keys } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 
 const CUSTOMERS = 20_000;
 /** More than the threads for long queries and the line before them hold together. */
 const CALLERS = 220;
 /** Enough counted calls for several checkpoints of the usage. */
 const READS = 450;
-const READERS = 2;
+const PARSERS = 2;
 
 let service: Service;
 let client: HttpClient;
@@ -21,7 +21,7 @@ before(async () => {
   service = await Service.start({ env: { STOREROOM_QUERY_THREADS: '1' } });
   busy = await service.makeTenant('busy');
   quiet = await service.makeTenant('quiet');
-  client = await HttpClient.open(service, CALLERS + READERS);
+  client = await HttpClient.open(service, CALLERS + PARSERS);
   const file = join(temporaryFolder(), 'customers.csv');
   writeFileSync(file, `CUSTOMER_CODE\n${Array.from({ length: CUSTOMERS }, (_, i) => `C${i}\n`).join('')}`);
   assert.equal((await service.command('import', 'busy', 'customers', file)).code, 0);
@@ -37,7 +37,9 @@ test('more long queries than can wait are refused with 503 and Retry-After, and 
   const isOver = (): boolean => reads <= 0;
   const ask = async (): Promise<void> => {
     while (!isOver()) {
-      const { status, body, headers } = await client.call(busy, 'POST', '/customers/query', { body: [{ field: 'NOTES', value: 'nowhere', contains: true }] });
+      const { status, body, headers } = await client.call(busy, 'POST', '/customers/query', {
+        body: [{ field: 'NOTES', value: 'nowhere', contains: true }],
+      });
       if (status === 200) continue;
       assert.equal(`${status} ${body.code}`, '503 SERVICE_BUSY');
       assert.equal(headers.get('retry-after'), '1');
@@ -45,9 +47,10 @@ test('more long queries than can wait are refused with 503 and Retry-After, and 
     }
   };
   const read = async (): Promise<void> => {
-    while (reads-- > 0) assert.equal((await client.call(quiet, 'GET', '/orders/single', { query: { orderNum: '1' } })).status, 404);
+    while (reads-- > 0)
+      assert.equal((await client.call(quiet, 'GET', '/orders/single', { query: { orderNum: '1' } })).status, 404);
   };
-  await Promise.all([...Array.from({ length: CALLERS }, ask), ...Array.from({ length: READERS }, read)]);
+  await Promise.all([...Array.from({ length: CALLERS }, ask), ...Array.from({ length: PARSERS }, read)]);
   assert.ok(refused > 0, 'nothing was refused: the line was never full');
   assert.equal(service.hasExited, false);
   assert.equal(await service.usageOf('quiet'), READS);

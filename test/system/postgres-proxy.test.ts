@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { newDatabase, runStatement } from '../postgres.ts';
+import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { PostgresProxy, type CutKind } from './postgres-proxy.ts';
 
 interface Line {
@@ -25,7 +25,11 @@ async function openLine(context: TestContext): Promise<Line> {
     await client.connect();
     return client;
   };
-  return { proxy, connect, count: async () => Number((await runStatement(url, 'SELECT count(*) AS n FROM facts'))[0]!['n']) };
+  return {
+    proxy,
+    connect,
+    count: async () => Number((await runStatement(url, 'SELECT count(*) AS n FROM facts'))[0]!['n']),
+  };
 }
 
 const INSERT = "INSERT INTO facts VALUES ('it took place')";
@@ -37,7 +41,10 @@ const CASES: Record<string, { kind: CutKind; sent: (string | { name: string; tex
   'a script that commits': { kind: 'commit', sent: [`BEGIN; ${INSERT}; COMMIT`] },
   'a simple statement': { kind: 'statement', sent: [INSERT] },
   'a prepared statement': { kind: 'statement', sent: [prepared(INSERT)] },
-  'a statement that writes on the way to reading': { kind: 'statement', sent: [prepared(`WITH written AS (${INSERT} RETURNING 1) SELECT * FROM written`)] },
+  'a statement that writes on the way to reading': {
+    kind: 'statement',
+    sent: [prepared(`WITH written AS (${INSERT} RETURNING 1) SELECT * FROM written`)],
+  },
 };
 
 for (const [what, { kind, sent }] of Object.entries(CASES))

@@ -164,7 +164,13 @@ class Relay {
   #endAnswer(isInTransaction: boolean): void {
     const text = this.#isReady ? (this.#unanswered.shift() ?? '') : '';
     const isWrite = !this.#wasInTransaction && !isInTransaction && WRITES.test(text);
-    const kind = this.#hasFailed ? undefined : this.#tags.includes('COMMIT') ? 'commit' : isWrite ? 'statement' : undefined;
+    const kind = this.#hasFailed
+      ? undefined
+      : this.#tags.includes('COMMIT')
+        ? 'commit'
+        : isWrite
+          ? 'statement'
+          : undefined;
     this.#isReady = true;
     this.#wasInTransaction = isInTransaction;
     this.#hasFailed = false;

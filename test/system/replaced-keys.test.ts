@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newDatabase } from '../postgres.ts';
-import { Service, type Keys } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { newDatabase } from '../kit/postgres.ts';
+import { Service, type Keys } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 
 const REPLACEMENTS = Number(process.env['STOREROOM_TEST_REPLACEMENTS'] ?? 3);
 const NODES = 3;
@@ -61,7 +61,9 @@ test(`${REPLACEMENTS} times replaced under ${CALLERS} callers: no call begun aft
     const replacedAt = performance.now();
     assert.equal(code, 0, stderr);
     const renewed = json() as Keys;
-    const statuses = await Promise.all(nodes.map(async (node) => (await node.call(renewed, 'GET', '/orders/single', { query: { orderNum } })).status));
+    const statuses = await Promise.all(
+      nodes.map(async (node) => (await node.call(renewed, 'GET', '/orders/single', { query: { orderNum } })).status),
+    );
     assert.deepEqual(statuses, [200, 200, 200], 'the new keys are good on every node');
     await sleep(AFTERWARDS_MS);
     stop.abort();
@@ -72,6 +74,8 @@ test(`${REPLACEMENTS} times replaced under ${CALLERS} callers: no call begun aft
     afterwards += late.length;
     keys = renewed;
   }
-  context.diagnostic(`${inForce} calls succeeded with keys in force, ${afterwards} begun after they were replaced did not`);
+  context.diagnostic(
+    `${inForce} calls succeeded with keys in force, ${afterwards} begun after they were replaced did not`,
+  );
   assert.ok(inForce > 0 && afterwards >= REPLACEMENTS * CALLERS, 'there were calls on both sides');
 });

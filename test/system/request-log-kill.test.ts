@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Visitor } from '../dashboard/visitor.ts';
-import { Service, type Keys } from '../service.ts';
-import { HttpClient, NoAnswer } from './http-client.ts';
+import { Service, type Keys } from '../kit/service.ts';
+import { HttpClient, NoAnswer } from '../kit/http-client.ts';
 
 const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 3);
 const CONNECTIONS = 8;
@@ -54,7 +54,9 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log at most 
     while (!service.hasExited) {
       sent++;
       try {
-        const { status, headers, text } = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: 'nothing' } });
+        const { status, headers, text } = await client.call(keys, 'GET', '/orders/single', {
+          query: { orderNum: 'nothing' },
+        });
         assert.equal(status, 404, text);
         answered.push({ requestID: headers.get('x-request-id')!, endedAt: performance.now() });
       } catch (fault) {
@@ -73,7 +75,10 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log at most 
     await working;
     await service.restart();
     const total = await service.usageOf('shop');
-    assert.ok(total >= answered.length && total <= sent, `${total} counted, ${answered.length} acknowledged, ${sent} sent`);
+    assert.ok(
+      total >= answered.length && total <= sent,
+      `${total} counted, ${answered.length} acknowledged, ${sent} sent`,
+    );
     const log = await readLog();
     const mustBe = answered.filter(({ endedAt }, index) => index < earlier ? false : endedAt < killedAt - LOST_MS); // prettier-ignore
     assert.ok(mustBe.length > 0, 'nothing was answered early enough to tell anything');
@@ -81,5 +86,7 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log at most 
     lost += answered.filter(({ requestID }) => !log.has(requestID)).length;
     assert.equal((await owner.get('/usage')).body.total, total);
   }
-  context.diagnostic(`${answered.length} acknowledged of ${sent} sent; ${lost} not in the log, all of the last second before a kill`);
+  context.diagnostic(
+    `${answered.length} acknowledged of ${sent} sent; ${lost} not in the log, all of the last second before a kill`,
+  );
 });

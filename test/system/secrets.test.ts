@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../operations.ts';
-import { send, writeRequest } from '../raw-http.ts';
-import { BASE_PATH, Service, temporaryFolder, type CallOptions, type Keys } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { send, writeRequest } from '../kit/raw-http.ts';
+import { BASE_PATH, Service, temporaryFolder, type CallOptions, type Keys } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 
 const CALLS = 5000;
 const CONNECTIONS = 32;
@@ -33,8 +33,14 @@ after(async () => {
 });
 
 type Change = (keys: Keys, call: GoodCall) => CallOptions & { path?: string };
-const inQuery = ({ teamID }: Keys, call: GoodCall, more: Record<string, string>): CallOptions => ({ query: { teamID, ...call.query, ...more }, headers: {} });
-const inHeader = (keys: Keys, call: GoodCall, headers: Record<string, string>): CallOptions => ({ query: { teamID: keys.teamID, ...call.query }, headers });
+const inQuery = ({ teamID }: Keys, call: GoodCall, more: Record<string, string>): CallOptions => ({
+  query: { teamID, ...call.query, ...more },
+  headers: {},
+});
+const inHeader = (keys: Keys, call: GoodCall, headers: Record<string, string>): CallOptions => ({
+  query: { teamID: keys.teamID, ...call.query },
+  headers,
+});
 
 /** Where the credentials go. Whatever is not said is as in a good call. */
 const PLACES: Record<string, Change> = {
@@ -43,16 +49,26 @@ const PLACES: Record<string, Change> = {
   body: (keys, call) => ({ query: call.query, headers: {}, body: { ...call.fields, ...keys } }),
   'body of a query': (keys, call) => ({ query: call.query, headers: {}, body: [keys] }),
   'header and query': (keys, call) => ({ query: { ...call.query, ...keys } }),
-  'ID and secret exchanged': (keys, call) => inHeader(keys, call, { authorization: basicOf({ apiID: keys.apiSecret, apiSecret: keys.apiID }) }),
+  'ID and secret exchanged': (keys, call) =>
+    inHeader(keys, call, { authorization: basicOf({ apiID: keys.apiSecret, apiSecret: keys.apiID }) }),
   'secret as the ID': (keys, call) => inQuery(keys, call, { apiID: keys.apiSecret, apiSecret: 'x' }),
   'secret as the team': (keys, call) => ({ query: { ...call.query, teamID: keys.apiSecret } }),
   'secret given twice, differently': (keys, call) => ({
-    query: [['teamID', keys.teamID], ['apiID', keys.apiID], ['apiSecret', keys.apiSecret], ['apiSecret', 'x'], ...Object.entries(call.query)],
+    query: [
+      ['teamID', keys.teamID],
+      ['apiID', keys.apiID],
+      ['apiSecret', keys.apiSecret],
+      ['apiSecret', 'x'],
+      ...Object.entries(call.query),
+    ],
     headers: {},
   }),
-  'secret cut short': (keys, call) => inHeader(keys, call, { authorization: basicOf({ ...keys, apiSecret: keys.apiSecret.slice(0, -1) }) }),
-  'Basic without base64': (keys, call) => inHeader(keys, call, { authorization: `Basic ${keys.apiID}:${keys.apiSecret}` }),
-  'Basic without a colon': (keys, call) => inHeader(keys, call, { authorization: `Basic ${Buffer.from(keys.apiSecret).toString('base64')}` }),
+  'secret cut short': (keys, call) =>
+    inHeader(keys, call, { authorization: basicOf({ ...keys, apiSecret: keys.apiSecret.slice(0, -1) }) }),
+  'Basic without base64': (keys, call) =>
+    inHeader(keys, call, { authorization: `Basic ${keys.apiID}:${keys.apiSecret}` }),
+  'Basic without a colon': (keys, call) =>
+    inHeader(keys, call, { authorization: `Basic ${Buffer.from(keys.apiSecret).toString('base64')}` }),
   'Basic with loose base64': (keys, call) => inHeader(keys, call, { authorization: `${basicOf(keys)}!` }),
   Bearer: (keys, call) => inHeader(keys, call, { authorization: `Bearer ${keys.apiSecret}` }),
   'other headers': (keys, call) =>
@@ -63,18 +79,26 @@ const PLACES: Record<string, Change> = {
       'x-request-id': keys.apiSecret,
       'x-forwarded-for': keys.apiSecret,
     }),
-  'a parameter nobody knows': (keys, call) => ({ query: { teamID: keys.teamID, ...call.query, secret: keys.apiSecret } }),
+  'a parameter nobody knows': (keys, call) => ({
+    query: { teamID: keys.teamID, ...call.query, secret: keys.apiSecret },
+  }),
   'the name of a parameter': (keys, call) => ({ query: { teamID: keys.teamID, ...call.query, [keys.apiSecret]: '1' } }),
   'every parameter but the storefront number, which is answered as sent': (keys, call) => {
-    const names = [...Object.keys(call.query), 'maxReturn', 'cursor'].filter((name) => name !== 'storefront_order_number');
+    const names = [...Object.keys(call.query), 'maxReturn', 'cursor'].filter(
+      (name) => name !== 'storefront_order_number',
+    );
     return { query: { teamID: keys.teamID, ...Object.fromEntries(names.map((name) => [name, keys.apiSecret])) } };
   },
   'the name of a field': (keys) => ({ body: { [keys.apiSecret]: '1' } }),
-  'the value of a field that takes none': (keys) => ({ body: { LINE_NUMBER: keys.apiSecret, QUANTITY: keys.apiSecret, ORDER_DATE: keys.apiSecret } }),
+  'the value of a field that takes none': (keys) => ({
+    body: { LINE_NUMBER: keys.apiSecret, QUANTITY: keys.apiSecret, ORDER_DATE: keys.apiSecret },
+  }),
   'the number of an order': (keys) => ({ body: { ORDER_NUMBER: keys.apiSecret, LINE_REF_LOCK_CODE: keys.apiSecret } }),
   'the code of a customer': (keys) => ({ body: { CUSTOMER_CODE: keys.apiSecret, CREDIT_LIMIT: keys.apiSecret } }),
   'a filter': (keys) => ({ body: [{ field: keys.apiSecret, value: keys.apiSecret }] }),
-  'the conjunction of a filter': (keys) => ({ body: [{ field: 'NOTES', value: keys.apiSecret, conjunction: keys.apiSecret }] }),
+  'the conjunction of a filter': (keys) => ({
+    body: [{ field: 'NOTES', value: keys.apiSecret, conjunction: keys.apiSecret }],
+  }),
   'a body that is no JSON': (keys) => ({ body: `{"apiID":"${keys.apiID}","apiSecret":"${keys.apiSecret}",}` }),
   'a body that is only the secret': (keys) => ({ body: keys.apiSecret }),
   'the path': (keys, call) => ({ path: `${call.path}/${keys.apiSecret}` }),
@@ -112,7 +136,12 @@ async function callOnce(keys: Keys): Promise<string> {
     return text + JSON.stringify([...headers]);
   }
   const call = pick(shop.calls);
-  const good = { path: call.path, query: { teamID: keys.teamID, ...call.query }, headers: { authorization: basicOf(keys) }, body: bodyOf(call) };
+  const good = {
+    path: call.path,
+    query: { teamID: keys.teamID, ...call.query },
+    headers: { authorization: basicOf(keys) },
+    body: bodyOf(call),
+  };
   const { path, ...options } = { ...good, ...PLACES[pick(Object.keys(PLACES))]!(keys, call) };
   const { headers, text } = await client.request(call.method, path, options);
   return text + JSON.stringify([...headers]);
@@ -167,7 +196,8 @@ test(`after ${CALLS} calls with credentials in every place no secret is in the l
   assert.ok(files.some((file) => file.endsWith('-wal')) && files.length >= 8, files.join(' '));
   for (const file of files) assert.deepEqual(findSecrets(file, readFileSync(file)), []);
   const metrics = await (await fetch(`${service.origin}/metrics`)).text();
-  for (const [where, text] of Object.entries({ answers: answers.join('\n'), output: service.output, metrics })) assert.deepEqual(findSecrets(where, text), []);
+  for (const [where, text] of Object.entries({ answers: answers.join('\n'), output: service.output, metrics }))
+    assert.deepEqual(findSecrets(where, text), []);
   assert.match(service.output, /"msg":"answered"/, 'the log was at its most talkative');
 
   await service.stop();

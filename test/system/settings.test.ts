@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { runCommand, Service, temporaryFolder } from '../service.ts';
+import { runCommand, Service, temporaryFolder } from '../kit/service.ts';
 
 interface Setting {
   variable: string;
@@ -22,12 +22,19 @@ const UNSET = { STOREROOM_DATA: '', STOREROOM_PORT: '', STOREROOM_HOST: '', STOR
 async function readSettings(env: Record<string, string>): Promise<Map<string, string>> {
   const { stdout, json } = await runCommand('', ['config', '--json'], { env: { ...UNSET, ...env } });
   assert.ok(stdout.startsWith('{'));
-  return new Map((json() as { settings: Setting[] }).settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]));
+  return new Map(
+    (json() as { settings: Setting[] }).settings.map(({ variable, value, source }) => [
+      variable,
+      `${value} from ${source}`,
+    ]),
+  );
 }
 
 /** Runs `storeroom serve` with these options and variables until the test is over, and gives the origin it tells. */
 async function serve(context: TestContext, options: readonly string[], env: Record<string, string>): Promise<string> {
-  const child = spawn(process.execPath, [MAIN, 'serve', ...options], { env: { ...process.env, STOREROOM_DEMO: 'off', ...env } });
+  const child = spawn(process.execPath, [MAIN, 'serve', ...options], {
+    env: { ...process.env, STOREROOM_DEMO: 'off', ...env },
+  });
   context.after(async () => {
     child.kill();
     await once(child, 'exit');
@@ -58,7 +65,11 @@ test('without any setting the service is on 127.0.0.1, port 8080, and its data i
 
 test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', async (context) => {
   const [port, folder] = [await findFreePort(context), join(temporaryFolder(), 'made')];
-  const origin = await serve(context, [], { STOREROOM_DATA: folder, STOREROOM_PORT: port, STOREROOM_HOST: '127.0.0.2' });
+  const origin = await serve(context, [], {
+    STOREROOM_DATA: folder,
+    STOREROOM_PORT: port,
+    STOREROOM_HOST: '127.0.0.2',
+  });
   assert.equal(origin, `http://127.0.0.2:${port}`);
   assert.deepEqual([await isHealthy(origin), await isHealthy(`http://127.0.0.1:${port}`)], [true, false]);
   assert.ok(existsSync(join(folder, 'control.db')));

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder } from '../service.ts';
-import { HttpClient } from './http-client.ts';
+import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder } from '../kit/service.ts';
+import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -26,7 +26,9 @@ async function start(context: TestContext, options: Parameters<typeof Service.st
 }
 
 const teamsOf = async (service: Service): Promise<string[]> =>
-  ((await service.command('tenant', 'list', '--json')).json() as { tenants: { teamID: string }[] }).tenants.map(({ teamID }) => teamID);
+  ((await service.command('tenant', 'list', '--json')).json() as { tenants: { teamID: string }[] }).tenants.map(
+    ({ teamID }) => teamID,
+  );
 
 suite('a signal', () => {
   for (const signals of [['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGINT']] as NodeJS.Signals[][])
@@ -84,7 +86,9 @@ suite('what is taken', () => {
   test('a port in use is refused with a sentence that names it', async (context) => {
     const service = await start(context);
     const { port } = new URL(service.origin);
-    const { code, stdout, stderr } = await runCommand(await newPlace(), ['serve', '--port', port], { env: { STOREROOM_DEMO: 'off' } });
+    const { code, stdout, stderr } = await runCommand(await newPlace(), ['serve', '--port', port], {
+      env: { STOREROOM_DEMO: 'off' },
+    });
     assert.equal(`${code} ${stdout}`, '1 ');
     assert.match(stderr, new RegExp(`^storeroom: .*address already in use.*${port}.*\n$`));
   });
@@ -93,9 +97,12 @@ suite('what is taken', () => {
 test('records, keys and usage survive a restart', async (context) => {
   const service = await start(context);
   const keys = await service.makeTenant('shop');
-  const { body } = await service.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: '#1', BNAME: 'Zoë' } });
+  const { body } = await service.call(keys, 'PUT', '/orders/create', {
+    body: { REFERENCE_NUMBER: '#1', BNAME: 'Zoë' },
+  });
   await service.call(keys, 'PUT', '/orders/line_item', { body: { ORDER_NUMBER: body.data, DESCRIPTION: 'a line' } });
-  const read = (): ReturnType<Service['call']> => service.call(keys, 'GET', '/orders/single', { query: { orderNum: body.data as string } });
+  const read = (): ReturnType<Service['call']> =>
+    service.call(keys, 'GET', '/orders/single', { query: { orderNum: body.data as string } });
   const before = await read();
   assert.equal(await service.stop(), 0);
   await service.restart();
@@ -108,7 +115,10 @@ test('records, keys and usage survive a restart', async (context) => {
 async function expectWholeDemo(service: Service): Promise<void> {
   const [, apiID, apiSecret] = /-u '([^:]+):([^']+)'/.exec(service.output) ?? [];
   assert.ok(apiID && apiSecret, 'no start has told the keys');
-  const { status, body } = await service.call({ teamID: 'demo', apiID, apiSecret }, 'POST', '/orders/query', { query: { maxReturn: '5000' }, body: [] });
+  const { status, body } = await service.call({ teamID: 'demo', apiID, apiSecret }, 'POST', '/orders/query', {
+    query: { maxReturn: '5000' },
+    body: [],
+  });
   assert.equal(status, 200);
   assert.equal(body.data.length, DEMO_ORDERS);
 }
@@ -123,7 +133,9 @@ if (STORE === 'sqlite')
       assert.deepEqual(await teamsOf(service), ['demo']);
       const lines = service.output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
       assert.equal(lines.length, 2);
-      const [order, lookup] = await Promise.all(lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', line])).stdout)));
+      const [order, lookup] = await Promise.all(
+        lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', line])).stdout)),
+      );
       assert.equal(order.data.ORDER_NUMBER, '10248');
       assert.equal(order.subRecords.length, 3);
       assert.equal(lookup.storefront_order_number, '#1001');
@@ -152,7 +164,10 @@ if (STORE === 'sqlite')
     test('is made whole by the next start when the first was killed over it', async (context) => {
       const dataFolder = temporaryFolder();
       const env = { ...process.env, ...placeVariables(dataFolder) };
-      const first = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      const first = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--port', '0'], {
+        env,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       let told = '';
       first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
       while (first.exitCode === null && globSync('tenants/*.db', { cwd: dataFolder }).length === 0) await sleep(1);

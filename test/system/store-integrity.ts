@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import type { Service } from '../service.ts';
+import type { Service } from '../kit/service.ts';
 
 export async function checkStore(service: Service): Promise<void> {
   if (/^postgres(ql)?:/.test(service.place)) await checkDatabase(service.place);
@@ -20,7 +20,8 @@ function checkFiles(folder: string): void {
     const db = new DatabaseSync(join(folder, file), { readOnly: true, timeout: 5000 });
     assert.deepEqual(db.prepare('PRAGMA integrity_check').all().map((row) => row['integrity_check']), ['ok'], file); // prettier-ignore
     assert.deepEqual(db.prepare('PRAGMA foreign_key_check').all(), [], file);
-    const orphans = 'SELECT count(*) AS COUNT FROM ORDER_LINEITEMS WHERE ORDER_NUMBER NOT IN (SELECT ORDER_NUMBER FROM ORDERS)';
+    const orphans =
+      'SELECT count(*) AS COUNT FROM ORDER_LINEITEMS WHERE ORDER_NUMBER NOT IN (SELECT ORDER_NUMBER FROM ORDERS)';
     if (tenants.includes(file)) assert.equal(db.prepare(orphans).get()!['COUNT'], 0, file);
     db.close();
   }
@@ -44,7 +45,11 @@ async function checkDatabase(databaseUrl: string): Promise<void> {
   try {
     await client.query('CREATE EXTENSION IF NOT EXISTS amcheck');
     const { rows: indexes } = await client.query<{ kind: string }>(CHECK_INDEXES);
-    assert.deepEqual(new Set(indexes.map(({ kind }) => kind)), new Set(['btree', 'gin']), 'indexes of both kinds were looked at');
+    assert.deepEqual(
+      new Set(indexes.map(({ kind }) => kind)),
+      new Set(['btree', 'gin']),
+      'indexes of both kinds were looked at',
+    );
     assert.deepEqual((await client.query(CHECK_TABLES)).rows, []);
     const { rows: schemas } = await client.query<{ nspname: string }>(SCHEMAS);
     assert.ok(schemas.length > 0, 'there is no tenant');
@@ -53,7 +58,9 @@ async function checkDatabase(databaseUrl: string): Promise<void> {
         WHERE NOT EXISTS (SELECT FROM "${nspname}"."ORDERS" o WHERE o."ORDER_NUMBER" = l."ORDER_NUMBER")`;
       assert.equal((await client.query<{ n: number }>(orphans)).rows[0]!.n, 0, `${nspname} has lines without an order`);
     }
-    const { rows: damage } = await client.query<{ n: number }>('SELECT coalesce(sum(checksum_failures), 0)::int AS n FROM pg_stat_database');
+    const { rows: damage } = await client.query<{ n: number }>(
+      'SELECT coalesce(sum(checksum_failures), 0)::int AS n FROM pg_stat_database',
+    );
     assert.equal(damage[0]!.n, 0, 'a checksum of the database did not match');
   } finally {
     await client.end();

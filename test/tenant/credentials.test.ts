@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
-import { hashSecret, issueKey, looksLikeSecret, readBasic, sameHash } from '../../src/tenant/credentials.ts';
+import { hashSecret, issueKey, looksLikeSecret, parseBasic, sameHash } from '../../src/tenant/credentials.ts';
 
 const ALPHABET = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
 const KEYS = 10_000;
@@ -12,7 +12,8 @@ const encode = (text: string | Uint8Array): string => `Basic ${Buffer.from(text 
 
 suite('keys', () => {
   const keys = Array.from({ length: KEYS }, issueKey);
-  const replaceAt = (text: string, index: number, character: string): string => text.slice(0, index) + character + text.slice(index + 1);
+  const replaceAt = (text: string, index: number, character: string): string =>
+    text.slice(0, index) + character + text.slice(index + 1);
 
   test(`${KEYS} generated keys are all of the documented form, recognised and different`, () => {
     for (const { apiId, apiSecret, secretHash } of keys) {
@@ -27,17 +28,21 @@ suite('keys', () => {
 
   test('the characters of a key are equally likely', () => {
     const counts = new Map(ALPHABET.map((character) => [character, 0]));
-    for (const { apiId, apiSecret } of keys) for (const character of apiId.slice(6) + apiSecret.slice(6, -6)) counts.set(character, counts.get(character)! + 1);
+    for (const { apiId, apiSecret } of keys)
+      for (const character of apiId.slice(6) + apiSecret.slice(6, -6))
+        counts.set(character, counts.get(character)! + 1);
     const expected = (KEYS * 65) / 62;
     // Seven standard deviations: by chance less than once in ten billion runs.
-    for (const [character, count] of counts) assert.ok(Math.abs(count - expected) < 7 * Math.sqrt(expected), `${character}: ${count}, not about ${expected}`);
+    for (const [character, count] of counts)
+      assert.ok(Math.abs(count - expected) < 7 * Math.sqrt(expected), `${character}: ${count}, not about ${expected}`);
   });
 
   test(`a wrong character at any place of any of ${KEYS} keys is noticed`, () => {
     for (const [number, { apiSecret }] of keys.entries())
       for (let index = 0; index < apiSecret.length; index++) {
         const typed = ALPHABET[(number + index) % 62]!;
-        if (typed !== apiSecret[index]) assert.ok(!looksLikeSecret(replaceAt(apiSecret, index, typed)), `place ${index} of ${number}`);
+        if (typed !== apiSecret[index])
+          assert.ok(!looksLikeSecret(replaceAt(apiSecret, index, typed)), `place ${index} of ${number}`);
       }
   });
 
@@ -45,7 +50,8 @@ suite('keys', () => {
     for (const { apiSecret } of keys.slice(0, 20))
       for (let index = 0; index < apiSecret.length; index++)
         for (const typed of [...ALPHABET, ' ', '_', '-', 'é'])
-          if (typed !== apiSecret[index]) assert.ok(!looksLikeSecret(replaceAt(apiSecret, index, typed)), `${typed} at ${index}`);
+          if (typed !== apiSecret[index])
+            assert.ok(!looksLikeSecret(replaceAt(apiSecret, index, typed)), `${typed} at ${index}`);
   });
 
   test('a character too few, too many, or two neighbours swapped are noticed', () => {
@@ -54,9 +60,11 @@ suite('keys', () => {
         const [here, next = ''] = [apiSecret[index]!, apiSecret[index + 1]];
         assert.ok(!looksLikeSecret(apiSecret.slice(0, index) + apiSecret.slice(index + 1)));
         assert.ok(!looksLikeSecret(apiSecret.slice(0, index) + here + apiSecret.slice(index)));
-        if (next !== '' && here !== next) assert.ok(!looksLikeSecret(apiSecret.slice(0, index) + next + here + apiSecret.slice(index + 2)));
+        if (next !== '' && here !== next)
+          assert.ok(!looksLikeSecret(apiSecret.slice(0, index) + next + here + apiSecret.slice(index + 2)));
       }
-    for (const text of ['', 'sr_sk_', `${keys[0]!.apiSecret}\n`, keys[0]!.apiSecret.toLowerCase(), keys[0]!.apiId]) assert.ok(!looksLikeSecret(text), text);
+    for (const text of ['', 'sr_sk_', `${keys[0]!.apiSecret}\n`, keys[0]!.apiSecret.toLowerCase(), keys[0]!.apiId])
+      assert.ok(!looksLikeSecret(text), text);
   });
 
   test('a hash is that of its secret alone', () => {
@@ -67,28 +75,39 @@ suite('keys', () => {
 
 suite('the Basic header', () => {
   test('the first colon divides; the scheme may be written in any case', () => {
-    assert.deepEqual(readBasic(encode('id:secret')), { apiId: 'id', apiSecret: 'secret' });
-    assert.deepEqual(readBasic(encode('id:a:b:')), { apiId: 'id', apiSecret: 'a:b:' });
-    assert.deepEqual(readBasic(encode('id:')), { apiId: 'id', apiSecret: '' });
-    for (const scheme of ['basic', 'BASIC', 'bAsIc']) assert.deepEqual(readBasic(`${scheme} aWQ6cw==`), { apiId: 'id', apiSecret: 's' });
+    assert.deepEqual(parseBasic(encode('id:secret')), { apiId: 'id', apiSecret: 'secret' });
+    assert.deepEqual(parseBasic(encode('id:a:b:')), { apiId: 'id', apiSecret: 'a:b:' });
+    assert.deepEqual(parseBasic(encode('id:')), { apiId: 'id', apiSecret: '' });
+    for (const scheme of ['basic', 'BASIC', 'bAsIc'])
+      assert.deepEqual(parseBasic(`${scheme} aWQ6cw==`), { apiId: 'id', apiSecret: 's' });
   });
 
   test('whatever is sent comes out as it was', () => {
     const character = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
-    const text = fc.string({ unit: character, maxLength: 60 }).filter((one) => one.isWellFormed() && !one.includes('\uFFFD'));
+    const text = fc
+      .string({ unit: character, maxLength: 60 })
+      .filter((one) => one.isWellFormed() && !one.includes('\uFFFD'));
     const apiId = text.filter((one) => one !== '' && !one.includes(':'));
     fc.assert(
       fc.property(apiId, text, (id, apiSecret) => {
         const header = encode(`${id}:${apiSecret}`);
-        assert.deepEqual(readBasic(header), header.length > 512 ? null : { apiId: id, apiSecret });
+        assert.deepEqual(parseBasic(header), header.length > 512 ? null : { apiId: id, apiSecret });
       }),
     );
   });
 
   test('no Basic header at all is told from one that cannot be read', () => {
-    for (const header of [undefined, '', 'Bearer x', 'Digest username="a"', 'Basics aWQ6cw==', 'aWQ6cw==', ' Basic aWQ6cw=='])
-      assert.equal(readBasic(header), undefined, String(header));
-    for (const header of ['Basic', 'Basic ', 'basic x']) assert.equal(readBasic(header), null, header);
+    for (const header of [
+      undefined,
+      '',
+      'Bearer x',
+      'Digest username="a"',
+      'Basics aWQ6cw==',
+      'aWQ6cw==',
+      ' Basic aWQ6cw==',
+    ])
+      assert.equal(parseBasic(header), undefined, String(header));
+    for (const header of ['Basic', 'Basic ', 'basic x']) assert.equal(parseBasic(header), null, header);
   });
 
   test('only strict base64 of UTF-8 is read', () => {
@@ -108,12 +127,12 @@ suite('the Basic header', () => {
       'Basic aWQ6cw==,Basic aWQ6cw==': 'two in one',
       'Basic \taWQ6cw==': 'a tab',
     };
-    for (const [header, why] of Object.entries(table)) assert.equal(readBasic(header), null, why);
-    assert.equal(readBasic(encode('nocolon')), null, 'no colon');
-    assert.equal(readBasic(encode(':secret')), null, 'no API ID');
-    assert.equal(readBasic(encode(Buffer.from([0x69, 0x3a, 0xff]))), null, 'no UTF-8');
-    assert.equal(readBasic(encode(Buffer.from([0x69, 0x3a, 0xc0, 0x80]))), null, 'an overlong NUL');
-    assert.equal(readBasic(encode(Buffer.from([0x69, 0x3a, 0xed, 0xa0, 0x80]))), null, 'half of a surrogate pair');
+    for (const [header, why] of Object.entries(table)) assert.equal(parseBasic(header), null, why);
+    assert.equal(parseBasic(encode('nocolon')), null, 'no colon');
+    assert.equal(parseBasic(encode(':secret')), null, 'no API ID');
+    assert.equal(parseBasic(encode(Buffer.from([0x69, 0x3a, 0xff]))), null, 'no UTF-8');
+    assert.equal(parseBasic(encode(Buffer.from([0x69, 0x3a, 0xc0, 0x80]))), null, 'an overlong NUL');
+    assert.equal(parseBasic(encode(Buffer.from([0x69, 0x3a, 0xed, 0xa0, 0x80]))), null, 'half of a surrogate pair');
   });
 
   test('only canonical base64 of a text is read: no other spelling gives the same credentials', () => {
@@ -122,7 +141,7 @@ suite('the Basic header', () => {
       .map(([text, at, extra]) => text.slice(0, at) + extra + text.slice(at));
     fc.assert(
       fc.property(header, (text) => {
-        const read = readBasic(`Basic ${text}`);
+        const read = parseBasic(`Basic ${text}`);
         if (read) assert.equal(encode(`${read.apiId}:${read.apiSecret}`), `Basic ${text}`);
       }),
       { numRuns: 2000 },
@@ -132,8 +151,8 @@ suite('the Basic header', () => {
   test('at most 512 bytes are read', () => {
     const ofLength = (length: number): string => encode(`id:${'s'.repeat(length)}`);
     assert.equal(ofLength(375).length, 510);
-    assert.equal(readBasic(ofLength(375))?.apiSecret.length, 375);
+    assert.equal(parseBasic(ofLength(375))?.apiSecret.length, 375);
     assert.equal(ofLength(378).length, 514);
-    assert.equal(readBasic(ofLength(378)), null);
+    assert.equal(parseBasic(ofLength(378)), null);
   });
 });

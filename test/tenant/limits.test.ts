@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import { Limits } from '../../src/tenant/limits.ts';
-import type { Tenant } from '../../src/tenant/store.ts';
+import type { Tenant } from '../../src/tenant/port.ts';
 
 const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
   teamId: 'acme',
@@ -64,7 +64,8 @@ test('RATE_LIMITED after a burst of two seconds, and good again as time goes by'
   assert.ok(await check(limits, who, 1, after(199)));
   assert.equal(await check(limits, who, 1, after(200)), undefined);
   assert.ok(await check(limits, who, 1, after(200)));
-  for (let call = 0; call < 10; call++) assert.equal(await check(limits, who, 1, after(60_000)), undefined, 'idle time fills two seconds, not more');
+  for (let call = 0; call < 10; call++)
+    assert.equal(await check(limits, who, 1, after(60_000)), undefined, 'idle time fills two seconds, not more');
   assert.ok(await check(limits, who, 1, after(60_000)));
 });
 
@@ -94,17 +95,22 @@ test('a clock that is set back neither blocks a tenant nor gives it calls', asyn
 
 test('whatever the pattern, no stretch of time sees more than its rate and the burst', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 80 }), async (perSecond, gaps) => {
-      const limits = new Limits();
-      const who = tenant({ callsPerSecond: perSecond });
-      const taken: number[] = [];
-      let ms = 0;
-      for (const gap of gaps) {
-        ms += gap;
-        if (!(await check(limits, who, 1, after(ms)))) taken.push(ms);
-      }
-      for (const [first, from] of taken.entries())
-        for (const [last, to] of taken.entries()) if (last > first) assert.ok(last - first + 1 <= ((to - from) / 1000) * perSecond + perSecond * 2 + 1e-6);
-    }),
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 80 }),
+      async (perSecond, gaps) => {
+        const limits = new Limits();
+        const who = tenant({ callsPerSecond: perSecond });
+        const taken: number[] = [];
+        let ms = 0;
+        for (const gap of gaps) {
+          ms += gap;
+          if (!(await check(limits, who, 1, after(ms)))) taken.push(ms);
+        }
+        for (const [first, from] of taken.entries())
+          for (const [last, to] of taken.entries())
+            if (last > first) assert.ok(last - first + 1 <= ((to - from) / 1000) * perSecond + perSecond * 2 + 1e-6);
+      },
+    ),
   );
 });

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Meter } from '../../src/tenant/metering.ts';
-import type { MonthUsage, UsageCount, UsageStore } from '../../src/tenant/store.ts';
+import type { MonthUsage, UsageCount, UsageStore } from '../../src/tenant/port.ts';
 
 const NOW = '2026-11-20T09:30:00.000Z';
 
@@ -43,7 +43,7 @@ class HeldUsage implements UsageStore {
     else write();
   }
 
-  readUsage(): Promise<MonthUsage> {
+  loadUsage(): Promise<MonthUsage> {
     throw new Error('The meter never asks.');
   }
 
@@ -60,7 +60,10 @@ test('calls of one turn go out together; those that come meanwhile wait for the 
   const first = [1, 2, 3].map(() => meter.count('acme', 'getOrder', NOW).monthRequests());
   await nextTurn();
   assert.deepEqual(usage.batches, [[{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]]);
-  const second = [meter.count('acme', 'getOrder', NOW).monthRequests(), meter.count('acme', 'createOrder', NOW).monthRequests()];
+  const second = [
+    meter.count('acme', 'getOrder', NOW).monthRequests(),
+    meter.count('acme', 'createOrder', NOW).monthRequests(),
+  ];
   await nextTurn();
   assert.equal(usage.batches.length, 1, 'one batch at a time');
   usage.release();
@@ -136,7 +139,8 @@ test('tenants, days and operations are counted apart, and a call tells its own t
   const usage = new HeldUsage();
   usage.open = true;
   const meter = new Meter(usage);
-  const count = (teamId: string, operation: string, now: string): Promise<number> => meter.count(teamId, operation, now).monthRequests();
+  const count = (teamId: string, operation: string, now: string): Promise<number> =>
+    meter.count(teamId, operation, now).monthRequests();
   const totals = await Promise.all([
     count('a', 'getOrder', '2026-11-30T23:59:59.999Z'),
     count('a', 'getOrder', '2026-12-01T00:00:00.000Z'),
@@ -148,7 +152,11 @@ test('tenants, days and operations are counted apart, and a call tells its own t
 });
 
 test('however calls arrive, each is counted once and totals only grow', async () => {
-  const call = fc.record({ team: fc.constantFrom('a', 'b', 'c'), operation: fc.constantFrom('getOrder', 'queryOrders'), turns: fc.nat(3) });
+  const call = fc.record({
+    team: fc.constantFrom('a', 'b', 'c'),
+    operation: fc.constantFrom('getOrder', 'queryOrders'),
+    turns: fc.nat(3),
+  });
   await fc.assert(
     fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (arriving) => {
       const usage = new HeldUsage();
@@ -169,7 +177,8 @@ test('however calls arrive, each is counted once and totals only grow', async ()
         assert.ok(total >= (latest.get(team) ?? 1));
         latest.set(team, total);
       }
-      for (const team of ['a', 'b', 'c']) assert.equal(latest.get(team) ?? 0, arriving.filter((one) => one.team === team).length);
+      for (const team of ['a', 'b', 'c'])
+        assert.equal(latest.get(team) ?? 0, arriving.filter((one) => one.team === team).length);
       assert.equal(
         usage.batches.reduce((sum, batch) => sum + calls(batch), 0),
         arriving.length,

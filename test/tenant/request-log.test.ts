@@ -12,9 +12,9 @@ import { runInNewContext } from 'node:vm';
 import { zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { issueKey } from '../../src/tenant/credentials.ts';
-import type { LoggedCall, RequestsQuery, RequestView } from '../../src/tenant/logged-request.ts';
-import { RequestLog } from '../../src/tenant/request-log.ts';
-import type { RequestBlock, RequestStore } from '../../src/tenant/store.ts';
+import type { LoggedCall, RequestsQuery, RequestView } from '../../src/request-log/logged-request.ts';
+import { RequestLog } from '../../src/request-log/request-log.ts';
+import type { RequestBlock, RequestStore } from '../../src/request-log/port.ts';
 import { newFolder, openFolder, openForAll } from '../store/sqlite-folder.ts';
 import { assertRefused } from '../store/store-under-test.ts';
 
@@ -57,7 +57,11 @@ async function record(log: RequestLog, calls: readonly LoggedCall[], groupSize =
   await log.settled();
 }
 
-async function searchAll(log: RequestLog, teamId: string, query: RequestsQuery = {}): Promise<{ found: RequestView[]; pages: number }> {
+async function searchAll(
+  log: RequestLog,
+  teamId: string,
+  query: RequestsQuery = {},
+): Promise<{ found: RequestView[]; pages: number }> {
   const found: RequestView[] = [];
   let searchedTo = '~';
   for (let cursor: string | undefined, pages = 1; ; pages++) {
@@ -68,7 +72,10 @@ async function searchAll(log: RequestLog, teamId: string, query: RequestsQuery =
       assert.equal(page.searchedTo, '');
       return { found, pages };
     }
-    assert.ok(page.searchedTo <= searchedTo && page.requests.every((one) => one.at >= page.searchedTo), 'it only goes back, as far as it says');
+    assert.ok(
+      page.searchedTo <= searchedTo && page.requests.every((one) => one.at >= page.searchedTo),
+      'it only goes back, as far as it says',
+    );
     searchedTo = page.searchedTo;
     cursor = page.next;
   }
@@ -93,7 +100,13 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
     field: 'QUANTITY',
     body: '{"QUANTITY":"x"}',
   });
-  const explored = call(teamId, { at: at(5), apiId: null, explorerUser: 'ann@example.com', operation: 'queryOrders', query: { ü: '☃\u0000\n"' } });
+  const explored = call(teamId, {
+    at: at(5),
+    apiId: null,
+    explorerUser: 'ann@example.com',
+    operation: 'queryOrders',
+    query: { ü: '☃\u0000\n"' },
+  });
   await record(log, [refused, explored]);
   const shown = [explored, refused].map((one) => ({
     requestID: one.requestId,
@@ -108,7 +121,12 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
     message: one.message,
   }));
   assert.deepEqual(await log.search(teamId, {}, NOW_MS), { requests: shown, next: null, searchedTo: '', keptDays: 30 });
-  assert.deepEqual(await log.find(teamId, explored.requestId, NOW_MS), { ...shown[0], field: null, query: explored.query, body: null });
+  assert.deepEqual(await log.find(teamId, explored.requestId, NOW_MS), {
+    ...shown[0],
+    field: null,
+    query: explored.query,
+    body: null,
+  });
   assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), {
     ...shown[1],
     field: 'QUANTITY',
@@ -148,8 +166,10 @@ test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
     log,
     Array.from({ length: 60 }, () => call(teamId)),
   );
-  const refusal = (query: RequestsQuery): Promise<unknown> => log.search(teamId, query, NOW_MS).catch((fault: unknown) => fault);
-  for (const status of ['x', '40', '4x', '600', '4XX', '404 ', '-1']) assertRefused(await refusal({ status }), 'INVALID_PARAMETER', 'status');
+  const refusal = (query: RequestsQuery): Promise<unknown> =>
+    log.search(teamId, query, NOW_MS).catch((fault: unknown) => fault);
+  for (const status of ['x', '40', '4x', '600', '4XX', '404 ', '-1'])
+    assertRefused(await refusal({ status }), 'INVALID_PARAMETER', 'status');
   for (const time of [
     'now',
     '2026-11-20',
@@ -159,9 +179,17 @@ test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
     '2026-11-20T09:30:00+01:00',
     '+010000-01-01T00:00Z',
   ])
-    for (const field of ['from', 'to'] as const) assertRefused(await refusal({ [field]: time }), 'INVALID_PARAMETER', field);
+    for (const field of ['from', 'to'] as const)
+      assertRefused(await refusal({ [field]: time }), 'INVALID_PARAMETER', field);
   const { next } = await log.search(teamId, {}, NOW_MS);
-  for (const cursor of ['x', '~', next!.slice(0, -1), `${next}A`, next!.toUpperCase(), Buffer.from('2026 x 1').toString('base64url')])
+  for (const cursor of [
+    'x',
+    '~',
+    next!.slice(0, -1),
+    `${next}A`,
+    next!.toUpperCase(),
+    Buffer.from('2026 x 1').toString('base64url'),
+  ])
     assertRefused(await refusal({ cursor }), 'INVALID_CURSOR', 'cursor');
 });
 
@@ -176,36 +204,56 @@ test('pages over any blocks, of several nodes and with slow requests among them,
   });
   const bound = fc.option(fc.integer({ min: 0, max: 30_000 }), { nil: undefined });
   await fc.assert(
-    fc.asyncProperty(fc.array(arriving, { maxLength: 25 }), fc.constantFrom('', '404'), bound, bound, async (given, status, from, to) => {
-      const teamId = newTeam();
-      const logs = { a: newLog(), 'b-c': newLog() };
-      const calls: LoggedCall[] = [];
-      let now = 0;
-      for (const { boot, wait, took, status: httpStatus, times, stores } of given) {
-        now += wait;
-        for (let time = 0; time < times; time++) {
-          const one = call(teamId, { requestId: `${boot}-${(++numbers).toString(36)}`, at: at(now - took), httpStatus });
-          calls.push(one);
-          logs[boot as 'a'].record(one);
+    fc.asyncProperty(
+      fc.array(arriving, { maxLength: 25 }),
+      fc.constantFrom('', '404'),
+      bound,
+      bound,
+      async (given, status, from, to) => {
+        const teamId = newTeam();
+        const logs = { a: newLog(), 'b-c': newLog() };
+        const calls: LoggedCall[] = [];
+        let now = 0;
+        for (const { boot, wait, took, status: httpStatus, times, stores } of given) {
+          now += wait;
+          for (let time = 0; time < times; time++) {
+            const one = call(teamId, {
+              requestId: `${boot}-${(++numbers).toString(36)}`,
+              at: at(now - took),
+              httpStatus,
+            });
+            calls.push(one);
+            logs[boot as 'a'].record(one);
+          }
+          if (stores) await logs[boot as 'a'].settled();
         }
-        if (stores) await logs[boot as 'a'].settled();
-      }
-      await Promise.all([logs.a.settled(), logs['b-c'].settled()]);
-      const query = { status, ...(from !== undefined && { from: at(from) }), ...(to !== undefined && { to: at(to) }) };
-      const expected = expectIds(
-        calls,
-        (one) => (status === '' || one.httpStatus === 404) && (from === undefined || one.at >= at(from)) && (to === undefined || one.at < at(to)),
-      );
-      assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expected);
-      for (const one of calls.slice(-3)) assert.equal((await logs['b-c'].find(teamId, one.requestId, NOW_MS))?.at, one.at);
-    }),
+        await Promise.all([logs.a.settled(), logs['b-c'].settled()]);
+        const query = {
+          status,
+          ...(from !== undefined && { from: at(from) }),
+          ...(to !== undefined && { to: at(to) }),
+        };
+        const expected = expectIds(
+          calls,
+          (one) =>
+            (status === '' || one.httpStatus === 404) &&
+            (from === undefined || one.at >= at(from)) &&
+            (to === undefined || one.at < at(to)),
+        );
+        assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expected);
+        for (const one of calls.slice(-3))
+          assert.equal((await logs['b-c'].find(teamId, one.requestId, NOW_MS))?.at, one.at);
+      },
+    ),
     { numRuns: 60 },
   );
 });
 
 test('a search for what is rare comes back soon, says how far it came, and goes on until it has found everything', async () => {
   const [log, teamId] = [newLog(), newTeam()];
-  const calls = Array.from({ length: 1300 }, (_, index) => call(teamId, { at: at(index * 100), httpStatus: index % 1000 === 7 ? 500 : 200 }));
+  const calls = Array.from({ length: 1300 }, (_, index) =>
+    call(teamId, { at: at(index * 100), httpStatus: index % 1000 === 7 ? 500 : 200 }),
+  );
   await record(log, calls, 1);
   const { found, pages } = await searchAll(log, teamId, { status: '5xx' });
   assert.deepEqual(
@@ -233,7 +281,9 @@ test('a search through more requests than it looks at in one go loses none, also
 
 test('a request is found by its ID whenever it was finished, and no other is', async () => {
   const [log, teamId] = [newLog(), newTeam()];
-  const calls = Array.from({ length: 300 }, (_, index) => call(teamId, { at: at(index * 100), query: { place: String(index) } }));
+  const calls = Array.from({ length: 300 }, (_, index) =>
+    call(teamId, { at: at(index * 100), query: { place: String(index) } }),
+  );
   const late = calls.filter((_, index) => index % 17 === 0);
   await record(log, [...calls.filter((one) => !late.includes(one)), ...late.toReversed()], 10);
   for (const one of calls) assert.deepEqual((await log.find(teamId, one.requestId, NOW_MS))?.query, one.query);
@@ -260,16 +310,30 @@ test('no secret is in the stored bytes, wherever a caller has put it', async () 
   const [log, teamId] = [newLog(store.requests), newTeam()];
   const { apiSecret } = issueKey();
   const text = `before ${apiSecret} after`;
-  const hidden = { client: apiSecret, message: text, field: text, query: { [apiSecret]: text }, body: JSON.stringify({ a: text, b: [apiSecret] }) };
-  const cut = { message: 'x'.repeat(970) + apiSecret, body: 'x'.repeat(4050) + apiSecret, query: { a: 'x'.repeat(1000) + apiSecret } };
-  for (const many of [1, 20, 2000]) await record(log, Array.from({ length: many }, () => [call(teamId, hidden), call(teamId, cut)]).flat());
-  const blocks = await store.requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
-  const stored = blocks.map(({ lines }) => (lines[0] === 0x5b ? Buffer.from(lines) : zstdDecompressSync(lines)).toString());
+  const hidden = {
+    client: apiSecret,
+    message: text,
+    field: text,
+    query: { [apiSecret]: text },
+    body: JSON.stringify({ a: text, b: [apiSecret] }),
+  };
+  const cut = {
+    message: 'x'.repeat(970) + apiSecret,
+    body: 'x'.repeat(4050) + apiSecret,
+    query: { a: 'x'.repeat(1000) + apiSecret },
+  };
+  for (const many of [1, 20, 2000])
+    await record(log, Array.from({ length: many }, () => [call(teamId, hidden), call(teamId, cut)]).flat());
+  const blocks = await store.requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+  const stored = blocks.map(({ lines }) =>
+    (lines[0] === 0x5b ? Buffer.from(lines) : zstdDecompressSync(lines)).toString(),
+  );
   assert.equal(stored.join('\n').split('\n').length, 4042);
   for (const part of [apiSecret, apiSecret.slice(0, 12)]) {
     for (const lines of stored) assert.ok(!lines.includes(part));
-    for (const file of readdirSync(own).filter((name) => name.startsWith('requests'))) assert.ok(!readFileSync(join(own, file)).includes(part), file);
-    assert.ok(!JSON.stringify(await store.requests.readKeyUses(teamId)).includes(part));
+    for (const file of readdirSync(own).filter((name) => name.startsWith('requests')))
+      assert.ok(!readFileSync(join(own, file)).includes(part), file);
+    assert.ok(!JSON.stringify(await store.requests.loadKeyUses(teamId)).includes(part));
   }
   assert.ok(stored[0]!.includes('before sr_sk_… after'));
 });
@@ -285,7 +349,14 @@ test('long texts are cut, and broken characters break nothing', async () => {
     client: 'y'.repeat(100),
     httpStatus: 400,
   });
-  const odd = call(teamId, { message: broken, body: broken, query: { [broken]: broken }, client: broken, apiId: 'odd', at: at(1) });
+  const odd = call(teamId, {
+    message: broken,
+    body: broken,
+    query: { [broken]: broken },
+    client: broken,
+    apiId: 'odd',
+    at: at(1),
+  });
   await record(log, [long, odd]);
   const found = await log.find(teamId, long.requestId, NOW_MS);
   assert.equal(found?.message?.length, 1000);
@@ -294,7 +365,7 @@ test('long texts are cut, and broken characters break nothing', async () => {
   assert.equal(found.client.length, 64);
   assert.ok(found.message.isWellFormed() && found.body.isWellFormed());
   assert.equal((await log.find(teamId, odd.requestId, NOW_MS))?.query[broken], broken);
-  assert.deepEqual((await requests.readKeyUses(teamId)).map(({ apiId, client }) => [apiId, client]), [['odd', '\uFFFDx'], ['sr_id_1', 'y'.repeat(64)]]); // prettier-ignore
+  assert.deepEqual((await requests.loadKeyUses(teamId)).map(({ apiId, client }) => [apiId, client]), [['odd', '\uFFFDx'], ['sr_id_1', 'y'.repeat(64)]]); // prettier-ignore
 });
 
 test('refused calls are counted by day and operation, and the last use of a key is kept, in a URL or not', async () => {
@@ -302,15 +373,23 @@ test('refused calls are counted by day and operation, and the last use of a key 
   const statuses = [200, 399, 400, 401, 500];
   await record(log, statuses.map((httpStatus) => call(teamId, { httpStatus })), 2); // prettier-ignore
   await record(log, [
-    call(teamId, { httpStatus: 404, at: at(86_400_000), operation: 'getCustomer', isUrlCredential: true, client: 'late' }),
+    call(teamId, {
+      httpStatus: 404,
+      at: at(86_400_000),
+      operation: 'getCustomer',
+      isUrlCredential: true,
+      client: 'late',
+    }),
     call(teamId, { at: at(1000), client: 'early' }),
     call(teamId, { at: at(99_000), apiId: null, explorerUser: 'ann@example.com' }),
   ]);
-  assert.deepEqual(await requests.readRefusals(teamId, '2026-11'), [
+  assert.deepEqual(await requests.loadRefusals(teamId, '2026-11'), [
     { teamId, day: '2026-11-20', operation: 'getOrder', calls: 3 },
     { teamId, day: '2026-11-21', operation: 'getCustomer', calls: 1 },
   ]);
-  assert.deepEqual(await requests.readKeyUses(teamId), [{ apiId: 'sr_id_1', usedAt: at(86_400_000), client: 'late', usedInUrlAt: at(86_400_000) }]);
+  assert.deepEqual(await requests.loadKeyUses(teamId), [
+    { apiId: 'sr_id_1', usedAt: at(86_400_000), client: 'late', usedInUrlAt: at(86_400_000) },
+  ]);
 });
 
 test('what is older than the days kept is not shown, and gone from the store once it was forgotten; what is newer stays', async () => {
@@ -321,8 +400,8 @@ test('what is older than the days kept is not shown, and gone from the store onc
   const kept = expectIds(calls.slice(2));
   assert.deepEqual(idsOf((await searchAll(log, teamId)).found), kept);
   assert.deepEqual(idsOf((await searchAll(log, teamId, { from: at(-90 * day) })).found), kept);
-  await log.forgetOld(NOW_MS);
-  const left = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+  await log.deleteExpired(NOW_MS);
+  const left = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
   assert.equal(left.length, 3);
   assert.equal(await log.find(teamId, calls[0]!.requestId, NOW_MS), undefined);
   assert.ok(await log.find(teamId, calls[2]!.requestId, NOW_MS));
@@ -332,33 +411,41 @@ test('what is recorded gets into the store by itself', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   log.record(call(teamId));
   const keepAlive = setInterval(() => undefined, 1000);
-  while ((await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 1)).length === 0) await nextTurn();
+  while ((await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 1)).length === 0) await nextTurn();
   clearInterval(keepAlive);
 });
 
 test('a store that fails and then takes what it is given again has every call once, whether it had taken it before it failed or not', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 }), async (ways) => {
-      const teamId = newTeam();
-      let way = 'takes';
-      const addRequests: RequestStore['addRequests'] = async (...batch) => {
-        if (way !== 'fails') await requests.addRequests(...batch);
-        if (way !== 'takes') throw new Error('disk on fire');
-      };
-      const log = newLog(Object.assign(Object.create(requests) as RequestStore, { addRequests, readBlocks: requests.readBlocks.bind(requests) }));
-      const calls: LoggedCall[] = [];
-      for (way of ways) {
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 }),
+      async (ways) => {
+        const teamId = newTeam();
+        let way = 'takes';
+        const addRequests: RequestStore['addRequests'] = async (...batch) => {
+          if (way !== 'fails') await requests.addRequests(...batch);
+          if (way !== 'takes') throw new Error('disk on fire');
+        };
+        const log = newLog(
+          Object.assign(Object.create(requests) as RequestStore, {
+            addRequests,
+            loadBlocks: requests.loadBlocks.bind(requests),
+          }),
+        );
+        const calls: LoggedCall[] = [];
+        for (way of ways) {
+          calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
+          log.record(calls.at(-1)!);
+          await log.settled();
+        }
+        way = 'takes';
         calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
-        log.record(calls.at(-1)!);
-        await log.settled();
-      }
-      way = 'takes';
-      calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
-      await record(log, calls.slice(-1));
-      assert.deepEqual(idsOf((await searchAll(log, teamId)).found), expectIds(calls));
-      assert.equal((await requests.readRefusals(teamId, '2026-11'))[0]?.calls, calls.length);
-      assert.equal(log.dropped, 0);
-    }),
+        await record(log, calls.slice(-1));
+        assert.deepEqual(idsOf((await searchAll(log, teamId)).found), expectIds(calls));
+        assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, calls.length);
+        assert.equal(log.dropped, 0);
+      },
+    ),
     { numRuns: 30 },
   );
 });
@@ -398,7 +485,7 @@ test('while the store is slow, what does not fit any more is dropped and counted
   free();
   await log.settled();
   let stored = 0;
-  for (const { lines } of await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000))
+  for (const { lines } of await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000))
     stored += zstdDecompressSync(lines).toString().split('\n').length;
   assert.ok(stored >= 20_000);
   assert.equal(stored + log.dropped, 60_000);
@@ -419,14 +506,16 @@ test('a busy moment is a few blocks of each tenant, far smaller than their lines
   const [one, other] = [newTeam(), newTeam()];
   await record(
     log,
-    Array.from({ length: 4000 }, (_, index) => call(index % 4 ? one : other, { at: at(index / 10), query: { ORDER_NUMBER: String(index) } })),
+    Array.from({ length: 4000 }, (_, index) =>
+      call(index % 4 ? one : other, { at: at(index / 10), query: { ORDER_NUMBER: String(index) } }),
+    ),
   );
   for (const [teamId, most] of [
     [one, 40_000],
     [other, 15_000],
   ] as const) {
     // prettier-ignore
-    const blocks: RequestBlock[] = await requests.readBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+    const blocks: RequestBlock[] = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
     assert.ok(blocks.length <= 10, String(blocks.length));
     const bytes = blocks.reduce((sum, { lines }) => sum + lines.length, 0);
     assert.ok(bytes < most, String(bytes));

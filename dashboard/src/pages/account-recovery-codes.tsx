@@ -12,8 +12,15 @@ export function RecoveryCodes({ codes, onStored }: { codes: readonly string[]; o
   const heading = `Storeroom recovery codes of ${user.email} (${tenant.teamID}). Each is good once, in place of the six digits.`;
   const file = useTextFile(`${heading}\n\n${codes.join('\n')}\n`);
   return (
-    <ShownOnce title="Second factor on: your recovery codes" what="The recovery codes are" action="I have stored them" onStored={onStored}>
-      <p>Each is good once, in place of the six digits, when the telephone is not at hand. Those from before have ended.</p>
+    <ShownOnce
+      title="Second factor on: your recovery codes"
+      what="The recovery codes are"
+      action="I have stored them"
+      onStored={onStored}
+    >
+      <p>
+        Each is good once, in place of the six digits, when the telephone is not at hand. Those from before have ended.
+      </p>
       <ul class="codes" aria-label="Recovery codes">
         {codes.map((code) => (
           <li key={code}>

@@ -32,13 +32,20 @@ export function SecondFactor() {
     void reload();
   };
   return (
-    <Section title="Second factor" description="Besides the password, sign-in then asks for six digits that an authenticator app on your telephone shows.">
+    <Section
+      title="Second factor"
+      description="Besides the password, sign-in then asks for six digits that an authenticator app on your telephone shows."
+    >
       {codes ? (
         <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />
       ) : (
         <Card>
           {user.hasSecondFactor ? (
-            <FactorOn codesLeft={user.recoveryCodesLeft} onSetUp={() => setOpen('set up')} onTurnOff={() => setOpen('turn off')} />
+            <FactorOn
+              codesLeft={user.recoveryCodesLeft}
+              onSetUp={() => setOpen('set up')}
+              onTurnOff={() => setOpen('turn off')}
+            />
           ) : (
             <div class="card-row">
               <p>
@@ -57,7 +64,15 @@ export function SecondFactor() {
   );
 }
 
-function FactorOn({ codesLeft, onSetUp, onTurnOff }: { codesLeft: number; onSetUp: () => void; onTurnOff: () => void }) {
+function FactorOn({
+  codesLeft,
+  onSetUp,
+  onTurnOff,
+}: {
+  codesLeft: number;
+  onSetUp: () => void;
+  onTurnOff: () => void;
+}) {
   return (
     <div class="stack">
       <KeyValue
@@ -69,7 +84,11 @@ function FactorOn({ codesLeft, onSetUp, onTurnOff }: { codesLeft: number; onSetU
       {codesLeft <= FEW_CODES && (
         <Notice
           tone="warn"
-          title={codesLeft === 0 ? 'No recovery codes are left' : `Only ${codesLeft} recovery ${codesLeft === 1 ? 'code is' : 'codes are'} left`}
+          title={
+            codesLeft === 0
+              ? 'No recovery codes are left'
+              : `Only ${codesLeft} recovery ${codesLeft === 1 ? 'code is' : 'codes are'} left`
+          }
         >
           Without one, losing the telephone means asking an owner for a new link. Set up again to get ten new ones.
         </Notice>
@@ -95,9 +114,21 @@ function TurnOff({ onClose }: { onClose: () => void }) {
     focusHeading();
   };
   return (
-    <Dialog title="Turn off the second factor?" description="Your password alone then opens your account. Its recovery codes end." onClose={onClose}>
+    <Dialog
+      title="Turn off the second factor?"
+      description="Your password alone then opens your account. Its recovery codes end."
+      onClose={onClose}
+    >
       <Form onSubmit={turnOff}>
-        <PasswordField label="Your password" name="password" autocomplete="current-password" required autofocus value={password} onValue={setPassword} />
+        <PasswordField
+          label="Your password"
+          name="password"
+          autocomplete="current-password"
+          required
+          autofocus
+          value={password}
+          onValue={setPassword}
+        />
         <TextField
           label="Code"
           name="code"

@@ -51,7 +51,12 @@ export function Sessions() {
       isThisOne ? (
         <Badge tone="good">This one</Badge>
       ) : (
-        <Button size="small" isBusy={ending === sessionId} aria-label={`End: ${nameBrowser(agent)} at ${client}`} onClick={() => void end(sessionId)}>
+        <Button
+          size="small"
+          isBusy={ending === sessionId}
+          aria-label={`End: ${nameBrowser(agent)} at ${client}`}
+          onClick={() => void end(sessionId)}
+        >
           End
         </Button>
       ),

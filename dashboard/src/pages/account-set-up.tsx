@@ -3,7 +3,11 @@
  * service keeps the secret only once both are right.
  */
 import { useState } from 'preact/hooks';
-import type { EnableSecondFactorRequest, RecoveryCodesView, SecondFactorView } from '../../../src/http/dashboard/interface.ts';
+import type {
+  EnableSecondFactorRequest,
+  RecoveryCodesView,
+  SecondFactorView,
+} from '../../../src/http/dashboard/interface.ts';
 import { post } from '../api.ts';
 import { useLoad } from '../load.ts';
 import { useSession } from '../session.tsx';
@@ -79,7 +83,14 @@ function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string })
   return (
     <Form onSubmit={enable} label="Second factor">
       <CodeField value={code} onValue={setCode} />
-      <PasswordField label="Your password" name="password" autocomplete="current-password" required value={password} onValue={setPassword} />
+      <PasswordField
+        label="Your password"
+        name="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
       <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
     </Form>
   );

@@ -66,7 +66,14 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
     <Form onSubmit={change} label="Change password">
       {/* Tells a password manager whose password it is. */}
       <input hidden readOnly autocomplete="username" value={user.email} />
-      <PasswordField label="Old password" name="password" autocomplete="current-password" required value={password} onValue={setPassword} />
+      <PasswordField
+        label="Old password"
+        name="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
       <NewPasswordField label="New password" name="newPassword" value={newPassword} onValue={setNewPassword} />
       <Actions>
         <Button type="submit" tone="primary">

@@ -37,9 +37,17 @@ export function IssuedKeys({ issued, hadKeys, baseURL, orderNum, onStored }: Iss
         <h3 class="card-title">Try them</h3>
         <Tabs
           label="A call with the new keys in"
-          tabs={calls.map(({ id, label, code }) => ({ id, label, content: () => <CodeBlock key={id} label={`Call in ${label}`} code={code} /> }))}
+          tabs={calls.map(({ id, label, code }) => ({
+            id,
+            label,
+            content: () => <CodeBlock key={id} label={`Call in ${label}`} code={code} />,
+          }))}
         />
-        {orderNum === null && <p class="hint">There are no orders yet: good keys are answered with 404 NOT_FOUND, wrong ones with 401 INVALID_CREDENTIALS.</p>}
+        {orderNum === null && (
+          <p class="hint">
+            There are no orders yet: good keys are answered with 404 NOT_FOUND, wrong ones with 401 INVALID_CREDENTIALS.
+          </p>
+        )}
       </div>
     </ShownOnce>
   );

@@ -60,10 +60,23 @@ export function OldKeys({ keys, mayEnd, onEnded }: { keys: readonly KeyRow[]; ma
   };
   if (good.length === 0) return null;
   return (
-    <Section title="Old keys that are still good" description="Replaced, and taken beside the keys in force until they end.">
-      <Table label="Old keys" columns={mayEnd ? [...columns, action] : columns} rows={good} rowKey={({ apiID }) => apiID} />
+    <Section
+      title="Old keys that are still good"
+      description="Replaced, and taken beside the keys in force until they end."
+    >
+      <Table
+        label="Old keys"
+        columns={mayEnd ? [...columns, action] : columns}
+        rows={good}
+        rowKey={({ apiID }) => apiID}
+      />
       {ending !== undefined && (
-        <Confirm title="End these keys now?" action="End now" onConfirm={() => end(ending)} onClose={() => setEnding(undefined)}>
+        <Confirm
+          title="End these keys now?"
+          action="End now"
+          onConfirm={() => end(ending)}
+          onClose={() => setEnding(undefined)}
+        >
           Programs that still use <code>{ending}</code> are refused from this moment. This cannot be undone.
         </Confirm>
       )}

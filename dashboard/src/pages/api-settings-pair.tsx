@@ -42,7 +42,8 @@ export const LastUse = ({ pair: { lastUsedAt, lastUsedFrom } }: { pair: KeyRow }
 
 export const UrlWarning = ({ at }: { at: string }) => (
   <Notice tone="warn" title="The API Secret came in a URL">
-    A program last sent it that way on <Time at={at} />. URLs end up in logs and histories, where others can read them. Send the pair in a Basic header instead
-    (<code>Authorization: Basic …</code>, with curl <code>-u</code>), then replace the keys.
+    A program last sent it that way on <Time at={at} />. URLs end up in logs and histories, where others can read them.
+    Send the pair in a Basic header instead (<code>Authorization: Basic …</code>, with curl <code>-u</code>), then
+    replace the keys.
   </Notice>
 );

@@ -20,7 +20,14 @@ import { ReplaceKeys } from './api-settings-replace.tsx';
 
 /** An order to ask for in the ready calls; null when there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {
-  const { body } = await readOperation<{ data: { ORDER_NUMBER?: string }[] }>('records', 'POST', '/orders/query', { maxReturn: 1 }, [], { signal });
+  const { body } = await readOperation<{ data: { ORDER_NUMBER?: string }[] }>(
+    'records',
+    'POST',
+    '/orders/query',
+    { maxReturn: 1 },
+    [],
+    { signal },
+  );
   return body.data[0]?.ORDER_NUMBER ?? null;
 }
 
@@ -44,17 +51,32 @@ export function ApiSettingsPage() {
       description="What a program needs to call the API: the team ID, the base URL, and the pair of API ID and API Secret."
       actions={
         mayReplace && (
-          <Button tone="primary" icon="keys" disabled={issued !== undefined || data === undefined} onClick={() => setReplacing(true)}>
+          <Button
+            tone="primary"
+            icon="keys"
+            disabled={issued !== undefined || data === undefined}
+            onClick={() => setReplacing(true)}
+          >
             Replace Keys
           </Button>
         )
       }
     >
       <div class="stack">
-        {issued && <IssuedKeys issued={issued.keys} hadKeys={issued.hadKeys} baseURL={baseURL} orderNum={orderNum} onStored={() => setIssued(undefined)} />}
+        {issued && (
+          <IssuedKeys
+            issued={issued.keys}
+            hadKeys={issued.hadKeys}
+            baseURL={baseURL}
+            orderNum={orderNum}
+            onStored={() => setIssued(undefined)}
+          />
+        )}
         {error && <LoadError error={error} onRetry={reload} />}
         {inForce?.lastUsedInUrlAt && <UrlWarning at={inForce.lastUsedInUrlAt} />}
-        {!mayReplace && <Notice>Replacing keys needs the role developer; yours is {user.role}. Ask an owner of your team.</Notice>}
+        {!mayReplace && (
+          <Notice>Replacing keys needs the role developer; yours is {user.role}. Ask an owner of your team.</Notice>
+        )}
         <Columns>
           <Card>
             <h2 class="card-title">Connection</h2>
@@ -77,7 +99,9 @@ export function ApiSettingsPage() {
         </Columns>
       </div>
       {oldKeys.length > 0 && <OldKeys keys={oldKeys} mayEnd={mayReplace} onEnded={reload} />}
-      {isReplacing && <ReplaceKeys hasKeys={inForce !== undefined} onIssued={show} onClose={() => setReplacing(false)} />}
+      {isReplacing && (
+        <ReplaceKeys hasKeys={inForce !== undefined} onIssued={show} onClose={() => setReplacing(false)} />
+      )}
     </Page>
   );
 }

@@ -51,7 +51,9 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 ];
 
 function AuditLog() {
-  const { pages, error, isBusy, more, reload } = usePages<number, AuditView>('audit', (next, signal) => get<AuditView>('audit', { before: next }, signal));
+  const { pages, error, isBusy, more, reload } = usePages<number, AuditView>('audit', (next, signal) =>
+    get<AuditView>('audit', { before: next }, signal),
+  );
   const [check, setCheck] = useState<{ view?: AuditCheckView; error?: ApiError }>({});
   const [isChecking, setChecking] = useState(false);
   const verify = async () => {
@@ -91,7 +93,11 @@ function AuditLog() {
           rows={pages.length === 0 ? undefined : rows}
           rowKey={({ number }) => String(number)}
           isLoading={isBusy && pages.length > 0}
-          empty={<Empty title="Nothing has been changed yet">Users, keys, settings and stages of orders leave a record here.</Empty>}
+          empty={
+            <Empty title="Nothing has been changed yet">
+              Users, keys, settings and stages of orders leave a record here.
+            </Empty>
+          }
         />
       )}
       {pages.length > 0 && (
@@ -110,7 +116,8 @@ function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckVi
       <Notice tone="bad" title="The log is not whole">
         <p>
           {fault === null ? '' : `Record ${fault.number}: ${fault.reason}. `}
-          The {counted} before it are as they were written. The store was changed past the service: tell the operator, who keeps a copy of it.
+          The {counted} before it are as they were written. The store was changed past the service: tell the operator,
+          who keeps a copy of it.
         </p>
       </Notice>
     );
@@ -120,8 +127,8 @@ function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckVi
         <>
           <CopyText text={head} label="Copy the hash of the last record" />
           <p>
-            This is the hash of record {records.toLocaleString('en')}. Keep both outside the service: as long as the log is whole and that record has this hash,
-            nothing up to it was changed, taken out or put in.
+            This is the hash of record {records.toLocaleString('en')}. Keep both outside the service: as long as the log
+            is whole and that record has this hash, nothing up to it was changed, taken out or put in.
           </p>
         </>
       )}

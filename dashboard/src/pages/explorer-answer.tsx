@@ -25,7 +25,11 @@ export function Answer({ call }: { call: ExplorerCall }) {
       {error === undefined && answer !== undefined && <AnswerView key={answer} call={call} answer={answer} />}
       {error === undefined && answer === undefined && (
         <div class="card">
-          {isSending ? <Spinner label="Waiting for the answer" /> : <Empty title="No answer yet">Send the call to see what comes back.</Empty>}
+          {isSending ? (
+            <Spinner label="Waiting for the answer" />
+          ) : (
+            <Empty title="No answer yet">Send the call to see what comes back.</Empty>
+          )}
         </div>
       )}
     </section>
@@ -63,7 +67,14 @@ function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAns
         isMono
         rows={SHOWN_HEADERS.filter((name) => answer.headers.has(name)).map((name) => {
           const value = answer.headers.get(name) ?? '';
-          return [name, name === REQUEST_ID ? <Link to={pathOf('/requests/:requestID', { requestID: value })}>{value}</Link> : value];
+          return [
+            name,
+            name === REQUEST_ID ? (
+              <Link to={pathOf('/requests/:requestID', { requestID: value })}>{value}</Link>
+            ) : (
+              value
+            ),
+          ];
         })}
       />
       {cursor !== null && (
@@ -76,4 +87,8 @@ function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAns
 }
 
 const formatSize = (bytes: number): string =>
-  bytes < 1000 ? `${bytes} bytes` : bytes < 1e6 ? `${(bytes / 1000).toFixed(bytes < 1e4 ? 1 : 0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  bytes < 1000
+    ? `${bytes} bytes`
+    : bytes < 1e6
+      ? `${(bytes / 1000).toFixed(bytes < 1e4 ? 1 : 0)} kB`
+      : `${(bytes / 1e6).toFixed(1)} MB`;

@@ -86,13 +86,22 @@ function refuseUnsendable({ body }: Operation, input: CallInput): void {
   const fault = body && findJsonFault(input.body);
   if (fault !== undefined) throw new ApiError('INVALID_JSON', fault, 0, { field: 'body' });
   if (input.idempotencyKey !== '' && !KEY_FORM.test(input.idempotencyKey))
-    throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'It is 1 to 255 printable ASCII characters, without spaces.', 0, { field: IDEMPOTENCY_KEY });
+    throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'It is 1 to 255 printable ASCII characters, without spaces.', 0, {
+      field: IDEMPOTENCY_KEY,
+    });
 }
 
-async function sendCall({ method, path, body }: Operation, input: CallInput, signal: AbortSignal): Promise<{ answer?: OperationAnswer; error?: ApiError }> {
-  const headers: Record<string, string> = input.idempotencyKey === '' ? {} : { [IDEMPOTENCY_KEY]: input.idempotencyKey };
+async function sendCall(
+  { method, path, body }: Operation,
+  input: CallInput,
+  signal: AbortSignal,
+): Promise<{ answer?: OperationAnswer; error?: ApiError }> {
+  const headers: Record<string, string> =
+    input.idempotencyKey === '' ? {} : { [IDEMPOTENCY_KEY]: input.idempotencyKey };
   try {
-    return { answer: await callOperation('explorer', method, path, input.query, body && input.body, { signal, headers }) };
+    return {
+      answer: await callOperation('explorer', method, path, input.query, body && input.body, { signal, headers }),
+    };
   } catch (fault) {
     return { error: toApiError(fault) };
   }

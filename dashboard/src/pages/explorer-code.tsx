@@ -32,7 +32,11 @@ export function CallCode({ operation, input }: { operation: Operation; input: Ca
     <div>
       <Tabs
         label="The call as code"
-        tabs={languages.map(({ id, label, write }) => ({ id, label, content: () => <CodeBlock label={label} code={write(url, call)} /> }))}
+        tabs={languages.map(({ id, label, write }) => ({
+          id,
+          label,
+          content: () => <CodeBlock label={label} code={write(url, call)} />,
+        }))}
       />
       <p class="hint">
         With your keys in the environment, as <code>API_ID</code> and <code>API_SECRET</code>.
@@ -79,7 +83,9 @@ const writePython = (url: string, call: ApiCallText): string =>
     '        "Authorization": "Basic " + base64.b64encode(pair.encode()).decode(),',
     ...headersOf(call).map(([name, value]) => `        ${quote(name)}: ${quote(value)},`),
     '    },',
-    ...(call.body === undefined ? [] : [`    data=json.dumps(${shift(writeLiteral(call.body, ''), '    ')}).encode(),`]),
+    ...(call.body === undefined
+      ? []
+      : [`    data=json.dumps(${shift(writeLiteral(call.body, ''), '    ')}).encode(),`]),
     ')',
     'with urllib.request.urlopen(request) as response:',
     '    print(json.dumps(json.load(response), indent=2))',
@@ -94,5 +100,7 @@ function writeLiteral(value: unknown, indent: string): string {
   const [start, end, items] = Array.isArray(value)
     ? ['[', ']', value.map((item) => writeLiteral(item, inner))]
     : ['{', '}', Object.entries(value).map(([name, item]) => `${quote(name)}: ${writeLiteral(item, inner)}`)];
-  return items.length === 0 ? start + end : `${start}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${end}`;
+  return items.length === 0
+    ? start + end
+    : `${start}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${end}`;
 }

@@ -52,7 +52,13 @@ interface Described {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-  readonly parameters?: readonly { name: string; in: string; required?: boolean; description?: string; example?: unknown }[];
+  readonly parameters?: readonly {
+    name: string;
+    in: string;
+    required?: boolean;
+    description?: string;
+    example?: unknown;
+  }[];
   readonly requestBody?: { description?: string; content: Record<string, { schema: Schema; example?: unknown }> };
   readonly responses: Record<string, { description?: string }>;
 }
@@ -72,13 +78,21 @@ export async function loadOperations(baseURL: string): Promise<Operation[]> {
   const base = new URL(baseURL).pathname;
   return Object.entries(paths)
     .filter(([path]) => path.startsWith(`${base}/`))
-    .flatMap(([path, methods]) => Object.entries(methods).map(([method, described]) => readOperation(method, path.slice(base.length), described)));
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, described]) => readOperation(method, path.slice(base.length), described)),
+    );
 }
 
 async function fetchDocument(): Promise<OpenDocument> {
   const response = await fetch('/openapi.json').catch(() => undefined);
-  if (response === undefined) throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check the connection and try again.', 0);
-  if (!response.ok) throw new ApiError('UNEXPECTED_ANSWER', `The service answered /openapi.json with status ${response.status}.`, response.status);
+  if (response === undefined)
+    throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check the connection and try again.', 0);
+  if (!response.ok)
+    throw new ApiError(
+      'UNEXPECTED_ANSWER',
+      `The service answered /openapi.json with status ${response.status}.`,
+      response.status,
+    );
   return (await response.json()) as OpenDocument;
 }
 
@@ -102,7 +116,10 @@ function readOperation(method: string, path: string, described: Described): Oper
       })),
     body: readBody(described.requestBody),
     errors: Object.entries(described.responses)
-      .map(([status, { description: about = '' }]) => ({ status: Number(status), codes: [...about.matchAll(/`(\w+)`/g)].map(([, code]) => code!) }))
+      .map(([status, { description: about = '' }]) => ({
+        status: Number(status),
+        codes: [...about.matchAll(/`(\w+)`/g)].map(([, code]) => code!),
+      }))
       .filter(({ status }) => status >= 400),
   };
 }

@@ -22,7 +22,15 @@ export function CallForm({ operation, call }: { operation: Operation; call: Expl
   return (
     <div>
       <Form onSubmit={send} label="Call">
-        <TextField label={TEAM} name={TEAM} isMono disabled value={tenant.teamID} onValue={() => {}} hint="Always your own team." />
+        <TextField
+          label={TEAM}
+          name={TEAM}
+          isMono
+          disabled
+          value={tenant.teamID}
+          onValue={() => {}}
+          hint="Always your own team."
+        />
         {operation.parameters
           .filter(({ name }) => name !== TEAM)
           .map(({ name, isRequired, description }) => (
@@ -53,7 +61,9 @@ export function CallForm({ operation, call }: { operation: Operation; call: Expl
             onValue={(body) => change({ body })}
           />
         )}
-        {operation.writes && <IdempotencyKey value={input.idempotencyKey} onValue={(idempotencyKey) => change({ idempotencyKey })} />}
+        {operation.writes && (
+          <IdempotencyKey value={input.idempotencyKey} onValue={(idempotencyKey) => change({ idempotencyKey })} />
+        )}
         {operation.writes && isAllowed && (
           <Checkbox
             label="This writes to your records"
@@ -65,7 +75,12 @@ export function CallForm({ operation, call }: { operation: Operation; call: Expl
         )}
         {!isAllowed && <Notice>This operation writes to records. It needs the role developer; yours is viewer.</Notice>}
         <div class="explorer-send">
-          <Button type="submit" tone="primary" isBusy={isSending} disabled={!isAllowed || (operation.writes && !isConfirmed)}>
+          <Button
+            type="submit"
+            tone="primary"
+            isBusy={isSending}
+            disabled={!isAllowed || (operation.writes && !isConfirmed)}
+          >
             Send
           </Button>
           <p class="hint">Counts like any call, and stands in Requests as yours.</p>

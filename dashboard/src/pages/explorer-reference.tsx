@@ -49,11 +49,24 @@ export function Reference({ operation }: { operation: Operation }) {
   ];
   return (
     <>
-      <Section title="What it takes" description={writes ? 'Custom fields of your team can be sent too; Fields lists them.' : undefined}>
-        <Table label={`Parameters of ${operation.name}`} columns={TAKEN} rows={taken} rowKey={({ name, place }) => `${place} ${name}`} />
+      <Section
+        title="What it takes"
+        description={writes ? 'Custom fields of your team can be sent too; Fields lists them.' : undefined}
+      >
+        <Table
+          label={`Parameters of ${operation.name}`}
+          columns={TAKEN}
+          rows={taken}
+          rowKey={({ name, place }) => `${place} ${name}`}
+        />
       </Section>
       <Section title="How it may refuse" description="By HTTP status; the code is in the body of the answer.">
-        <Table label={`Refusals of ${operation.name}`} columns={REFUSALS} rows={errors} rowKey={({ status }) => String(status)} />
+        <Table
+          label={`Refusals of ${operation.name}`}
+          columns={REFUSALS}
+          rows={errors}
+          rowKey={({ status }) => String(status)}
+        />
       </Section>
     </>
   );

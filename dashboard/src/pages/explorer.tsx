@@ -30,7 +30,11 @@ export function ExplorerPage() {
       <OperationList operations={data ?? []} chosen={chosen?.name ?? ''} />
       <Page
         title={chosen?.summary ?? (isUnknown ? 'There is no such operation' : 'API explorer')}
-        description={isUnknown ? `The contract of this service has no operation '${name}'. Choose one of the list.` : chosen?.description}
+        description={
+          isUnknown
+            ? `The contract of this service has no operation '${name}'. Choose one of the list.`
+            : chosen?.description
+        }
       >
         {error !== undefined && <LoadError error={error} onRetry={reload} />}
         {data === undefined && error === undefined && <Skeleton lines={8} />}
@@ -65,7 +69,12 @@ function OperationList({ operations, chosen }: { operations: readonly Operation[
                 .filter((operation) => operation.tag === tag)
                 .map(({ name, method, summary }) => (
                   <li key={name}>
-                    <Link to={pathTo(name)} class="nav-item" title={summary} aria-current={name === chosen ? 'page' : undefined}>
+                    <Link
+                      to={pathTo(name)}
+                      class="nav-item"
+                      title={summary}
+                      aria-current={name === chosen ? 'page' : undefined}
+                    >
                       <Method method={method} />
                       <span>{summary}</span>
                     </Link>

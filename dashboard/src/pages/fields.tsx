@@ -94,7 +94,12 @@ export function FieldsPage() {
             id: value,
             label: data === undefined ? label : `${label} (${data.fields[value].length})`,
             content: () => (
-              <FieldTable key={value} fields={data?.fields[value]} filter={filter} onFilter={(text) => setQuery({ filter: text }, { replace: true })} />
+              <FieldTable
+                key={value}
+                fields={data?.fields[value]}
+                filter={filter}
+                onFilter={(text) => setQuery({ filter: text }, { replace: true })}
+              />
             ),
           }))}
         />
@@ -111,7 +116,8 @@ interface FieldTableProps {
 }
 function FieldTable({ fields, filter, onFilter }: FieldTableProps) {
   const wanted = filter.trim().toUpperCase();
-  const matches = ({ name, type, custom }: Field): boolean => name.includes(wanted) || type.toUpperCase() === wanted || (custom && wanted === 'CUSTOM');
+  const matches = ({ name, type, custom }: Field): boolean =>
+    name.includes(wanted) || type.toUpperCase() === wanted || (custom && wanted === 'CUSTOM');
   const rows = fields?.filter(matches);
   return (
     <>
@@ -146,7 +152,15 @@ function FieldTable({ fields, filter, onFilter }: FieldTableProps) {
   );
 }
 
-function AddField({ recordType, onClose, onAdded }: { recordType: RecordType; onClose: () => void; onAdded: () => void }) {
+function AddField({
+  recordType,
+  onClose,
+  onAdded,
+}: {
+  recordType: RecordType;
+  onClose: () => void;
+  onAdded: () => void;
+}) {
   const [name, setName] = useState('');
   const [type, setType] = useState<string>('text');
   const noun = RECORD_TYPES.find(({ value }) => value === recordType)?.noun ?? '';

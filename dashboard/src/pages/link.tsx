@@ -24,7 +24,9 @@ function takeToken(): string {
 
 export function LinkPage() {
   const [token] = useState(takeToken);
-  const { data, error, reload } = useLoad('link', () => post<LinkView>('link/check', { token } satisfies LinkCheckRequest));
+  const { data, error, reload } = useLoad('link', () =>
+    post<LinkView>('link/check', { token } satisfies LinkCheckRequest),
+  );
   return (
     <div class="entry">
       <Brand />
@@ -55,9 +57,24 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
   return (
     <Form onSubmit={send}>
       {/* Tells a password manager whose password it is. */}
-      <TextField label="E-mail address" name="email" type="email" autocomplete="username" readOnly value={link.email} onValue={() => {}} />
+      <TextField
+        label="E-mail address"
+        name="email"
+        type="email"
+        autocomplete="username"
+        readOnly
+        value={link.email}
+        onValue={() => {}}
+      />
       <NewPasswordField label="Password" name="password" autofocus value={password} onValue={setPassword} />
-      <PasswordField label="The same again" name="again" autocomplete="new-password" required value={again} onValue={setAgain} />
+      <PasswordField
+        label="The same again"
+        name="again"
+        autocomplete="new-password"
+        required
+        value={again}
+        onValue={setAgain}
+      />
       <Button type="submit" tone="primary" class="whole">
         Set password and sign in
       </Button>

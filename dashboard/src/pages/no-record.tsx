@@ -7,7 +7,10 @@ import { Page } from '../ui/page.tsx';
 
 /** Example: `<NoRecord kind="orders" code="99999" />`. */
 export const NoRecord = ({ kind, code }: { kind: Kind; code: string }) => (
-  <Page title={`There is no such ${KINDS[kind].noun}`} description={<bdi>{`Nothing has the ${KINDS[kind].key} '${code}'. Upper and lower case count.`}</bdi>}>
+  <Page
+    title={`There is no such ${KINDS[kind].noun}`}
+    description={<bdi>{`Nothing has the ${KINDS[kind].key} '${code}'. Upper and lower case count.`}</bdi>}
+  >
     <p>
       <ButtonLink to={`/records/${kind}`}>{KINDS[kind].label}</ButtonLink>
     </p>

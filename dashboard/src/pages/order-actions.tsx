@@ -45,7 +45,12 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
     const stockBefore = await readStock(parts);
     onStep({ made: await send(), parts, stockBefore });
   };
-  const approve = () => take(() => post<AdvancedOrderView>('orders/approve', { ORDER_NUMBER: values['ORDER_NUMBER'] ?? '' } satisfies ApproveRequest));
+  const approve = () =>
+    take(() =>
+      post<AdvancedOrderView>('orders/approve', {
+        ORDER_NUMBER: values['ORDER_NUMBER'] ?? '',
+      } satisfies ApproveRequest),
+    );
   const isApprovable = values['ORDER_TYPE'] === 'worksheet' || values['ORDER_TYPE'] === 'quote';
   return (
     <>
@@ -60,7 +65,13 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
         </Button>
       )}
       {open === 'approve' && (
-        <Confirm title={`Approve order ${values['ORDER_NUMBER']}?`} action="Approve" tone="primary" onConfirm={approve} onClose={close}>
+        <Confirm
+          title={`Approve order ${values['ORDER_NUMBER']}?`}
+          action="Approve"
+          tone="primary"
+          onConfirm={approve}
+          onClose={close}
+        >
           <Commitment record={record} />
         </Confirm>
       )}
@@ -71,7 +82,8 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
 
 function Commitment({ record: { values, lines } }: { record: RecordRead }) {
   const goods = values['DROP_SHIP'] === 'Y' ? [] : goodsOf(lines);
-  const unitsOf = (part: string) => lines.filter((line) => isGoods(line, part)).reduce((total, line) => add(total, line['QUANTITY'] ?? ''), '0');
+  const unitsOf = (part: string) =>
+    lines.filter((line) => isGoods(line, part)).reduce((total, line) => add(total, line['QUANTITY'] ?? ''), '0');
   return (
     <>
       <p>It becomes a sales order and cannot go back.</p>

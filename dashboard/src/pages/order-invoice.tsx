@@ -26,7 +26,10 @@ export const splitList = (text: string): string[] => text.split(/[,\n]/).map((pa
 const numberOf = (line: Values): string => line['LINE_NUMBER'] ?? '';
 const openOf = (line: Values): string => line['QUANTITY'] || '0';
 const isCarePlan = (line: Values): boolean => line['CARE_PLAN'] === 'Y';
-const firstInput = (line: Values): LineInput => ({ units: openOf(line), serials: splitList(line['SERIAL_NUMBERS'] ?? '').join('\n') });
+const firstInput = (line: Values): LineInput => ({
+  units: openOf(line),
+  serials: splitList(line['SERIAL_NUMBERS'] ?? '').join('\n'),
+});
 
 interface InvoiceProps {
   order: Values;
@@ -37,11 +40,16 @@ interface InvoiceProps {
 }
 
 export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps) {
-  const [inputs, setInputs] = useState<Inputs>(() => Object.fromEntries(lines.map((line) => [numberOf(line), firstInput(line)])));
+  const [inputs, setInputs] = useState<Inputs>(() =>
+    Object.fromEntries(lines.map((line) => [numberOf(line), firstInput(line)])),
+  );
   const [tracking, setTracking] = useState('');
-  const change = (number: string, part: Partial<LineInput>) => setInputs((before) => ({ ...before, [number]: { ...before[number]!, ...part } }));
+  const change = (number: string, part: Partial<LineInput>) =>
+    setInputs((before) => ({ ...before, [number]: { ...before[number]!, ...part } }));
   const setAll = (units: (line: Values) => string) =>
-    setInputs((before) => Object.fromEntries(lines.map((line) => [numberOf(line), { ...before[numberOf(line)]!, units: units(line) }])));
+    setInputs((before) =>
+      Object.fromEntries(lines.map((line) => [numberOf(line), { ...before[numberOf(line)]!, units: units(line) }])),
+    );
   const send = async () => {
     await onInvoice(() => post<AdvancedOrderView>('orders/invoice', writeRequest(order, lines, inputs, tracking)));
     onClose();
@@ -65,7 +73,12 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
           </Button>
         </div>
         {lines.map((line) => (
-          <InvoiceLine key={numberOf(line)} line={line} input={inputs[numberOf(line)]!} onChange={(part) => change(numberOf(line), part)} />
+          <InvoiceLine
+            key={numberOf(line)}
+            line={line}
+            input={inputs[numberOf(line)]!}
+            onChange={(part) => change(numberOf(line), part)}
+          />
         ))}
         <TextField
           label="Tracking numbers"
@@ -116,7 +129,9 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
         error={refuseUnits(input.units, open)}
       />
       {isCarePlan(line) ? (
-        <p class="hint invoice-no-serials">A care plan takes no serial numbers: the serial belongs to the product it covers.</p>
+        <p class="hint invoice-no-serials">
+          A care plan takes no serial numbers: the serial belongs to the product it covers.
+        </p>
       ) : (
         <TextArea
           label={`Serial numbers of line ${number}`}
@@ -128,7 +143,11 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
           value={input.serials}
           onValue={(serials) => onChange({ serials })}
           hint="At most one a unit; one a line, or commas between."
-          error={hasTooMany ? `${count} serial numbers for ${input.units.trim()} ${input.units.trim() === '1' ? 'unit' : 'units'}.` : undefined}
+          error={
+            hasTooMany
+              ? `${count} serial numbers for ${input.units.trim()} ${input.units.trim() === '1' ? 'unit' : 'units'}.`
+              : undefined
+          }
         />
       )}
     </fieldset>
@@ -166,5 +185,7 @@ function summarise(lines: readonly Values[], inputs: Inputs): string {
   const isRest = lines.some((line) => compare(subtract(openOf(line), inputs[numberOf(line)]!.units), '0') !== 0);
   if (!isRest) return `All ${all} units; nothing is left.`;
   const isNone = lines.every((line) => compare(inputs[numberOf(line)]!.units, '0') === 0);
-  return isNone ? `None of ${all} units: there is nothing to invoice.` : `${units} of ${all} units; what is left becomes a new sales order.`;
+  return isNone
+    ? `None of ${all} units: there is nothing to invoice.`
+    : `${units} of ${all} units; what is left becomes a new sales order.`;
 }

@@ -12,7 +12,12 @@ import { Table, type Column } from '../ui/table.tsx';
 import { splitList } from './order-invoice.tsx';
 
 const COLUMNS: readonly Column<Values>[] = [
-  { key: 'LINE_NUMBER', head: <span title="LINE_NUMBER">LINE</span>, cell: (line) => line['LINE_NUMBER'], align: 'end' },
+  {
+    key: 'LINE_NUMBER',
+    head: <span title="LINE_NUMBER">LINE</span>,
+    cell: (line) => line['LINE_NUMBER'],
+    align: 'end',
+  },
   { key: 'PART_CODE', head: 'PART_CODE', cell: (line) => <PartCode code={line['PART_CODE'] ?? ''} /> },
   { key: 'DESCRIPTION', head: 'DESCRIPTION', cell: (line) => <Description line={line} />, isWide: true },
   { key: 'QUANTITY', head: 'QUANTITY', cell: (line) => line['QUANTITY'], align: 'end' },
@@ -22,7 +27,9 @@ const COLUMNS: readonly Column<Values>[] = [
   {
     key: 'LINE_REF_LOCK_CODE',
     head: <span title="LINE_REF_LOCK_CODE">LOCK CODE</span>,
-    cell: (line) => <Copy text={line['LINE_REF_LOCK_CODE'] ?? ''} label={`Copy LINE_REF_LOCK_CODE of line ${line['LINE_NUMBER']}`} />,
+    cell: (line) => (
+      <Copy text={line['LINE_REF_LOCK_CODE'] ?? ''} label={`Copy LINE_REF_LOCK_CODE of line ${line['LINE_NUMBER']}`} />
+    ),
     align: 'end',
   },
 ];
@@ -51,7 +58,8 @@ const PartCode = ({ code }: { code: string }) =>
 
 const Description = ({ line }: { line: Values }) => (
   <span class="with-badge">
-    <Text value={line['DESCRIPTION'] ?? ''} charactersMax={160} /> {line['CARE_PLAN'] === 'Y' && <Badge tone="info">Care plan</Badge>}
+    <Text value={line['DESCRIPTION'] ?? ''} charactersMax={160} />{' '}
+    {line['CARE_PLAN'] === 'Y' && <Badge tone="info">Care plan</Badge>}
   </span>
 );
 

@@ -9,7 +9,9 @@ import { Section } from '../ui/page.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 
 export const goodsOf = (lines: readonly Values[]): string[] =>
-  [...new Set(lines.filter((line) => line['CARE_PLAN'] !== 'Y').map((line) => line['PART_CODE'] ?? ''))].filter((code) => code !== '');
+  [...new Set(lines.filter((line) => line['CARE_PLAN'] !== 'Y').map((line) => line['PART_CODE'] ?? ''))].filter(
+    (code) => code !== '',
+  );
 
 interface OrderStockProps {
   parts: readonly string[];
@@ -21,7 +23,9 @@ interface OrderStockProps {
 }
 
 export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps) {
-  const { data, error, isLoading, reload } = useLoad(`${round} ${JSON.stringify(parts)}`, (signal) => readStock(parts, signal));
+  const { data, error, isLoading, reload } = useLoad(`${round} ${JSON.stringify(parts)}`, (signal) =>
+    readStock(parts, signal),
+  );
   if (parts.length === 0) return null;
   const rows = data && parts.filter((part) => data.has(part));
   const column = (name: keyof Stock, head: string): Column<string> => ({
@@ -40,7 +44,14 @@ export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps
     ),
   };
   return (
-    <Section title="Stock" description={isDropShip ? 'This order is drop-shipped: it touches no stock.' : before && 'Before and after the step just taken.'}>
+    <Section
+      title="Stock"
+      description={
+        isDropShip
+          ? 'This order is drop-shipped: it touches no stock.'
+          : before && 'Before and after the step just taken.'
+      }
+    >
       {error === undefined ? (
         <Table
           label="Stock of the parts"
@@ -48,7 +59,12 @@ export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps
           isLoading={isLoading}
           skeletonRows={Math.min(parts.length, 5)}
           rowKey={(part) => part}
-          columns={[partColumn, column('onHand', 'QTY_ONHAND'), column('committed', 'QTY_COMMITTED'), column('available', 'QTY_AVAILABLE')]}
+          columns={[
+            partColumn,
+            column('onHand', 'QTY_ONHAND'),
+            column('committed', 'QTY_COMMITTED'),
+            column('available', 'QTY_AVAILABLE'),
+          ]}
           empty={<p class="muted no-rows">None of the parts is in the inventory.</p>}
         />
       ) : (

@@ -56,7 +56,11 @@ function Comparison({ records, number }: { records: readonly StorefrontRecord[];
         rowClass={(row) => (row === total ? 'total' : undefined)}
         rowKey={(row) => (row === total ? 'total' : `${row.part} ${row.isCarePlan}`)}
         columns={[
-          { key: 'part', head: 'Part', cell: (row) => (row === total ? <Sum fulfilment={fulfilment} /> : <Part row={row} />) },
+          {
+            key: 'part',
+            head: 'Part',
+            cell: (row) => (row === total ? <Sum fulfilment={fulfilment} /> : <Part row={row} />),
+          },
           ...(['ordered', 'shipped', 'invoiced', 'open'] as const).map((name): Column<Row> => ({
             key: name,
             head: HEADS[name],
@@ -66,16 +70,25 @@ function Comparison({ records, number }: { records: readonly StorefrontRecord[];
           ...records.map((record, index): Column<Row> => ({
             key: `record ${index}`,
             head: <RecordHead record={record} isHere={record.pims_order_number === number} />,
-            cell: (row) => <RecordCell row={row} index={index} isCounted={loose === records.length || isBinding(record)} />,
+            cell: (row) => (
+              <RecordCell row={row} index={index} isCounted={loose === records.length || isBinding(record)} />
+            ),
             align: 'end',
           })),
         ]}
       />
       {!isExact && (
-        <p class="hint under-table">The lookup gives quantities as JSON numbers, and one here has more digits than those keep: Lines has it exactly.</p>
+        <p class="hint under-table">
+          The lookup gives quantities as JSON numbers, and one here has more digits than those keep: Lines has it
+          exactly.
+        </p>
       )}
-      {loose > 0 && loose < records.length && <p class="hint under-table">Quotes and worksheets are not ordered yet: their units are not counted.</p>}
-      {loose === records.length && <p class="hint under-table">Quotes and worksheets commit nothing: these units are asked for, not ordered.</p>}
+      {loose > 0 && loose < records.length && (
+        <p class="hint under-table">Quotes and worksheets are not ordered yet: their units are not counted.</p>
+      )}
+      {loose === records.length && (
+        <p class="hint under-table">Quotes and worksheets commit nothing: these units are asked for, not ordered.</p>
+      )}
     </>
   );
 }
@@ -104,12 +117,23 @@ const Part = ({ row: { part, isCarePlan, description } }: { row: Row }) => (
   </span>
 );
 
-const Quantity = ({ row, total, value }: { row: Row; total: Row; value: string }) => (row === total ? <strong>{value}</strong> : <>{value}</>);
+const Quantity = ({ row, total, value }: { row: Row; total: Row; value: string }) =>
+  row === total ? <strong>{value}</strong> : <>{value}</>;
 
-function RecordHead({ record: { pims_order_number: number, order_type: stage }, isHere }: { record: StorefrontRecord; isHere: boolean }) {
+function RecordHead({
+  record: { pims_order_number: number, order_type: stage },
+  isHere,
+}: {
+  record: StorefrontRecord;
+  isHere: boolean;
+}) {
   return (
     <span class="record-head">
-      {isHere || number === null ? <span class="record-here">{number} (this one)</span> : <Link to={recordPath('orders', number)}>{number}</Link>}
+      {isHere || number === null ? (
+        <span class="record-here">{number} (this one)</span>
+      ) : (
+        <Link to={recordPath('orders', number)}>{number}</Link>
+      )}
       <StageBadge stage={stage} />
     </span>
   );

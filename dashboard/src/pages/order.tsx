@@ -69,7 +69,12 @@ function Order({ record, steps }: { record: RecordRead; steps: readonly Step[] }
       <Facts values={values} />
       <OrderLines lines={lines} />
       {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
-      <OrderStock parts={step?.parts ?? goodsOf(lines)} isDropShip={values['DROP_SHIP'] === 'Y'} before={step?.stockBefore} round={steps.length} />
+      <OrderStock
+        parts={step?.parts ?? goodsOf(lines)}
+        isDropShip={values['DROP_SHIP'] === 'Y'}
+        before={step?.stockBefore}
+        round={steps.length}
+      />
       <Addresses values={values} />
       <OtherFields values={values} shown={SHOWN} />
       <ApiCall call={singleCall('orders', number)} />
@@ -79,10 +84,18 @@ function Order({ record, steps }: { record: RecordRead; steps: readonly Step[] }
 
 function Outcome({ step: { made } }: { step: Step }) {
   const link = (number: string) => <Link to={recordPath('orders', number)}>{number}</Link>;
-  if (made.ORDER_TYPE !== 'invoice') return <Notice tone="good" title={`Order ${made.ORDER_NUMBER} is a sales order now, and its stock is committed.`} />;
+  if (made.ORDER_TYPE !== 'invoice')
+    return (
+      <Notice tone="good" title={`Order ${made.ORDER_NUMBER} is a sales order now, and its stock is committed.`} />
+    );
   return (
     <Notice tone="good" title="Invoiced">
-      Invoice {link(made.ORDER_NUMBER)}. {made.rest === null ? 'Nothing is left of the order.' : <>What is left became the sales order {link(made.rest)}.</>}{' '}
+      Invoice {link(made.ORDER_NUMBER)}.{' '}
+      {made.rest === null ? (
+        'Nothing is left of the order.'
+      ) : (
+        <>What is left became the sales order {link(made.rest)}.</>
+      )}{' '}
       The stock is below.
     </Notice>
   );
@@ -98,7 +111,11 @@ function Stepper({ stage }: { stage: string }) {
   return (
     <ol class="stages" aria-label="Stages">
       {STAGES.map(([name, label], index) => (
-        <li key={name} class={index < at ? 'past' : index === at ? 'here' : undefined} aria-current={index === at ? 'step' : undefined}>
+        <li
+          key={name}
+          class={index < at ? 'past' : index === at ? 'here' : undefined}
+          aria-current={index === at ? 'step' : undefined}
+        >
           <span class="stage-mark" aria-hidden="true">
             {index < at ? <Icon name="check" /> : index + 1}
           </span>
@@ -126,7 +143,11 @@ function Facts({ values }: { values: Values }) {
     ['Total', <strong>{values['ORDER_TOTAL']}</strong>, values['ORDER_TOTAL']],
     ['Created', <Time at={values['CREATE_DATE'] ?? ''} />, values['CREATE_DATE']],
     ['Changed', <Time at={values['MODIFIED_DATE'] ?? ''} />, values['MODIFIED_DATE']],
-    ['Tracking numbers', tracking.map((one) => <CopyText key={one} text={one} label={`Copy tracking number ${one}`} />), tracking.join()],
+    [
+      'Tracking numbers',
+      tracking.map((one) => <CopyText key={one} text={one} label={`Copy tracking number ${one}`} />),
+      tracking.join(),
+    ],
   ] as const;
   return (
     <dl class="facts">

@@ -69,13 +69,18 @@ const Customer = ({ values }: { values: Values }) => (
 
 function CustomerOrders({ code }: { code: string }) {
   const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', contains: false, value: code } as const;
-  const { data, error, isLoading, reload } = useLoad(code, (signal) => queryRecords('orders', writeFilterBody([filter]), { maxReturn: ORDERS_SHOWN }, signal));
+  const { data, error, isLoading, reload } = useLoad(code, (signal) =>
+    queryRecords('orders', writeFilterBody([filter]), { maxReturn: ORDERS_SHOWN }, signal),
+  );
   const hasMore = data !== undefined && data.next !== null;
   return (
     <Section
       title="Orders"
       description={hasMore ? `The first ${ORDERS_SHOWN}, by number.` : undefined}
-      actions={data !== undefined && data.rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>}
+      actions={
+        data !== undefined &&
+        data.rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>
+      }
     >
       {error === undefined ? (
         <Table
@@ -131,7 +136,10 @@ function Part({ values }: { values: Values }) {
           </Card>
         </Columns>
       </Section>
-      <OtherFields values={values} shown={['PART_CODE', 'PART_DESCRIPTION', ...STOCK.map(([field]) => field), ...DETAILS, ...PRICES]} />
+      <OtherFields
+        values={values}
+        shown={['PART_CODE', 'PART_DESCRIPTION', ...STOCK.map(([field]) => field), ...DETAILS, ...PRICES]}
+      />
     </>
   );
 }

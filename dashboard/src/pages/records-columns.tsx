@@ -46,14 +46,20 @@ interface ColumnChooserProps {
 export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChooserProps) {
   const [isOpen, setOpen] = useState(false);
   const { key } = KINDS[kind];
-  const toggle = (name: string, isShown: boolean) => onColumns(isShown ? [...columns, name] : columns.filter((column) => column !== name));
+  const toggle = (name: string, isShown: boolean) =>
+    onColumns(isShown ? [...columns, name] : columns.filter((column) => column !== name));
   return (
     <>
       <Button icon="fields" disabled={fields.length === 0} onClick={() => setOpen(true)}>
         Columns
       </Button>
       {isOpen && (
-        <Dialog title="Columns" description="Kept on this device. New ones are put at the end." width="wide" onClose={() => setOpen(false)}>
+        <Dialog
+          title="Columns"
+          description="Kept on this device. New ones are put at the end."
+          width="wide"
+          onClose={() => setOpen(false)}
+        >
           <div class="column-list">
             {fields.map(({ name }) => (
               <Checkbox

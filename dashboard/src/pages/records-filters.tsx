@@ -5,7 +5,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../src/http/dashboard/interface.ts';
 import type { ApiError } from '../api.ts';
-import { FILTERS_MAX, readFilters, writeFilter, type Filter } from '../filters.ts';
+import { FILTERS_MAX, parseFilters, writeFilter, type Filter } from '../filters.ts';
 import type { Kind } from '../records.ts';
 import { useQuery } from '../router.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -19,7 +19,8 @@ let lastId = 0;
 const toRow = (filter: Filter): Row => ({ ...filter, id: ++lastId });
 const normalise = <F extends Filter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
 /** A row without a field is one that is still being written. */
-const writeRows = (rows: readonly Filter[]): string[] => rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [writeFilter(row)]));
+const insertRows = (rows: readonly Filter[]): string[] =>
+  rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [writeFilter(row)]));
 
 interface FilterBarProps {
   fields: FieldsView['fields'][Kind];
@@ -30,24 +31,26 @@ interface FilterBarProps {
 export function FilterBar({ fields, error }: FilterBarProps) {
   const [query, setQuery] = useQuery();
   const applied = query.getAll('filter').join('\n');
-  const [rows, setRows] = useState<readonly Row[]>(() => readFilters(query).map(toRow));
+  const [rows, setRows] = useState<readonly Row[]>(() => parseFilters(query).map(toRow));
   const bar = useRef<HTMLFormElement>(null);
   const list = useId();
   useEffect(() => {
-    if (writeRows(rows).join('\n') !== applied) setRows(readFilters(query).map(toRow)); // Back, or a link, has changed them.
+    if (insertRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow)); // Back, or a link, has changed them.
   }, [applied]);
-  const isChanged = writeRows(rows).join('\n') !== applied;
+  const isChanged = insertRows(rows).join('\n') !== applied;
   const apply = (next: readonly Row[]) => {
     setRows(next.map(normalise));
-    setQuery({ filter: writeRows(next), cursor: null, page: null });
+    setQuery({ filter: insertRows(next), cursor: null, page: null });
   };
-  const change = (id: number, part: Partial<Filter>) => setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
+  const change = (id: number, part: Partial<Filter>) =>
+    setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
   /** For what takes the button away that was pressed: the focus goes to the one that stays. */
   const applyAndLeave = (next: readonly Row[]) => {
     apply(next);
     bar.current?.querySelector<HTMLButtonElement>('.add-filter')?.focus();
   };
-  const correct = (field: string) => applyAndLeave(rows.map((row) => (normalise(row).field === error?.field ? { ...row, field } : row)));
+  const correct = (field: string) =>
+    applyAndLeave(rows.map((row) => (normalise(row).field === error?.field ? { ...row, field } : row)));
   return (
     <form
       ref={bar}
@@ -95,7 +98,9 @@ export function FilterBar({ fields, error }: FilterBarProps) {
           </>
         )}
         {rows.length >= FILTERS_MAX && <span class="hint">A query takes at most {FILTERS_MAX} filters.</span>}
-        {rows.slice(1).some(({ conjunction }) => conjunction === 'OR') && <span class="hint">AND binds tighter: A OR B AND C is A OR (B AND C).</span>}
+        {rows.slice(1).some(({ conjunction }) => conjunction === 'OR') && (
+          <span class="hint">AND binds tighter: A OR B AND C is A OR (B AND C).</span>
+        )}
       </div>
       {error !== undefined && <FilterRefusal error={error} onCorrect={correct} />}
     </form>
@@ -104,12 +109,15 @@ export function FilterBar({ fields, error }: FilterBarProps) {
 
 const REMEDIES: Readonly<Record<string, string>> = {
   QUERY_TOO_COSTLY: 'Add an exact filter on an indexed field (Fields shows which are), or look for a longer text.',
-  INVALID_CURSOR: 'The address was changed by hand or is not whole: apply the filters again to begin at the first page.',
+  INVALID_CURSOR:
+    'The address was changed by hand or is not whole: apply the filters again to begin at the first page.',
 };
 
 function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (field: string) => void }) {
   const suggested = /Did you mean ([A-Z0-9_]+)\?/.exec(error.message)?.[1];
-  const action = suggested !== undefined && <Button size="small" onClick={() => onCorrect(suggested)}>{`Use ${suggested}`}</Button>;
+  const action = suggested !== undefined && (
+    <Button size="small" onClick={() => onCorrect(suggested)}>{`Use ${suggested}`}</Button>
+  );
   return (
     <Notice tone="bad" title={error.message} actions={action || undefined}>
       {REMEDIES[error.code] ?? <code class="small">{error.code}</code>}

@@ -4,7 +4,7 @@
  */
 import type { FieldsView } from '../../../src/http/dashboard/interface.ts';
 import { get } from '../api.ts';
-import { readFilters, writeFilterBody } from '../filters.ts';
+import { parseFilters, writeFilterBody } from '../filters.ts';
 import { useLoad } from '../load.ts';
 import { KINDS, isKind, queryRecords, recordPath, type Kind, type QueryRead, type Values } from '../records.ts';
 import { useParams, useQuery } from '../router.tsx';
@@ -34,7 +34,7 @@ export function RecordsPage() {
 
 function Records({ kind }: { kind: Kind }) {
   const [query, setQuery] = useQuery();
-  const filters = writeFilterBody(readFilters(query));
+  const filters = writeFilterBody(parseFilters(query));
   const cursors = query.getAll('cursor');
   const cursor = cursors.at(-1);
   const fields = useLoad('fields', (signal) => get<FieldsView>('fields', {}, signal)).data?.fields[kind];
@@ -61,18 +61,31 @@ function Records({ kind }: { kind: Kind }) {
           isLoading={isLoading}
           rowKey={(row) => row[KINDS[kind].key] ?? ''}
           rowLink={(row) => recordPath(kind, row[KINDS[kind].key] ?? '')}
-          empty={<NoRecords kind={kind} isFiltered={filters.length > 0} onClear={() => setQuery({ filter: null, cursor: null, page: null })} />}
+          empty={
+            <NoRecords
+              kind={kind}
+              isFiltered={filters.length > 0}
+              onClear={() => setQuery({ filter: null, cursor: null, page: null })}
+            />
+          }
         />
       )}
       {error === undefined && <Pages data={data} />}
-      <ApiCall call={{ method: 'POST', path: `/${kind}/query`, query: { maxReturn: PAGE_SIZE, cursor }, body: filters }} />
+      <ApiCall
+        call={{ method: 'POST', path: `/${kind}/query`, query: { maxReturn: PAGE_SIZE, cursor }, body: filters }}
+      />
     </Page>
   );
 }
 
 function columnOf(name: string, type: FieldType | undefined): Column<Values> {
   const isNumber = type === 'number';
-  return { key: name, head: name, cell: (row) => <Cell name={name} type={type} value={row[name] ?? ''} />, align: isNumber ? 'end' : 'start' };
+  return {
+    key: name,
+    head: name,
+    cell: (row) => <Cell name={name} type={type} value={row[name] ?? ''} />,
+    align: isNumber ? 'end' : 'start',
+  };
 }
 
 function Cell({ name, type, value }: { name: string; type: FieldType | undefined; value: string }) {
@@ -113,7 +126,8 @@ function Pages({ data }: { data: QueryRead | undefined }) {
       onNewer={cursors.length === 0 ? undefined : () => go(cursors.slice(0, -1), page - 1)}
       onOlder={next === null ? undefined : () => go([...cursors, next], page + 1)}
     >
-      {data !== undefined && `${cursors.length === 0 && next === null ? '' : `Page ${page} · `}${count} ${count === 1 ? 'record' : 'records'}`}
+      {data !== undefined &&
+        `${cursors.length === 0 && next === null ? '' : `Page ${page} · `}${count} ${count === 1 ? 'record' : 'records'}`}
     </Pager>
   );
 }

@@ -58,8 +58,8 @@ export function RequestPage({ requestID }: { requestID: string }) {
       {error !== undefined &&
         (isMissing(error) ? (
           <Notice title="This request is not in the log">
-            {error.message} It is older than that, or it has not been written yet: a request is here a moment after its answer, and only when its credentials
-            were good.
+            {error.message} It is older than that, or it has not been written yet: a request is here a moment after its
+            answer, and only when its credentials were good.
           </Notice>
         ) : (
           <LoadError error={error} onRetry={reload} />
@@ -103,7 +103,8 @@ const Refused = ({ request, code }: { request: RequestDetailView; code: string }
 
 function Members({ request }: { request: RequestDetailView }) {
   const { at, method, path, milliseconds, client, apiID, explorerUser, httpStatus } = request;
-  const how = explorerUser === null ? <CopyText text={apiID ?? ''} label="Copy API ID" /> : `API explorer, by ${explorerUser}`;
+  const how =
+    explorerUser === null ? <CopyText text={apiID ?? ''} label="Copy API ID" /> : `API explorer, by ${explorerUser}`;
   return (
     <KeyValue
       rows={[
@@ -137,8 +138,19 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
           rowKey={([name]) => name}
           columns={[
             { key: 'name', head: 'Name', isMono: true, cell: ([name]) => name },
-            { key: 'value', head: 'Value', isMono: true, isWide: true, cell: ([, value]) => (value === '' ? <span class="muted">empty</span> : value) },
-            { key: 'copy', head: 'Copy', align: 'end', cell: ([name, value]) => <Copy text={value} label={`Copy ${name}`} /> },
+            {
+              key: 'value',
+              head: 'Value',
+              isMono: true,
+              isWide: true,
+              cell: ([, value]) => (value === '' ? <span class="muted">empty</span> : value),
+            },
+            {
+              key: 'copy',
+              head: 'Copy',
+              align: 'end',
+              cell: ([name, value]) => <Copy text={value} label={`Copy ${name}`} />,
+            },
           ]}
         />
       )}
@@ -165,7 +177,10 @@ function Body({ body }: { body: string | null }) {
     );
   const { shown, isCut } = readBody(body);
   return (
-    <Section title="Body" description={isCut ? 'Cut: the log keeps the first 4,096 characters, shown here as they came.' : undefined}>
+    <Section
+      title="Body"
+      description={isCut ? 'Cut: the log keeps the first 4,096 characters, shown here as they came.' : undefined}
+    >
       <CodeBlock label="Body of the request" code={shown} copied={body} />
     </Section>
   );
@@ -173,20 +188,30 @@ function Body({ body }: { body: string | null }) {
 
 function writeAsCurl({ baseURL, tenant }: Session, { method, path, query, body }: RequestDetailView): string {
   const below = path.startsWith(API_PATH) ? path.slice(API_PATH.length) : path;
-  return writeCurl(addQuery(`${baseURL}${below}`, { teamID: tenant.teamID, ...query }), { method, bodyText: body ?? undefined });
+  return writeCurl(addQuery(`${baseURL}${below}`, { teamID: tenant.teamID, ...query }), {
+    method,
+    bodyText: body ?? undefined,
+  });
 }
 
 function AsCurl({ request }: { request: RequestDetailView }) {
   const curl = writeAsCurl(useSession(), request);
   const { query, body, operation } = request;
-  const isCut = (body !== null && readBody(body).isCut) || Object.values(query).some(({ length }) => length >= QUERY_CHARACTERS_MAX);
+  const isCut =
+    (body !== null && readBody(body).isCut) ||
+    Object.values(query).some(({ length }) => length >= QUERY_CHARACTERS_MAX);
   const isWrite = /^(create|add|update)/.test(operation);
   return (
     <Section title="Repeat it">
-      {isCut && <Notice tone="warn">The log keeps the beginning of long values only: this command is not the whole request.</Notice>}
+      {isCut && (
+        <Notice tone="warn">
+          The log keeps the beginning of long values only: this command is not the whole request.
+        </Notice>
+      )}
       <CodeBlock label="curl" code={curl} />
       <p class="hint">
-        Put the keys into the environment as <code>API_ID</code> and <code>API_SECRET</code>. The call is metered{isWrite && ', and writes once more'}.
+        Put the keys into the environment as <code>API_ID</code> and <code>API_SECRET</code>. The call is metered
+        {isWrite && ', and writes once more'}.
       </p>
     </Section>
   );

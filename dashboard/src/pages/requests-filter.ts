@@ -43,13 +43,21 @@ export interface RequestFilter {
 
 export function readFilter(query: URLSearchParams): RequestFilter {
   const read = (name: string): string => query.get(name) ?? '';
-  const range = RANGES.some(({ value }) => value === read('range')) || read('range') === CUSTOM ? read('range') : DEFAULT_RANGE;
+  const range =
+    RANGES.some(({ value }) => value === read('range')) || read('range') === CUSTOM ? read('range') : DEFAULT_RANGE;
   const isCustom = range === CUSTOM;
   const status = read('status') === EXACT ? '' : read('status');
-  return { status, operation: read('operation'), range, from: isCustom ? read('from') : '', to: isCustom ? read('to') : '' };
+  return {
+    status,
+    operation: read('operation'),
+    range,
+    from: isCustom ? read('from') : '',
+    to: isCustom ? read('to') : '',
+  };
 }
 
-export const isFiltered = ({ status, operation, range }: RequestFilter): boolean => status !== '' || operation !== '' || range !== DEFAULT_RANGE;
+export const isFiltered = ({ status, operation, range }: RequestFilter): boolean =>
+  status !== '' || operation !== '' || range !== DEFAULT_RANGE;
 
 export function askFor({ status, operation, range, from, to }: RequestFilter, nowMs: number): RequestsQuery {
   const ms = RANGES.find(({ value }) => value === range)?.ms;

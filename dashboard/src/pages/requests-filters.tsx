@@ -7,7 +7,17 @@ import { navigate, pathOf, useQuery } from '../router.tsx';
 import { Button } from '../ui/button.tsx';
 import { Select, TextField } from '../ui/field.tsx';
 import { Toolbar } from '../ui/page.tsx';
-import { CUSTOM, DEFAULT_RANGE, EXACT, OPERATIONS, RANGES, isFiltered, readFilter, readLocal, writeLocal } from './requests-filter.ts';
+import {
+  CUSTOM,
+  DEFAULT_RANGE,
+  EXACT,
+  OPERATIONS,
+  RANGES,
+  isFiltered,
+  readFilter,
+  readLocal,
+  writeLocal,
+} from './requests-filter.ts';
 
 const CLASSES = [
   { value: '', label: 'All statuses' },
@@ -23,14 +33,20 @@ export function RequestFilters() {
     <>
       <div class="request-find">
         <Toolbar label="Filters">
-          <StatusFilter status={query.get('status') ?? ''} onStatus={(status, options) => setQuery({ status }, options)} />
+          <StatusFilter
+            status={query.get('status') ?? ''}
+            onStatus={(status, options) => setQuery({ status }, options)}
+          />
           <Select
             label="Operation"
             name="operation"
             isLabelHidden
             value={filter.operation}
             onValue={(operation) => setQuery({ operation })}
-            options={[{ value: '', label: 'All operations' }, ...OPERATIONS.map((name) => ({ value: name, label: name }))]}
+            options={[
+              { value: '', label: 'All operations' },
+              ...OPERATIONS.map((name) => ({ value: name, label: name })),
+            ]}
           />
           <Select
             label="Time"
@@ -41,19 +57,30 @@ export function RequestFilters() {
             options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
           />
           {isFiltered(filter) && (
-            <Button tone="quiet" onClick={() => setQuery({ status: null, operation: null, range: null, from: null, to: null })}>
+            <Button
+              tone="quiet"
+              onClick={() => setQuery({ status: null, operation: null, range: null, from: null, to: null })}
+            >
               Clear filters
             </Button>
           )}
         </Toolbar>
         <FindRequest />
       </div>
-      {filter.range === CUSTOM && <CustomTime from={filter.from} to={filter.to} onChange={(change) => setQuery(change, { replace: true })} />}
+      {filter.range === CUSTOM && (
+        <CustomTime from={filter.from} to={filter.to} onChange={(change) => setQuery(change, { replace: true })} />
+      )}
     </>
   );
 }
 
-function StatusFilter({ status, onStatus }: { status: string; onStatus: (status: string, options?: { replace: boolean }) => void }) {
+function StatusFilter({
+  status,
+  onStatus,
+}: {
+  status: string;
+  onStatus: (status: string, options?: { replace: boolean }) => void;
+}) {
   const isExact = !CLASSES.some(({ value }) => value === status);
   const [typed, setTyped] = useState('');
   const [isChosenHere, setChosenHere] = useState(false);
@@ -99,7 +126,15 @@ function StatusFilter({ status, onStatus }: { status: string; onStatus: (status:
   );
 }
 
-function CustomTime({ from, to, onChange }: { from: string; to: string; onChange: (change: { from?: string; to?: string }) => void }) {
+function CustomTime({
+  from,
+  to,
+  onChange,
+}: {
+  from: string;
+  to: string;
+  onChange: (change: { from?: string; to?: string }) => void;
+}) {
   const isTurned = from !== '' && to !== '' && from >= to;
   return (
     <Toolbar label="Custom time">
@@ -111,7 +146,13 @@ function CustomTime({ from, to, onChange }: { from: string; to: string; onChange
         onValue={(local) => onChange({ from: readLocal(local) })}
         error={isTurned ? 'This is not before the end.' : undefined}
       />
-      <TextField label="Up to, your time" name="to" type="datetime-local" value={writeLocal(to)} onValue={(local) => onChange({ to: readLocal(local) })} />
+      <TextField
+        label="Up to, your time"
+        name="to"
+        type="datetime-local"
+        value={writeLocal(to)}
+        onValue={(local) => onChange({ to: readLocal(local) })}
+      />
     </Toolbar>
   );
 }

@@ -26,7 +26,12 @@ export function findKept(key: string): KeptList | undefined {
 const findRegion = (): HTMLElement | null => document.querySelector('.requests .table-region');
 
 /** Marks the entry of history (anew when `search`, the query string, replaced it), puts the scrolling and the focus back, and keeps the list when it is left. */
-export function useKeeping(key: string, search: string, pages: readonly RequestsView[], before: KeptList | undefined): void {
+export function useKeeping(
+  key: string,
+  search: string,
+  pages: readonly RequestsView[],
+  before: KeptList | undefined,
+): void {
   const latest = useRef(pages);
   latest.current = pages;
   const tops = useRef<[number, number]>([0, 0]);

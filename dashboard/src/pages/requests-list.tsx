@@ -81,7 +81,11 @@ export function RequestListPage() {
           <Button icon="reload" isBusy={isBusy && pages.length > 0} onClick={reload}>
             Refresh
           </Button>
-          <Button class={isLive ? 'live on' : 'live'} aria-pressed={isLive} onClick={() => setQuery({ live: isLive ? null : '1' }, { replace: true })}>
+          <Button
+            class={isLive ? 'live on' : 'live'}
+            aria-pressed={isLive}
+            onClick={() => setQuery({ live: isLive ? null : '1' }, { replace: true })}
+          >
             Live
           </Button>
         </>
@@ -110,7 +114,9 @@ export function RequestListPage() {
         {last !== undefined && (
           <LoadMore label="Older" onMore={more} isBusy={isBusy}>
             {rows.length} {rows.length === 1 ? 'request' : 'requests'}
-            {last.next === null ? '; there are none further back' : last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
+            {last.next === null
+              ? '; there are none further back'
+              : last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
           </LoadMore>
         )}
       </div>
@@ -126,7 +132,8 @@ const SearchedTo = ({ at }: { at: string }) => (
 );
 
 function NoRequests({ last, isNarrowed }: { last: RequestsView | undefined; isNarrowed: boolean }) {
-  if (last?.next) return <Empty title="Nothing found so far">There is more of the log to look through: go on with Older.</Empty>;
+  if (last?.next)
+    return <Empty title="Nothing found so far">There is more of the log to look through: go on with Older.</Empty>;
   if (isNarrowed) return <Empty title="No requests match">Take a longer time or fewer filters.</Empty>;
   return <Empty title="No requests yet">A call is here a moment after it was answered.</Empty>;
 }

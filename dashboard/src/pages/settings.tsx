@@ -20,11 +20,16 @@ import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toaster.tsx';
 
 const STAGES: readonly { value: SettingsView['defaultStage']; label: string; hint: string }[] = [
-  { value: 'worksheet', label: 'Worksheet', hint: 'A draft: somebody looks at it before it is offered or ordered. Commits no stock.' },
+  {
+    value: 'worksheet',
+    label: 'Worksheet',
+    hint: 'A draft: somebody looks at it before it is offered or ordered. Commits no stock.',
+  },
   { value: 'quote', label: 'Quote', hint: 'An offer to the customer. Commits no stock.' },
   { value: 'sales_order', label: 'Sales order', hint: 'Ordered: its quantities are committed from stock at once.' },
 ];
-const STRICT_ON = 'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
+const STRICT_ON =
+  'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
 const STRICT_OFF = 'Codes of parts, customers and locations are taken as they are, also unknown ones.';
 const NAME_MAX = 200;
 
@@ -42,7 +47,11 @@ export function SettingsPage() {
     void reloadSession();
   };
   return (
-    <Page title="Settings" width="narrow" description={may('owner') ? undefined : `Changing them needs the role owner; yours is ${user.role}.`}>
+    <Page
+      title="Settings"
+      width="narrow"
+      description={may('owner') ? undefined : `Changing them needs the role owner; yours is ${user.role}.`}
+    >
       {error && <LoadError error={error} onRetry={reload} />}
       {!settings && !error && (
         <Card>
@@ -51,7 +60,9 @@ export function SettingsPage() {
       )}
       {settings && (
         <>
-          <Card>{may('owner') ? <SettingsForm settings={settings} onSaved={keep} /> : <Settings settings={settings} />}</Card>
+          <Card>
+            {may('owner') ? <SettingsForm settings={settings} onSaved={keep} /> : <Settings settings={settings} />}
+          </Card>
           <Limits settings={settings} />
           <About settings={settings} />
         </>
@@ -65,14 +76,26 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
   const [stage, setStage] = useState<string>(settings.defaultStage);
   const [isStrict, setStrict] = useState(settings.strict);
   const save = async () => {
-    const request: SettingsRequest = { name: name.trim(), defaultStage: stage as SettingsView['defaultStage'], strict: isStrict };
+    const request: SettingsRequest = {
+      name: name.trim(),
+      defaultStage: stage as SettingsView['defaultStage'],
+      strict: isStrict,
+    };
     const changed = await post<SettingsView>('settings', request);
     setName(changed.name);
     onSaved(changed);
   };
   return (
     <Form onSubmit={save} label="Settings of the team">
-      <TextField label="Name" name="name" required maxLength={NAME_MAX} autocomplete="off" value={name} onValue={setName} />
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={NAME_MAX}
+        autocomplete="off"
+        value={name}
+        onValue={setName}
+      />
       <RadioGroup
         label="Default stage"
         name="defaultStage"
@@ -81,7 +104,13 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         onValue={setStage}
         options={STAGES}
       />
-      <Checkbox label="Strict references" name="strict" isChecked={isStrict} onChecked={setStrict} hint={isStrict ? STRICT_ON : STRICT_OFF} />
+      <Checkbox
+        label="Strict references"
+        name="strict"
+        isChecked={isStrict}
+        onChecked={setStrict}
+        hint={isStrict ? STRICT_ON : STRICT_OFF}
+      />
       <Actions>
         <Button type="submit" tone="primary">
           Save
@@ -95,7 +124,13 @@ const Settings = ({ settings: { name, defaultStage, strict } }: { settings: Sett
   <KeyValue
     rows={[
       ['Name', name],
-      ['Default stage', <WithHint value={<StageBadge stage={defaultStage} />} hint={STAGES.find(({ value }) => value === defaultStage)?.hint ?? ''} />],
+      [
+        'Default stage',
+        <WithHint
+          value={<StageBadge stage={defaultStage} />}
+          hint={STAGES.find(({ value }) => value === defaultStage)?.hint ?? ''}
+        />,
+      ],
       ['Strict references', <WithHint value={strict ? 'On' : 'Off'} hint={strict ? STRICT_ON : STRICT_OFF} />],
     ]}
   />

@@ -41,7 +41,12 @@ export function SignInPage() {
   const [isCodeNeeded, setCodeNeeded] = useState(false);
 
   const send = async (code?: string) => {
-    const request: SignInRequest = { teamID: teamID.trim(), email: email.trim(), password, ...(code === undefined ? {} : { code: code.trim() }) };
+    const request: SignInRequest = {
+      teamID: teamID.trim(),
+      email: email.trim(),
+      password,
+      ...(code === undefined ? {} : { code: code.trim() }),
+    };
     const session = await post<SessionView>('sign-in', request);
     keepTeam(request.teamID);
     begin(session);
@@ -82,7 +87,14 @@ export function SignInPage() {
             onValue={setEmail}
             autofocus={teamID !== ''}
           />
-          <PasswordField label="Password" name="password" autocomplete="current-password" required value={password} onValue={setPassword} />
+          <PasswordField
+            label="Password"
+            name="password"
+            autocomplete="current-password"
+            required
+            value={password}
+            onValue={setPassword}
+          />
           <Button type="submit" tone="primary" class="whole">
             Sign in
           </Button>
@@ -93,7 +105,15 @@ export function SignInPage() {
   );
 }
 
-function CodeStep({ email, onCode, onBack }: { email: string; onCode: (code: string) => Promise<void>; onBack: () => void }) {
+function CodeStep({
+  email,
+  onCode,
+  onBack,
+}: {
+  email: string;
+  onCode: (code: string) => Promise<void>;
+  onBack: () => void;
+}) {
   const [code, setCode] = useState('');
   const [isRecovery, setRecovery] = useState(false);
   const change = () => {

@@ -26,7 +26,10 @@ const TIP = { width: 172, height: 62 };
 function stepOf(most: number): number {
   const least = Math.max(1, most / GRID_LINES);
   const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least && Number.isInteger(step)) ?? 10 * power;
+  return (
+    [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least && Number.isInteger(step)) ??
+    10 * power
+  );
 }
 
 const formatTick = (count: number): string =>
@@ -107,7 +110,13 @@ function Bars({ counts, slots, width }: { counts: readonly Counts[]; slots: numb
       <g aria-hidden="true">
         {ticks.map((tick) => (
           <g key={tick}>
-            <line class={tick === 0 ? 'chart-floor' : 'chart-line'} x1={left} x2={width} y1={Math.round(yOf(tick)) + 0.5} y2={Math.round(yOf(tick)) + 0.5} />
+            <line
+              class={tick === 0 ? 'chart-floor' : 'chart-line'}
+              x1={left}
+              x2={width}
+              y1={Math.round(yOf(tick)) + 0.5}
+              y2={Math.round(yOf(tick)) + 0.5}
+            />
             <text class="chart-label end" x={left - 8} y={yOf(tick) + 4}>
               {formatTick(tick)}
             </text>

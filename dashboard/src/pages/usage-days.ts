@@ -10,7 +10,8 @@ export interface Counts {
 }
 
 /** Example: `countDays('2026-02')` gives 28. */
-export const countDays = (month: string): number => new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5, 7)), 0)).getUTCDate();
+export const countDays = (month: string): number =>
+  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5, 7)), 0)).getUTCDate();
 
 /** Sums of the rows, in the order in which their names first appear. */
 export function sumBy(rows: UsageView['rows'], by: 'day' | 'operation'): Counts[] {

@@ -29,7 +29,11 @@ export function UsageTables({ view }: { view: UsageView }) {
           selected={query.get('by') ?? 'operation'}
           onSelect={(by) => setQuery({ by: by === 'operation' ? null : by, sort: null }, { replace: true })}
           tabs={[
-            { id: 'operation', label: 'By operation', content: () => <CountTable key="operation" view={view} by="operation" /> },
+            {
+              id: 'operation',
+              label: 'By operation',
+              content: () => <CountTable key="operation" view={view} by="operation" />,
+            },
             { id: 'day', label: 'By day', content: () => <CountTable key="day" view={view} by="day" /> },
           ]}
         />
@@ -50,9 +54,20 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
       cell: ({ name }) => (isByDay ? <time dateTime={name}>{formatDay(name)}</time> : name),
     },
     { key: 'calls', head: 'Calls', align: 'end', isSortable: true, cell: ({ calls }) => formatCount(calls) },
-    { key: 'answered', head: 'Answered', align: 'end', isSortable: true, cell: ({ calls, refused }) => formatCount(calls - refused) },
+    {
+      key: 'answered',
+      head: 'Answered',
+      align: 'end',
+      isSortable: true,
+      cell: ({ calls, refused }) => formatCount(calls - refused),
+    },
     { key: 'refused', head: 'Refused', align: 'end', isSortable: true, cell: ({ refused }) => formatCount(refused) },
-    { key: 'share', head: 'Share of the calls', isWide: true, cell: ({ calls }) => <ShareBar part={calls} whole={view.total} /> },
+    {
+      key: 'share',
+      head: 'Share of the calls',
+      isWide: true,
+      cell: ({ calls }) => <ShareBar part={calls} whole={view.total} />,
+    },
   ];
   return (
     <Table
@@ -61,7 +76,11 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
       rows={sorted}
       rowKey={({ name }) => name}
       sort={sort}
-      empty={<Empty title="No calls in this month">A call is counted when its credentials are good, also when it is refused afterwards.</Empty>}
+      empty={
+        <Empty title="No calls in this month">
+          A call is counted when its credentials are good, also when it is refused afterwards.
+        </Empty>
+      }
     />
   );
 }

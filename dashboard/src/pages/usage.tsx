@@ -24,13 +24,19 @@ export function UsagePage() {
   const thisMonth = new Date().toISOString().slice(0, 7);
   const asked = query.get('month') ?? '';
   const month = isMonth(asked) ? asked : thisMonth;
-  const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get<UsageView>('usage', { month }, signal));
+  const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) =>
+    get<UsageView>('usage', { month }, signal),
+  );
   const known = useRef<string[]>([]);
   if (data !== undefined) known.current = data.months.map((one) => one.month);
   const months = [...new Set([thisMonth, month, ...known.current])].toSorted().toReversed();
   const download = (view: UsageView) => {
     const rows = view.rows.map(({ day, operation, calls, refused }) => [day, operation, calls, refused]);
-    downloadFile(`storeroom-usage-${tenant.teamID}-${view.month}.csv`, 'text/csv;charset=utf-8', writeCSV(['day', 'operation', 'calls', 'refused'], rows));
+    downloadFile(
+      `storeroom-usage-${tenant.teamID}-${view.month}.csv`,
+      'text/csv;charset=utf-8',
+      writeCSV(['day', 'operation', 'calls', 'refused'], rows),
+    );
   };
   const actions = (
     <>
@@ -40,12 +46,19 @@ export function UsagePage() {
         isLabelHidden
         value={month}
         onValue={(chosen) => setQuery({ month: chosen === thisMonth ? null : chosen })}
-        options={months.map((one) => ({ value: one, label: one === thisMonth ? `${formatMonth(one)} · this month` : formatMonth(one) }))}
+        options={months.map((one) => ({
+          value: one,
+          label: one === thisMonth ? `${formatMonth(one)} · this month` : formatMonth(one),
+        }))}
       />
       <Button icon="reload" isBusy={isLoading && data !== undefined} onClick={reload}>
         Refresh
       </Button>
-      <Button icon="download" disabled={data === undefined || data.rows.length === 0} onClick={() => data && download(data)}>
+      <Button
+        icon="download"
+        disabled={data === undefined || data.rows.length === 0}
+        onClick={() => data && download(data)}
+      >
         Download CSV
       </Button>
     </>
@@ -82,7 +95,12 @@ function Figures({ view, days, isThisMonth }: { view: UsageView; days: number; i
   const { total, refused } = view;
   // What the quota was in a month that is over is not kept.
   const monthQuota = isThisMonth ? view.monthQuota : null;
-  const quota = monthQuota === null ? (isThisMonth ? 'No limit' : 'The month is over') : `${formatShare(total, monthQuota)} of ${formatCount(monthQuota)}`;
+  const quota =
+    monthQuota === null
+      ? isThisMonth
+        ? 'No limit'
+        : 'The month is over'
+      : `${formatShare(total, monthQuota)} of ${formatCount(monthQuota)}`;
   const average = total / Math.max(1, days);
   return (
     <Columns>
@@ -92,14 +110,20 @@ function Figures({ view, days, isThisMonth }: { view: UsageView; days: number; i
         note={
           <>
             {quota}
-            {monthQuota !== null && <Meter label="Part of the monthly quota that is used" value={total} max={monthQuota} />}
+            {monthQuota !== null && (
+              <Meter label="Part of the monthly quota that is used" value={total} max={monthQuota} />
+            )}
             <span class="figure-source">
               The figure of <code>storeroom usage</code>
             </span>
           </>
         }
       />
-      <Figure label="Answered" value={formatCount(total - refused)} note={`${formatShare(total - refused, total)} of the calls`} />
+      <Figure
+        label="Answered"
+        value={formatCount(total - refused)}
+        note={`${formatShare(total - refused, total)} of the calls`}
+      />
       <Figure label="Refused" value={formatCount(refused)} note={`${formatShare(refused, total)} of the calls`} />
       <Figure
         label="Day average"

@@ -3,7 +3,13 @@
  * it once.
  */
 import { useState } from 'preact/hooks';
-import type { NewUserRequest, UserLinkView, UserRequest, UserRoleRequest, UsersView } from '../../../src/http/dashboard/interface.ts';
+import type {
+  NewUserRequest,
+  UserLinkView,
+  UserRequest,
+  UserRoleRequest,
+  UsersView,
+} from '../../../src/http/dashboard/interface.ts';
 import { post } from '../api.ts';
 import { restate } from '../restate.ts';
 import { useSession, type Role } from '../session.tsx';
@@ -20,7 +26,11 @@ type OnIssued = (email: string, link: UserLinkView) => void;
 
 const ROLES: readonly { value: Role; label: string; hint: string }[] = [
   { value: 'viewer', label: 'Viewer', hint: 'Sees records, requests, usage and settings; changes nothing.' },
-  { value: 'developer', label: 'Developer', hint: 'Also changes orders and fields, uses the whole API explorer, replaces the keys.' },
+  {
+    value: 'developer',
+    label: 'Developer',
+    hint: 'Also changes orders and fields, uses the whole API explorer, replaces the keys.',
+  },
   { value: 'owner', label: 'Owner', hint: 'Also changes the settings and the users, reads the audit log.' },
 ];
 
@@ -68,7 +78,15 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
   );
 }
 
-export function ChangeRole({ user, onChanged, onClose }: { user: UserRow; onChanged: () => void; onClose: () => void }) {
+export function ChangeRole({
+  user,
+  onChanged,
+  onClose,
+}: {
+  user: UserRow;
+  onChanged: () => void;
+  onClose: () => void;
+}) {
   const { reload } = useSession();
   const [role, setRole] = useState<string>(user.role);
   const save = async () => {
@@ -85,7 +103,11 @@ export function ChangeRole({ user, onChanged, onClose }: { user: UserRow; onChan
     onClose();
   };
   return (
-    <Dialog title="Change role" description={`Of ${user.email}. It holds from their next request on.`} onClose={onClose}>
+    <Dialog
+      title="Change role"
+      description={`Of ${user.email}. It holds from their next request on.`}
+      onClose={onClose}
+    >
       <Form onSubmit={save}>
         <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} autofocus />
         {user.isYou && role !== user.role && (
@@ -100,7 +122,8 @@ export function ChangeRole({ user, onChanged, onClose }: { user: UserRow; onChan
 }
 
 export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: OnIssued; onClose: () => void }) {
-  const make = async () => onIssued(user.email, await post<UserLinkView>('users/link', { email: user.email } satisfies UserRequest));
+  const make = async () =>
+    onIssued(user.email, await post<UserLinkView>('users/link', { email: user.email } satisfies UserRequest));
   return (
     <Dialog title="Make a new link?" onClose={onClose}>
       <Form onSubmit={make}>

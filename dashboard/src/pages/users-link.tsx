@@ -9,7 +9,15 @@ import { useFocusWhenShown } from '../ui/focus.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 
-export function ShowLink({ email, link: { link, endsAt }, onClose }: { email: string; link: UserLinkView; onClose: () => void }) {
+export function ShowLink({
+  email,
+  link: { link, endsAt },
+  onClose,
+}: {
+  email: string;
+  link: UserLinkView;
+  onClose: () => void;
+}) {
   // Not on a button: Enter pressed once too often would close the dialog, and the link with it.
   const text = useFocusWhenShown<HTMLDivElement>();
   return (
@@ -18,7 +26,8 @@ export function ShowLink({ email, link: { link, endsAt }, onClose }: { email: st
         <CopyText text={link} label="Copy the link" />
       </div>
       <Notice tone="warn" title="The link is not shown again">
-        Whoever opens it first sets the password: hand it over in a way only {email} can read. It is good once, until <Time at={endsAt} />.
+        Whoever opens it first sets the password: hand it over in a way only {email} can read. It is good once, until{' '}
+        <Time at={endsAt} />.
       </Notice>
       <Actions>
         <Button tone="primary" onClick={onClose}>

@@ -28,17 +28,30 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   if (!user.isYou)
     return (
       <Confirm title={`Remove ${user.email}?`} action="Remove" onConfirm={remove} onClose={onClose}>
-        They are signed out at once and cannot sign in any more. What they did stays in the audit log, and the keys they issued stay good.
+        They are signed out at once and cannot sign in any more. What they did stays in the audit log, and the keys they
+        issued stay good.
       </Confirm>
     );
   if (isMeant)
     return (
-      <Confirm key="really" title="Really remove your own account?" action="Remove my account" onConfirm={remove} onClose={onClose}>
-        <strong>{user.email}</strong> is removed from this team and signed out now. Only another owner can invite you again.
+      <Confirm
+        key="really"
+        title="Really remove your own account?"
+        action="Remove my account"
+        onConfirm={remove}
+        onClose={onClose}
+      >
+        <strong>{user.email}</strong> is removed from this team and signed out now. Only another owner can invite you
+        again.
       </Confirm>
     );
   return (
-    <Dialog key="first" title="Remove yourself?" description={`${user.email} is the account you are signed in with.`} onClose={onClose}>
+    <Dialog
+      key="first"
+      title="Remove yourself?"
+      description={`${user.email} is the account you are signed in with.`}
+      onClose={onClose}
+    >
       <p>You would lose access to this team at once. To only sign out, use Sign out below the menu.</p>
       <Actions>
         <Button tone="primary" onClick={onClose}>

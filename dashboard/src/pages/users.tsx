@@ -34,7 +34,11 @@ const COLUMNS: readonly Column<UserRow>[] = [
     ),
   },
   { key: 'role', head: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
-  { key: 'password', head: 'Password', cell: ({ hasPassword }) => (hasPassword ? <Badge tone="good">Set</Badge> : <Badge tone="warn">Not set yet</Badge>) },
+  {
+    key: 'password',
+    head: 'Password',
+    cell: ({ hasPassword }) => (hasPassword ? <Badge tone="good">Set</Badge> : <Badge tone="warn">Not set yet</Badge>),
+  },
   {
     key: 'factor',
     head: 'Second factor',
@@ -67,13 +71,28 @@ function Users() {
     align: 'end',
     cell: (row) => (
       <span class="row-actions">
-        <Button size="small" tone="quiet" aria-label={`Change role of ${row.email}`} onClick={() => setOpen({ dialog: 'role', user: row })}>
+        <Button
+          size="small"
+          tone="quiet"
+          aria-label={`Change role of ${row.email}`}
+          onClick={() => setOpen({ dialog: 'role', user: row })}
+        >
           Change role
         </Button>
-        <Button size="small" tone="quiet" aria-label={`New link for ${row.email}`} onClick={() => setOpen({ dialog: 'link', user: row })}>
+        <Button
+          size="small"
+          tone="quiet"
+          aria-label={`New link for ${row.email}`}
+          onClick={() => setOpen({ dialog: 'link', user: row })}
+        >
           New link
         </Button>
-        <Button size="small" tone="quiet" aria-label={`Remove ${row.email}`} onClick={() => setOpen({ dialog: 'remove', user: row })}>
+        <Button
+          size="small"
+          tone="quiet"
+          aria-label={`Remove ${row.email}`}
+          onClick={() => setOpen({ dialog: 'remove', user: row })}
+        >
           Remove
         </Button>
       </span>
@@ -92,7 +111,14 @@ function Users() {
       <div class="stack">
         {error && <LoadError error={error} onRetry={reload} />}
         {(data || !error) && (
-          <Table label="Users" columns={[...COLUMNS, actions]} rows={data?.users} rowKey={({ email }) => email} isLoading={isLoading} skeletonRows={3} />
+          <Table
+            label="Users"
+            columns={[...COLUMNS, actions]}
+            rows={data?.users}
+            rowKey={({ email }) => email}
+            isLoading={isLoading}
+            skeletonRows={3}
+          />
         )}
       </div>
       {open?.dialog === 'invite' && <Invite onIssued={showLink} onClose={close} />}

@@ -3,7 +3,7 @@
  * nothing itself.
  */
 import { useId } from 'preact/hooks';
-import { callURL, writeBody, writeCurl, type ApiCallText } from '../curl.ts';
+import { callURL, formatBody, writeCurl, type ApiCallText } from '../curl.ts';
 import { useSession } from '../session.tsx';
 import { Method } from './badge.tsx';
 import { CodeBlock } from './copy.tsx';
@@ -15,7 +15,7 @@ export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label
   const { baseURL, tenant } = useSession();
   const id = useId();
   const url = callURL({ baseURL, teamID: tenant.teamID }, call);
-  const request = `${call.method} ${url}${call.body === undefined ? '' : `\nContent-Type: application/json\n\n${writeBody(call.body)}`}`;
+  const request = `${call.method} ${url}${call.body === undefined ? '' : `\nContent-Type: application/json\n\n${formatBody(call.body)}`}`;
   const curl = writeCurl(url, call);
   return (
     <details class="api-call">
@@ -35,8 +35,8 @@ export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label
           ]}
         />
         <p class="hint">
-          Calls made with your keys are metered; what the pages under Records read is not. Put the keys into the environment as <code>API_ID</code> and{' '}
-          <code>API_SECRET</code>.
+          Calls made with your keys are metered; what the pages under Records read is not. Put the keys into the
+          environment as <code>API_ID</code> and <code>API_SECRET</code>.
         </p>
       </div>
     </details>

@@ -6,7 +6,9 @@ import type { ComponentChildren } from 'preact';
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 
 /** Example: `<Badge tone="good">In force</Badge>`. */
-export const Badge = ({ tone = 'neutral', children }: { tone?: Tone; children: ComponentChildren }) => <span class={`badge ${tone}`}>{children}</span>;
+export const Badge = ({ tone = 'neutral', children }: { tone?: Tone; children: ComponentChildren }) => (
+  <span class={`badge ${tone}`}>{children}</span>
+);
 
 /** Example: `<StatusBadge status={404} />`. */
 export function StatusBadge({ status }: { status: number }) {
@@ -28,4 +30,6 @@ export function StageBadge({ stage }: { stage: string }) {
 }
 
 /** The method of a request. Example: `<Method method="PUT" />`. */
-export const Method = ({ method }: { method: string }) => <span class={`method mono ${method.toLowerCase()}`}>{method}</span>;
+export const Method = ({ method }: { method: string }) => (
+  <span class={`method mono ${method.toLowerCase()}`}>{method}</span>
+);

@@ -25,12 +25,29 @@ export interface ButtonProps {
 }
 
 /** Example: `<Button tone="danger" isBusy={isEnding} onClick={end}>End key</Button>`; in a `<Form>`: `<Button type="submit" tone="primary">Save</Button>`. */
-export function Button({ tone = 'secondary', size, icon, isBusy, type = 'button', onClick, class: extra = '', children, ...rest }: ButtonProps) {
+export function Button({
+  tone = 'secondary',
+  size,
+  icon,
+  isBusy,
+  type = 'button',
+  onClick,
+  class: extra = '',
+  children,
+  ...rest
+}: ButtonProps) {
   const form = useFormState();
   const busy = isBusy ?? (type === 'submit' && form?.isBusy === true);
   const act = (event: TargetedMouseEvent<HTMLButtonElement>) => (busy ? event.preventDefault() : onClick?.(event));
   return (
-    <button {...rest} type={type} class={`button ${tone} ${size ?? ''} ${extra}`} aria-disabled={busy || undefined} aria-busy={busy || undefined} onClick={act}>
+    <button
+      {...rest}
+      type={type}
+      class={`button ${tone} ${size ?? ''} ${extra}`}
+      aria-disabled={busy || undefined}
+      aria-busy={busy || undefined}
+      onClick={act}
+    >
       {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
       {children !== undefined && <span>{children}</span>}
     </button>
@@ -38,12 +55,35 @@ export function Button({ tone = 'secondary', size, icon, isBusy, type = 'button'
 }
 
 /** A button of an icon alone; its label is read out and shown as a tip. Example: `<IconButton icon="close" label="Close" onClick={close} />`. */
-export function IconButton({ icon, label, ...rest }: Omit<ButtonProps, 'children'> & { icon: IconName; label: string }) {
-  return <Button tone="quiet" {...rest} icon={icon} aria-label={label} title={label} class={`only-icon ${rest.class ?? ''}`} />;
+export function IconButton({
+  icon,
+  label,
+  ...rest
+}: Omit<ButtonProps, 'children'> & { icon: IconName; label: string }) {
+  return (
+    <Button
+      tone="quiet"
+      {...rest}
+      icon={icon}
+      aria-label={label}
+      title={label}
+      class={`only-icon ${rest.class ?? ''}`}
+    />
+  );
 }
 
 /** Example: `<ButtonLink to="/api-settings" tone="primary">API Settings</ButtonLink>`. */
-export function ButtonLink({ to, tone = 'secondary', icon, children }: { to: string; tone?: ButtonTone; icon?: IconName; children: ComponentChildren }) {
+export function ButtonLink({
+  to,
+  tone = 'secondary',
+  icon,
+  children,
+}: {
+  to: string;
+  tone?: ButtonTone;
+  icon?: IconName;
+  children: ComponentChildren;
+}) {
   return (
     <Link to={to} class={`button ${tone}`}>
       {icon && <Icon name={icon} />}
@@ -56,7 +96,15 @@ export function ButtonLink({ to, tone = 'secondary', icon, children }: { to: str
 export const Actions = ({ children }: { children: ComponentChildren }) => <div class="actions">{children}</div>;
 
 /** The end of a form in a dialog: what it does, and leaving without. Example: `<SubmitActions onCancel={onClose}>Save</SubmitActions>`. */
-export const SubmitActions = ({ onCancel, tone = 'primary', children }: { onCancel: () => void; tone?: ButtonTone; children: ComponentChildren }) => (
+export const SubmitActions = ({
+  onCancel,
+  tone = 'primary',
+  children,
+}: {
+  onCancel: () => void;
+  tone?: ButtonTone;
+  children: ComponentChildren;
+}) => (
   <Actions>
     <Button onClick={onCancel}>Cancel</Button>
     <Button type="submit" tone={tone}>

@@ -30,7 +30,15 @@ function useCopy(text: string): { isCopied: boolean; copy: () => Promise<void> }
 /** Example: `<Copy text={apiID} label="Copy API ID" />`. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string | undefined }) {
   const { isCopied, copy } = useCopy(text);
-  return <IconButton size="small" icon={isCopied ? 'check' : 'copy'} label={label} class={isCopied ? 'copied' : ''} onClick={() => void copy()} />;
+  return (
+    <IconButton
+      size="small"
+      icon={isCopied ? 'check' : 'copy'}
+      label={label}
+      class={isCopied ? 'copied' : ''}
+      onClick={() => void copy()}
+    />
+  );
 }
 
 /** The same with its words shown. Example: `<CopyButton text={curl} label="Copy as curl" />`. */

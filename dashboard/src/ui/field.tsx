@@ -25,7 +25,8 @@ function useFieldState({ name, hint, error }: Labelled) {
   const id = useId();
   const form = useFormState();
   const fault = error ?? (form?.error?.field === name ? form.error.message : undefined);
-  const describedBy = [fault !== undefined && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ') || undefined;
+  const describedBy =
+    [fault !== undefined && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ') || undefined;
   return { id, fault, aria: { 'aria-invalid': fault !== undefined || undefined, 'aria-describedby': describedBy } };
 }
 
@@ -38,7 +39,17 @@ function useAutofocus(isWanted: boolean | undefined) {
   return input;
 }
 
-function Frame({ id, fault, field, children }: { id: string; fault: string | undefined; field: Labelled; children: ComponentChildren }) {
+function Frame({
+  id,
+  fault,
+  field,
+  children,
+}: {
+  id: string;
+  fault: string | undefined;
+  field: Labelled;
+  children: ComponentChildren;
+}) {
   return (
     <div class="field">
       <label for={id} class={field.isLabelHidden ? 'hidden' : 'label'}>
@@ -85,10 +96,24 @@ interface InputProps extends Control<HTMLInputElement> {
 }
 export type TextFieldProps = InputProps &
   Labelled &
-  Valued & { type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'datetime-local' | 'month' | 'password'; isMono?: boolean };
+  Valued & {
+    type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'datetime-local' | 'month' | 'password';
+    isMono?: boolean;
+  };
 
 /** Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} autocomplete="username" required />`. */
-export function TextField({ label, name, hint, error, isLabelHidden, value, onValue, type = 'text', isMono, ...rest }: TextFieldProps) {
+export function TextField({
+  label,
+  name,
+  hint,
+  error,
+  isLabelHidden,
+  value,
+  onValue,
+  type = 'text',
+  isMono,
+  ...rest
+}: TextFieldProps) {
   const field = { label, name, hint, error, isLabelHidden };
   const { id, fault, aria } = useFieldState(field);
   const input = useAutofocus(rest.autofocus);
@@ -133,7 +158,16 @@ export function TextArea({ label, name, hint, error, isLabelHidden, value, onVal
 export type PasswordFieldProps = InputProps & Labelled & Valued & { autocomplete: 'current-password' | 'new-password' };
 
 /** Example: `<PasswordField label="Password" name="password" autocomplete="current-password" value={password} onValue={setPassword} required />`. */
-export function PasswordField({ label, name, hint, error, isLabelHidden, value, onValue, ...rest }: PasswordFieldProps) {
+export function PasswordField({
+  label,
+  name,
+  hint,
+  error,
+  isLabelHidden,
+  value,
+  onValue,
+  ...rest
+}: PasswordFieldProps) {
   const field = { label, name, hint, error, isLabelHidden };
   const { id, fault, aria } = useFieldState(field);
   const [isShown, setShown] = useState(false);
@@ -155,7 +189,11 @@ export function PasswordField({ label, name, hint, error, isLabelHidden, value, 
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
         />
-        <IconButton icon={isShown ? 'hide' : 'show'} label={`${isShown ? 'Hide' : 'Show'} ${label.toLowerCase()}`} onClick={() => setShown(!isShown)} />
+        <IconButton
+          icon={isShown ? 'hide' : 'show'}
+          label={`${isShown ? 'Hide' : 'Show'} ${label.toLowerCase()}`}
+          onClick={() => setShown(!isShown)}
+        />
       </div>
     </Frame>
   );
@@ -167,7 +205,8 @@ interface Option {
   readonly hint?: ComponentChildren;
   readonly isDisabled?: boolean;
 }
-export type SelectProps = Labelled & Valued & { required?: boolean; disabled?: boolean | undefined } & { options: readonly Option[] };
+export type SelectProps = Labelled &
+  Valued & { required?: boolean; disabled?: boolean | undefined } & { options: readonly Option[] };
 
 /** Example: `<Select label="Role" name="role" value={role} onValue={setRole} options={[{ value: 'viewer', label: 'Viewer' }]} />`. */
 export function Select({ label, name, hint, error, isLabelHidden, value, onValue, options, ...rest }: SelectProps) {
@@ -175,7 +214,15 @@ export function Select({ label, name, hint, error, isLabelHidden, value, onValue
   const { id, fault, aria } = useFieldState(field);
   return (
     <Frame id={id} fault={fault} field={field}>
-      <select {...rest} {...aria} id={id} name={name} class="input" value={value} onInput={(event) => onValue(event.currentTarget.value)}>
+      <select
+        {...rest}
+        {...aria}
+        id={id}
+        name={name}
+        class="input"
+        value={value}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      >
         {options.map((option) => (
           <option key={option.value} value={option.value} disabled={option.isDisabled}>
             {option.label}
@@ -225,7 +272,17 @@ export function Checkbox({ label, name, isChecked, onChecked, hint, disabled }: 
 export type RadioGroupProps = Labelled & Valued & { options: readonly Option[]; autofocus?: boolean };
 
 /** Example: `<RadioGroup label="Old keys" name="overlap" value={overlap} onValue={setOverlap} options={[{ value: 'none', label: 'End at once', hint: '…' }]} />`. */
-export function RadioGroup({ label, name, hint, error, isLabelHidden, value, onValue, options, autofocus }: RadioGroupProps) {
+export function RadioGroup({
+  label,
+  name,
+  hint,
+  error,
+  isLabelHidden,
+  value,
+  onValue,
+  options,
+  autofocus,
+}: RadioGroupProps) {
   const { id, fault, aria } = useFieldState({ label, name, hint, error });
   return (
     <fieldset class="field" aria-describedby={aria['aria-describedby']}>

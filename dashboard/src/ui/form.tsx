@@ -22,7 +22,9 @@ function FormError({ error }: { error: ApiError | undefined }) {
               {error.message}
               {error.retryAfterSeconds !== undefined && ` Try again in ${formatWait(error.retryAfterSeconds)}.`}
             </p>
-            {error.httpStatus >= 500 && error.requestId !== undefined && <p class="muted small">Request {error.requestId}</p>}
+            {error.httpStatus >= 500 && error.requestId !== undefined && (
+              <p class="muted small">Request {error.requestId}</p>
+            )}
           </div>
         </>
       )}
@@ -30,7 +32,8 @@ function FormError({ error }: { error: ApiError | undefined }) {
   );
 }
 
-const formatWait = (seconds: number): string => (seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`);
+const formatWait = (seconds: number): string =>
+  seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 
 export interface FormProps {
   /** Throws what `post` throws; may also throw an ApiError of its own with a `field`. */
@@ -47,7 +50,8 @@ export function Form({ onSubmit, children, label }: FormProps) {
     error: undefined,
     isAtField: false,
   });
-  const findField = (name: string | undefined) => (name === undefined ? null : form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`));
+  const findField = (name: string | undefined) =>
+    name === undefined ? null : form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`);
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (state.isBusy) return;
@@ -61,7 +65,8 @@ export function Form({ onSubmit, children, label }: FormProps) {
     }
   };
   useLayoutEffect(() => {
-    if (state.error !== undefined) (findField(state.error.field) ?? form.current?.querySelector<HTMLElement>('[data-form-error]'))?.focus();
+    if (state.error !== undefined)
+      (findField(state.error.field) ?? form.current?.querySelector<HTMLElement>('[data-form-error]'))?.focus();
   }, [state.error]);
   return (
     <FormContext.Provider value={state}>

@@ -22,7 +22,11 @@ export function LeaveGuard({ what }: { what: string }) {
   if (target === undefined) return null;
   const stay = () => setTarget(undefined);
   return (
-    <Dialog title="Leave without storing it?" description={`${what} not shown again once you leave this page.`} onClose={stay}>
+    <Dialog
+      title="Leave without storing it?"
+      description={`${what} not shown again once you leave this page.`}
+      onClose={stay}
+    >
       <Actions>
         <Button tone="danger" onClick={() => navigate(target)}>
           Leave

@@ -14,7 +14,13 @@ export function formatShare(part: number, whole: number): string {
 
 const WIDTH = 1000;
 const bar = (share: number, tone: string) => (
-  <svg class={`meter ${tone}`} viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true" focusable="false">
+  <svg
+    class={`meter ${tone}`}
+    viewBox={`0 0 ${WIDTH} 10`}
+    preserveAspectRatio="none"
+    aria-hidden="true"
+    focusable="false"
+  >
     <rect class="meter-track" width={WIDTH} height="10" />
     <rect class="meter-part" width={share * WIDTH} height="10" />
   </svg>
@@ -24,7 +30,14 @@ const bar = (share: number, tone: string) => (
 export const Meter = ({ label, value, max }: { label: string; value: number; max: number }) => {
   const share = shareOf(value, max);
   return (
-    <div role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={max} aria-valuenow={Math.min(value, max)} aria-valuetext={formatShare(value, max)}>
+    <div
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={max}
+      aria-valuenow={Math.min(value, max)}
+      aria-valuetext={formatShare(value, max)}
+    >
       {bar(share, share >= 1 ? 'bad' : share >= 0.9 ? 'warn' : '')}
     </div>
   );

@@ -11,13 +11,18 @@ const lengthOf = (password: string): number => Array.from(password).length;
 /** Throws what the service would refuse, without the way there. */
 export function checkLength(password: string, field: string): void {
   const length = lengthOf(password);
-  if (length < CHARACTERS_MIN) throw new ApiError('WEAK_PASSWORD', `It has ${length} characters; at least ${CHARACTERS_MIN} are needed.`, 0, { field });
+  if (length < CHARACTERS_MIN)
+    throw new ApiError('WEAK_PASSWORD', `It has ${length} characters; at least ${CHARACTERS_MIN} are needed.`, 0, {
+      field,
+    });
 }
 
 /** Example: `<NewPasswordField label="New password" name="newPassword" value={password} onValue={setPassword} />`. */
 export function NewPasswordField(field: Omit<PasswordFieldProps, 'autocomplete' | 'hint' | 'required'>) {
   const length = lengthOf(field.value);
   const isShort = length > 0 && length < CHARACTERS_MIN;
-  const hint = isShort ? `${CHARACTERS_MIN - length} more to go.` : `${CHARACTERS_MIN} characters or more, such as four words that do not belong together.`;
+  const hint = isShort
+    ? `${CHARACTERS_MIN - length} more to go.`
+    : `${CHARACTERS_MIN} characters or more, such as four words that do not belong together.`;
   return <PasswordField {...field} autocomplete="new-password" required hint={hint} />;
 }

@@ -27,7 +27,15 @@ export const Notice = ({ tone = 'neutral', title, actions, children }: NoticePro
 );
 
 /** Example: `<Empty title="No orders match" action={<Button onClick={clear}>Clear filters</Button>}>Try fewer filters.</Empty>`. */
-export const Empty = ({ title, action, children }: { title: string; action?: ComponentChildren; children?: ComponentChildren }) => (
+export const Empty = ({
+  title,
+  action,
+  children,
+}: {
+  title: string;
+  action?: ComponentChildren;
+  children?: ComponentChildren;
+}) => (
   <div class="empty">
     <p class="empty-title">{title}</p>
     {children !== undefined && <p class="muted">{children}</p>}

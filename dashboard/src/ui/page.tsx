@@ -79,7 +79,15 @@ export const Toolbar = ({ label, children }: { label: string; children: Componen
 export const Columns = ({ children }: { children: ComponentChildren }) => <div class="columns">{children}</div>;
 
 /** A figure that matters. Example: `<Figure label="Calls" value="12,041" note="of 50,000" />`. */
-export const Figure = ({ label, value, note }: { label: string; value: ComponentChildren; note?: ComponentChildren }) => (
+export const Figure = ({
+  label,
+  value,
+  note,
+}: {
+  label: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+}) => (
   <div class="card figure">
     <p class="muted">{label}</p>
     <p class="figure-value">{value}</p>

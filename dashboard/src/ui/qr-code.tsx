@@ -32,7 +32,13 @@ export function QrCode({ text, label }: { text: string; label: string }) {
   if (error) return <LoadError error={error} onRetry={reload} />;
   if (!code) return <Skeleton lines={4} />;
   return (
-    <svg class="qr-code" viewBox={`0 0 ${code.size} ${code.size}`} role="img" aria-label={label} shape-rendering="crispEdges">
+    <svg
+      class="qr-code"
+      viewBox={`0 0 ${code.size} ${code.size}`}
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
       <path d={code.path} />
     </svg>
   );

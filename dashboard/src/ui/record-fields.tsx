@@ -74,7 +74,9 @@ export function OtherFields({ values, shown }: { values: Values; shown: readonly
         )
       }
     >
-      <Card>{rows.length === 0 ? <p class="muted">None has a value.</p> : <FieldList values={values} names={rows} />}</Card>
+      <Card>
+        {rows.length === 0 ? <p class="muted">None has a value.</p> : <FieldList values={values} names={rows} />}
+      </Card>
     </Section>
   );
 }

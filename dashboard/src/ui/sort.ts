@@ -8,7 +8,11 @@ import type { Sort } from './table.tsx';
 export type SortValues<Row> = Readonly<Record<string, (row: Row) => number | string>>;
 
 /** Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers begin with the greatest, texts with the least. */
-export function useSort<Row>(rows: readonly Row[], values: SortValues<Row>, otherwise: string): { sorted: Row[]; sort: Sort } {
+export function useSort<Row>(
+  rows: readonly Row[],
+  values: SortValues<Row>,
+  otherwise: string,
+): { sorted: Row[]; sort: Sort } {
   const [query, setQuery] = useQuery();
   const asked = query.get('sort') ?? otherwise;
   const chosen = Object.hasOwn(values, asked.replace(/^-/, '')) ? asked : otherwise;

@@ -44,14 +44,33 @@ export interface TableProps<Row> {
 }
 
 const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: Column<Row>): string =>
-  [align === 'end' && 'end', isMono && 'mono', isWide && 'wide', isHiddenOnPhone && 'not-on-phone'].filter(Boolean).join(' ');
+  [align === 'end' && 'end', isMono && 'mono', isWide && 'wide', isHiddenOnPhone && 'not-on-phone']
+    .filter(Boolean)
+    .join(' ');
 
 /** Example: `<Table label="Users" columns={[{ key: 'email', head: 'E-mail', cell: (user) => user.email }]} rows={data?.users} rowKey={(user) => user.email} />`. */
-export function Table<Row>({ label, columns, rows, rowKey, rowLink, sort, rowClass, empty, isLoading, skeletonRows = 8 }: TableProps<Row>) {
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  rowLink,
+  sort,
+  rowClass,
+  empty,
+  isLoading,
+  skeletonRows = 8,
+}: TableProps<Row>) {
   if (rows?.length === 0 && empty !== undefined) return <div class="table-region">{empty}</div>;
   return (
     // The region scrolls, so the keyboard must reach it.
-    <div class="table-region" role="region" aria-label={label} tabIndex={0} aria-busy={rows === undefined || isLoading || undefined}>
+    <div
+      class="table-region"
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+      aria-busy={rows === undefined || isLoading || undefined}
+    >
       <table class={isLoading && rows !== undefined ? 'table is-loading' : 'table'}>
         <thead>
           <tr>
@@ -64,7 +83,15 @@ export function Table<Row>({ label, columns, rows, rowKey, rowLink, sort, rowCla
           {rows === undefined ? (
             <SkeletonRows columns={columns} count={skeletonRows} />
           ) : (
-            rows.map((row) => <TableRow key={rowKey(row)} row={row} columns={columns} link={rowLink?.(row)} extraClass={rowClass?.(row)} />)
+            rows.map((row) => (
+              <TableRow
+                key={rowKey(row)}
+                row={row}
+                columns={columns}
+                link={rowLink?.(row)}
+                extraClass={rowClass?.(row)}
+              />
+            ))
           )}
         </tbody>
       </table>

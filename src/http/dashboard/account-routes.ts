@@ -2,10 +2,10 @@
  * Signing in and out, and what users do with their own account: password, second factor, sessions. The rules are those of account/; here a token becomes a
  * cookie and nothing else does. Source: decision 0023.
  */
-import { BASE_PATH } from '../operation.ts';
+import { BASE_PATH } from '../operations/operation.ts';
 import { objectOf, textOf } from '../schemas.ts';
 import { endOfSession } from '../../account/sessions.ts';
-import type { SignedIn } from '../../account/store.ts';
+import type { SignedIn } from '../../account/port.ts';
 import type { FastifyReply } from 'fastify';
 import type { DashboardServices } from './services.ts';
 import { clearSession, originOf, setSession, tokenOf, type OpenRoute, type Route, type Visit } from './door.ts';
@@ -51,7 +51,11 @@ export function signInRoutes(services: DashboardServices): OpenRoute[] {
       path: '/sign-in',
       body: objectOf({ teamID: text, email: text, password: text, code: text }, ['code']),
       run: async ({ body, nowMs, visitor, reply }: OpenVisit<SignInRequest>) => {
-        const { token, signedIn } = await accounts.signIn(body, { nowMs, ...visitor, replaces: tokenOf(reply.request) });
+        const { token, signedIn } = await accounts.signIn(body, {
+          nowMs,
+          ...visitor,
+          replaces: tokenOf(reply.request),
+        });
         return view(setSession(reply, token), signedIn);
       },
     },
@@ -76,7 +80,10 @@ export function signInRoutes(services: DashboardServices): OpenRoute[] {
   ];
 }
 
-export const accountRoutes = (services: DashboardServices): Route[] => [...sessionRoutes(services), ...credentialRoutes(services)];
+export const accountRoutes = (services: DashboardServices): Route[] => [
+  ...sessionRoutes(services),
+  ...credentialRoutes(services),
+];
 
 const sessionRoutes = (services: DashboardServices): Route[] => {
   const { accounts } = services;
@@ -97,22 +104,27 @@ const sessionRoutes = (services: DashboardServices): Route[] => {
       path: '/sessions',
       role: 'viewer',
       run: async ({ signedIn, nowMs }: Visit): Promise<SessionsView> => ({
-        sessions: (await accounts.listSessions(signedIn, nowMs)).map(({ sessionId, createdAt, seenAt, client, agent }) => ({
-          sessionId,
-          createdAt,
-          seenAt,
-          client,
-          agent,
-          isThisOne: sessionId === signedIn.session.sessionId,
-        })),
+        sessions: (await accounts.listSessions(signedIn, nowMs)).map(
+          ({ sessionId, createdAt, seenAt, client, agent }) => ({
+            sessionId,
+            createdAt,
+            seenAt,
+            client,
+            agent,
+            isThisOne: sessionId === signedIn.session.sessionId,
+          }),
+        ),
       }),
     },
     {
       method: 'POST',
       path: '/sessions/end',
       role: 'viewer',
-      body: objectOf({ sessionId: textOf('As GET sessions tells it.', { pattern: '^[0-9a-f-]{1,64}$' }) }, ['sessionId']),
-      run: ({ signedIn, body, nowMs, visitor }: Visit<EndSessionRequest>) => accounts.endSessions(signedIn, body.sessionId, { nowMs, ...visitor }),
+      body: objectOf({ sessionId: textOf('As GET sessions tells it.', { pattern: '^[0-9a-f-]{1,64}$' }) }, [
+        'sessionId',
+      ]),
+      run: ({ signedIn, body, nowMs, visitor }: Visit<EndSessionRequest>) =>
+        accounts.endSessions(signedIn, body.sessionId, { nowMs, ...visitor }),
     },
   ];
 };
@@ -139,7 +151,13 @@ const credentialRoutes = ({ accounts }: DashboardServices): Route[] => [
     path: '/second-factor/enable',
     role: 'viewer',
     body: objectOf({ password: text, secret: text, code: text }),
-    run: async ({ signedIn, body, nowMs, visitor, reply }: Visit<EnableSecondFactorRequest>): Promise<RecoveryCodesView> => {
+    run: async ({
+      signedIn,
+      body,
+      nowMs,
+      visitor,
+      reply,
+    }: Visit<EnableSecondFactorRequest>): Promise<RecoveryCodesView> => {
       const { token, recoveryCodes } = await accounts.enableSecondFactor(signedIn, body, { nowMs, ...visitor });
       setSession(reply, token);
       return { recoveryCodes };

@@ -8,9 +8,9 @@ import compress from '@fastify/compress';
 import cookie from '@fastify/cookie';
 import type { Accounts } from '../../account/accounts.ts';
 import { Refusal } from '../../errors.ts';
-import type { Tenant } from '../../tenant/store.ts';
-import { readClaim } from '../authenticate.ts';
-import type { Operation } from '../operation.ts';
+import type { Tenant } from '../../tenant/port.ts';
+import { parseClaim } from '../authenticate.ts';
+import type { Operation } from '../operations/operation.ts';
 import { addOperation, type Door, type OperationServices } from '../route.ts';
 import { accountRoutes, signInRoutes } from './account-routes.ts';
 import { addOpenRoute, addRoute, API_PATH, findSession, refuseCrossSite, requireRole } from './door.ts';
@@ -24,7 +24,11 @@ import { usageRoutes } from './usage-routes.ts';
 /** Smaller answers are not worth the time. Those of the API itself never are: compressing a page of records takes longer than making it. */
 const COMPRESSED_BYTES_LEAST = 2048;
 
-export async function addDashboard(app: FastifyInstance, services: OperationServices & DashboardServices, operations: readonly Operation[]): Promise<void> {
+export async function addDashboard(
+  app: FastifyInstance,
+  services: OperationServices & DashboardServices,
+  operations: readonly Operation[],
+): Promise<void> {
   const { accounts } = services;
   await app.register(cookie);
   await app.register(compress, {
@@ -33,7 +37,9 @@ export async function addDashboard(app: FastifyInstance, services: OperationServ
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
   });
   for (const route of signInRoutes(services)) addOpenRoute(app, route);
-  const routes = [accountRoutes, keyRoutes, usageRoutes, recordRoutes, tenantRoutes].flatMap((routesOf) => routesOf(services, operations));
+  const routes = [accountRoutes, keyRoutes, usageRoutes, recordRoutes, tenantRoutes].flatMap((routesOf) =>
+    routesOf(services, operations),
+  );
   for (const route of routes) addRoute(app, accounts, route);
 
   for (const operation of operations) {
@@ -55,7 +61,8 @@ const sessionDoor = (accounts: Accounts, path: string, isMetered: boolean): Door
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;
-    if (readClaim(request).teamId !== teamId) throw new Refusal('PARAMETER_CONFLICT', 'teamID is not that of the session.', { field: 'teamID' });
+    if (parseClaim(request).teamId !== teamId)
+      throw new Refusal('PARAMETER_CONFLICT', 'teamID is not that of the session.', { field: 'teamID' });
     return signedIn.tenant;
   },
 });

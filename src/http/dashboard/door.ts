@@ -6,9 +6,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValida
 import type { Accounts, Visitor } from '../../account/accounts.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
 import type { Actor } from '../../account/users.ts';
-import type { SignedIn } from '../../account/store.ts';
+import type { SignedIn } from '../../account/port.ts';
 import { Refusal } from '../../errors.ts';
-import type { AuditEntry } from '../../tenant/audit.ts';
+import type { AuditEntry } from '../../audit/entry.ts';
 import { foldQuery } from '../authenticate.ts';
 import { sendAnswer } from '../envelope.ts';
 import { takeBody } from '../route.ts';
@@ -51,7 +51,10 @@ export type OpenRoute = RouteOf<Omit<Visit<never, never>, 'signedIn'>>;
 export function refuseCrossSite({ headers }: FastifyRequest): void {
   const site = headers['sec-fetch-site'];
   const origin = headers.origin;
-  const isOwn = site === undefined ? origin !== undefined && URL.canParse(origin) && new URL(origin).host === headers.host : site === 'same-origin';
+  const isOwn =
+    site === undefined
+      ? origin !== undefined && URL.canParse(origin) && new URL(origin).host === headers.host
+      : site === 'same-origin';
   if (!isOwn) throw new Refusal('CROSS_SITE');
 }
 
@@ -66,12 +69,15 @@ export async function findSession(accounts: Accounts, request: FastifyRequest): 
 }
 
 export function requireRole({ user }: SignedIn, needed: Role): void {
-  if (!mayAct(user.role, needed)) throw new Refusal('ROLE_NOT_ALLOWED', `This needs the role ${needed}; yours is ${user.role}.`);
+  if (!mayAct(user.role, needed))
+    throw new Refusal('ROLE_NOT_ALLOWED', `This needs the role ${needed}; yours is ${user.role}.`);
 }
 
 export const tokenOf = (request: FastifyRequest): string | undefined => request.cookies[COOKIE];
-export const setSession = (reply: FastifyReply, token: string): FastifyReply => reply.setCookie(COOKIE, token, COOKIE_RULES);
-export const clearSession = (reply: FastifyReply): FastifyReply => reply.clearCookie(COOKIE, COOKIE_RULES).header('clear-site-data', '"cache", "storage"');
+export const setSession = (reply: FastifyReply, token: string): FastifyReply =>
+  reply.setCookie(COOKIE, token, COOKIE_RULES);
+export const clearSession = (reply: FastifyReply): FastifyReply =>
+  reply.clearCookie(COOKIE, COOKIE_RULES).header('clear-site-data', '"cache", "storage"');
 
 type By = Pick<Visit, 'signedIn' | 'nowMs' | 'visitor'>;
 
@@ -79,7 +85,12 @@ type By = Pick<Visit, 'signedIn' | 'nowMs' | 'visitor'>;
 export const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
 
 /** An entry of the audit log for what this visit does. */
-export const entryOf = ({ signedIn, nowMs, visitor }: By, action: string, target: string, detail: AuditEntry['detail'] = {}): AuditEntry => ({
+export const entryOf = (
+  { signedIn, nowMs, visitor }: By,
+  action: string,
+  target: string,
+  detail: AuditEntry['detail'] = {},
+): AuditEntry => ({
   at: new Date(nowMs).toISOString(),
   actor: signedIn.user.email,
   action,
@@ -89,17 +100,34 @@ export const entryOf = ({ signedIn, nowMs, visitor }: By, action: string, target
 });
 
 /** Who does it, for what the account's rules write into the log. */
-export const actorOf = ({ signedIn, nowMs, visitor }: By): Actor => ({ nowMs, actor: signedIn.user.email, client: visitor.client });
+export const actorOf = ({ signedIn, nowMs, visitor }: By): Actor => ({
+  nowMs,
+  actor: signedIn.user.email,
+  client: visitor.client,
+});
 
 /** What is wrong with what a page sent, as its form can show it. */
-function refuseForm({ keyword, params, instancePath, message }: FastifySchemaValidationError, context: string): Refusal {
-  const name = ((params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '') as string).slice(0, 64);
+function refuseForm(
+  { keyword, params, instancePath, message }: FastifySchemaValidationError,
+  context: string,
+): Refusal {
+  const name = (
+    (params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '') as string
+  ).slice(0, 64);
   const about = { field: name };
   if (keyword === 'required') return new Refusal('MISSING_FIELD', `${name} is missing: send it.`, about);
   if (keyword === 'additionalProperties' && instancePath === '')
-    return new Refusal(context === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER', `There is no '${name}' here.`, about);
+    return new Refusal(
+      context === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER',
+      `There is no '${name}' here.`,
+      about,
+    );
   const allowed = params['allowedValues'] ? `: ${(params['allowedValues'] as string[]).join(', ')}` : '';
-  return new Refusal(name === '' ? 'INVALID_BODY' : 'INVALID_VALUE', `${name || 'The body'} ${message}${allowed}.`, name === '' ? {} : about);
+  return new Refusal(
+    name === '' ? 'INVALID_BODY' : 'INVALID_VALUE',
+    `${name || 'The body'} ${message}${allowed}.`,
+    name === '' ? {} : about,
+  );
 }
 
 /** Puts a route on its path for users with at least its role. */
@@ -109,7 +137,11 @@ export function addRoute(app: FastifyInstance, accounts: Accounts, route: Route)
 
 export const addOpenRoute = (app: FastifyInstance, route: OpenRoute): void => add(app, route, async () => undefined);
 
-function add(app: FastifyInstance, { method, path, query, body, run }: RouteOf<never>, admit: (request: FastifyRequest) => Promise<void>): void {
+function add(
+  app: FastifyInstance,
+  { method, path, query, body, run }: RouteOf<never>,
+  admit: (request: FastifyRequest) => Promise<void>,
+): void {
   app.route({
     method,
     url: API_PATH + path,
@@ -125,7 +157,14 @@ function add(app: FastifyInstance, { method, path, query, body, run }: RouteOf<n
     handler: async (request, reply) => {
       const { signedIn, query: asked } = request;
       const visitor = { client: request.ip, agent: (request.headers['user-agent'] ?? '').slice(0, 200) };
-      const answer = await run({ signedIn, body: request.body, query: asked, nowMs: Date.now(), visitor, reply } as never);
+      const answer = await run({
+        signedIn,
+        body: request.body,
+        query: asked,
+        nowMs: Date.now(),
+        visitor,
+        reply,
+      } as never);
       return sendAnswer(request, reply, 200, JSON.stringify(answer ?? {}));
     },
   });

@@ -3,10 +3,10 @@
  * the pages share with the service. A refusal is the error body of the API; its codes are those of errors.ts.
  */
 import type { Role } from '../../account/roles.ts';
-import type { Field, RecordType } from '../../pims/record.ts';
+import type { Field, RecordType } from '../../pims/fields.ts';
 import type { Overlap } from '../../tenant/keys.ts';
-import type * as Logged from '../../tenant/logged-request.ts';
-import type { TenantSettings } from '../../tenant/store.ts';
+import type * as Logged from '../../request-log/logged-request.ts';
+import type { TenantSettings } from '../../tenant/port.ts';
 
 /** POST sign-in. 401 SIGN_IN_REFUSED, 401 SECOND_FACTOR_NEEDED (send again with `code`), 429 TOO_MANY_ATTEMPTS. Answers a SessionView. */
 export interface SignInRequest {
@@ -42,7 +42,14 @@ export interface SessionView {
 
 /** POST sign-out {} · GET sessions · POST sessions/end, which ends one session, or all others of the user without a sessionId. */
 export interface SessionsView {
-  sessions: { sessionId: string; createdAt: string; seenAt: string; client: string; agent: string; isThisOne: boolean }[];
+  sessions: {
+    sessionId: string;
+    createdAt: string;
+    seenAt: string;
+    client: string;
+    agent: string;
+    isThisOne: boolean;
+  }[];
 }
 export interface EndSessionRequest {
   sessionId?: string;
@@ -125,7 +132,7 @@ export interface UsageView {
 }
 
 /** GET requests?… takes a RequestsQuery and answers a RequestsView · GET requests/single?requestID=… answers a RequestDetailView, or 404 NOT_FOUND. */
-export type { RequestsQuery } from '../../tenant/logged-request.ts';
+export type { RequestsQuery } from '../../request-log/logged-request.ts';
 interface Place {
   method: string;
   /** That of the API, also where it came by the explorer. */
@@ -187,7 +194,14 @@ export interface SettingsRequest {
 
 /** GET users (owner). */
 export interface UsersView {
-  users: { email: string; role: Role; createdAt: string; hasPassword: boolean; hasSecondFactor: boolean; isYou: boolean }[];
+  users: {
+    email: string;
+    role: Role;
+    createdAt: string;
+    hasPassword: boolean;
+    hasSecondFactor: boolean;
+    isYou: boolean;
+  }[];
 }
 /** POST users (owner) makes a user; POST users/link gives one a new link, which takes password and second factor away once it is used; both answer a UserLinkView. */
 export interface NewUserRequest {
@@ -207,7 +221,16 @@ export type UserRoleRequest = NewUserRequest;
 
 /** GET audit?before=… (owner): newest first, at most 100; `next` is the `before` of the next page. */
 export interface AuditView {
-  records: { number: number; at: string; actor: string; action: string; target: string; client: string; detail: Record<string, string>; hash: string }[];
+  records: {
+    number: number;
+    at: string;
+    actor: string;
+    action: string;
+    target: string;
+    client: string;
+    detail: Record<string, string>;
+    hash: string;
+  }[];
   next: number | null;
 }
 /** GET audit/verify (owner). */

@@ -11,14 +11,22 @@ import type { DashboardServices } from './services.ts';
 import { entryOf, setSession, type Route, type Visit } from './door.ts';
 import type { EndKeyRequest, IssuedKeyView, KeysView, ReplaceKeysRequest } from './interface.ts';
 
-export const keyRoutes = ({ tenants, requests, requestLog, accounts }: OperationServices & DashboardServices): Route[] => [
+export const keyRoutes = ({
+  tenants,
+  requests,
+  requestLog,
+  accounts,
+}: OperationServices & DashboardServices): Route[] => [
   {
     method: 'GET',
     path: '/keys',
     role: 'viewer',
     run: async ({ signedIn: { tenant }, nowMs }: Visit): Promise<KeysView> => {
       await requestLog.settled();
-      const [keys, uses] = await Promise.all([tenants.listKeys(tenant.teamId, new Date(nowMs).toISOString()), requests.readKeyUses(tenant.teamId)]);
+      const [keys, uses] = await Promise.all([
+        tenants.listKeys(tenant.teamId, new Date(nowMs).toISOString()),
+        requests.loadKeyUses(tenant.teamId),
+      ]);
       return {
         keys: keys.map(({ apiId, issuedAt, issuedBy, endsAt }) => {
           const use = uses.find((one) => one.apiId === apiId);
@@ -47,7 +55,12 @@ export const keyRoutes = ({ tenants, requests, requestLog, accounts }: Operation
       const { teamId } = signedIn.tenant;
       const key = issueKey();
       const oldKeysEndAt = endOfOverlap(body.overlap, nowMs);
-      await tenants.replaceKeys(teamId, key, oldKeysEndAt, entryOf(visit, 'keys replaced', key.apiId, { overlap: body.overlap }));
+      await tenants.replaceKeys(
+        teamId,
+        key,
+        oldKeysEndAt,
+        entryOf(visit, 'keys replaced', key.apiId, { overlap: body.overlap }),
+      );
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
     },
   },
@@ -59,7 +72,12 @@ export const keyRoutes = ({ tenants, requests, requestLog, accounts }: Operation
     run: async (visit: Visit<EndKeyRequest>): Promise<void> => {
       const { signedIn, body } = visit;
       const isEnded = await tenants.endKey(signedIn.tenant.teamId, body.apiID, entryOf(visit, 'key ended', body.apiID));
-      if (!isEnded) throw new Refusal('NOT_FOUND', 'There is no replaced key with this API ID; the pair in force ends by being replaced.', { field: 'apiID' });
+      if (!isEnded)
+        throw new Refusal(
+          'NOT_FOUND',
+          'There is no replaced key with this API ID; the pair in force ends by being replaced.',
+          { field: 'apiID' },
+        );
     },
   },
 ];

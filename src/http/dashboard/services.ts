@@ -2,9 +2,10 @@
  * What the dashboard is given beside what the operations of the API are: its users and what their pages read. Types only.
  */
 import type { Accounts } from '../../account/accounts.ts';
-import type { AuditStore } from '../../account/store.ts';
-import type { RequestLog } from '../../tenant/request-log.ts';
-import type { RequestStore, UsageStore } from '../../tenant/store.ts';
+import type { AuditStore } from '../../audit/port.ts';
+import type { RequestLog } from '../../request-log/request-log.ts';
+import type { UsageStore } from '../../tenant/port.ts';
+import type { RequestStore } from '../../request-log/port.ts';
 
 export interface DashboardServices {
   readonly accounts: Accounts;

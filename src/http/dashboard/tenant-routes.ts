@@ -3,8 +3,8 @@
  */
 import { ROLES } from '../../account/roles.ts';
 import { FIRST_STAGES } from '../../pims/lifecycle.ts';
-import { verifyAudit } from '../../tenant/audit.ts';
-import type { Tenant } from '../../tenant/store.ts';
+import { verifyAudit } from '../../audit/chain.ts';
+import type { Tenant } from '../../tenant/port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { OperationServices } from '../route.ts';
 import { objectOf, textOf } from '../schemas.ts';
@@ -33,7 +33,15 @@ export const tenantRoutes = (services: OperationServices & DashboardServices): R
 ];
 
 const settingsRoutes = ({ tenants, requestLogDays }: OperationServices & DashboardServices): Route[] => {
-  const view = ({ teamId, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }: Tenant): SettingsView => ({
+  const view = ({
+    teamId,
+    name,
+    createdAt,
+    defaultStage,
+    strict,
+    monthQuota,
+    callsPerSecond,
+  }: Tenant): SettingsView => ({
     teamID: teamId,
     name,
     createdAt,
@@ -64,7 +72,10 @@ const settingsRoutes = ({ tenants, requestLogDays }: OperationServices & Dashboa
 };
 
 const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
-  const linkView = ({ reply }: Pick<Visit, 'reply'>, { token, endsAt }: { token: string; endsAt: string }): UserLinkView => ({
+  const linkView = (
+    { reply }: Pick<Visit, 'reply'>,
+    { token, endsAt }: { token: string; endsAt: string },
+  ): UserLinkView => ({
     link: `${publicUrl || originOf(reply.request)}/dashboard/link#${token}`,
     endsAt,
   });
@@ -74,14 +85,16 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       path: '/users',
       role: 'owner',
       run: async ({ signedIn }: Visit): Promise<UsersView> => ({
-        users: (await accounts.listUsers(signedIn.tenant.teamId)).map(({ email, role, createdAt, passwordHash, sealedSecret }) => ({
-          email,
-          role,
-          createdAt,
-          hasPassword: passwordHash !== '',
-          hasSecondFactor: sealedSecret !== null,
-          isYou: email === signedIn.user.email,
-        })),
+        users: (await accounts.listUsers(signedIn.tenant.teamId)).map(
+          ({ email, role, createdAt, passwordHash, sealedSecret }) => ({
+            email,
+            role,
+            createdAt,
+            hasPassword: passwordHash !== '',
+            hasSecondFactor: sealedSecret !== null,
+            isYou: email === signedIn.user.email,
+          }),
+        ),
       }),
     },
     {
@@ -90,28 +103,34 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       role: 'owner',
       body: userWithRole,
       run: async (visit: Visit<NewUserRequest>) =>
-        linkView(visit, await accounts.inviteUser(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit))),
+        linkView(
+          visit,
+          await accounts.inviteUser(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
+        ),
     },
     {
       method: 'POST',
       path: '/users/link',
       role: 'owner',
       body: objectOf(user),
-      run: async (visit: Visit<UserRequest>) => linkView(visit, await accounts.renewLink(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit))),
+      run: async (visit: Visit<UserRequest>) =>
+        linkView(visit, await accounts.renewLink(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit))),
     },
     {
       method: 'POST',
       path: '/users/role',
       role: 'owner',
       body: userWithRole,
-      run: (visit: Visit<UserRoleRequest>) => accounts.changeRole(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
+      run: (visit: Visit<UserRoleRequest>) =>
+        accounts.changeRole(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
     },
     {
       method: 'POST',
       path: '/users/remove',
       role: 'owner',
       body: objectOf(user),
-      run: (visit: Visit<UserRequest>) => accounts.removeUser(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit)),
+      run: (visit: Visit<UserRequest>) =>
+        accounts.deleteUser(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit)),
     },
   ];
 };
@@ -121,9 +140,15 @@ const auditRoutes = ({ audit }: DashboardServices): Route[] => [
     method: 'GET',
     path: '/audit',
     role: 'owner',
-    query: objectOf({ before: textOf('Number of the last record seen.', { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
+    query: objectOf({ before: textOf('Number of the last record seen.', { pattern: '^[1-9][0-9]{0,14}$' }) }, [
+      'before',
+    ]),
     run: async ({ signedIn, query }: Visit): Promise<AuditView> => {
-      const records = await audit.readAudit(signedIn.tenant.teamId, Number(query['before'] ?? Number.MAX_SAFE_INTEGER), AUDIT_PAGE);
+      const records = await audit.loadAudit(
+        signedIn.tenant.teamId,
+        Number(query['before'] ?? Number.MAX_SAFE_INTEGER),
+        AUDIT_PAGE,
+      );
       const last = records.at(-1)?.number ?? 1;
       return { records, next: last > 1 ? last : null };
     },

@@ -3,8 +3,8 @@
  * Never counts anything itself.
  */
 import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
-import type { UsageCount } from '../../tenant/store.ts';
-import { BASE_PATH, type Operation } from '../operation.ts';
+import type { UsageCount } from '../../tenant/port.ts';
+import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { OperationServices } from '../route.ts';
 import { objectOf, required, textOf } from '../schemas.ts';
 import type { DashboardServices } from './services.ts';
@@ -14,9 +14,15 @@ import type { RequestDetailView, RequestsQuery, RequestsView, UsageView } from '
 const month = textOf('YYYY-MM, UTC.', { pattern: '^\\d{4}-(0[1-9]|1[0-2])$' });
 const FILTERS = { status: textOf(), operation: textOf(), from: textOf(), to: textOf(), cursor: textOf() };
 
-export function usageRoutes({ usage, requests, requestLog, requestLogDays }: OperationServices & DashboardServices, operations: readonly Operation[]): Route[] {
+export function usageRoutes(
+  { usage, requests, requestLog, requestLogDays }: OperationServices & DashboardServices,
+  operations: readonly Operation[],
+): Route[] {
   const places = new Map(operations.map(({ name, method, path }) => [name, { method, path: BASE_PATH + path }]));
-  const withPlace = <Request extends { operation: string }>(request: Request) => ({ ...request, ...places.get(request.operation)! });
+  const withPlace = <Request extends { operation: string }>(request: Request) => ({
+    ...request,
+    ...places.get(request.operation)!,
+  });
 
   return [
     {
@@ -28,14 +34,21 @@ export function usageRoutes({ usage, requests, requestLog, requestLogDays }: Ope
         const wanted = query['month'] ?? new Date(nowMs).toISOString().slice(0, 7);
         await requestLog.settled();
         const [{ total, byDay }, refusals, months] = await Promise.all([
-          usage.readUsage(tenant.teamId, wanted),
-          requests.readRefusals(tenant.teamId, wanted),
+          usage.loadUsage(tenant.teamId, wanted),
+          requests.loadRefusals(tenant.teamId, wanted),
           usage.listMonths(tenant.teamId),
         ]);
         const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
         const refusedOf = new Map(refusals.map((count) => [keyOf(count), count.calls]));
         const rows = byDay.map((row) => ({ ...row, refused: refusedOf.get(keyOf(row)) ?? 0 }));
-        return { month: wanted, total, refused: rows.reduce((sum, { refused }) => sum + refused, 0), monthQuota: tenant.monthQuota, rows, months };
+        return {
+          month: wanted,
+          total,
+          refused: rows.reduce((sum, { refused }) => sum + refused, 0),
+          monthQuota: tenant.monthQuota,
+          rows,
+          months,
+        };
       },
     },
     {
@@ -55,7 +68,10 @@ export function usageRoutes({ usage, requests, requestLog, requestLogDays }: Ope
       query: objectOf({ requestID: required('X-Request-Id of the answer.') }),
       run: async ({ signedIn: { tenant }, query, nowMs }: Visit): Promise<RequestDetailView> => {
         const found = await requestLog.find(tenant.teamId, query['requestID']!, nowMs);
-        if (!found) throw new Refusal('NOT_FOUND', `No request of the last ${requestLogDays} days has this ID.`, { field: 'requestID' });
+        if (!found)
+          throw new Refusal('NOT_FOUND', `No request of the last ${requestLogDays} days has this ID.`, {
+            field: 'requestID',
+          });
         return { ...withPlace(found), remedy: found.code === null ? null : ERRORS[found.code as ErrorCode].remedy };
       },
     },

@@ -83,7 +83,8 @@ export class Availability {
   }
 
   #find(): void {
-    if (!this.#isUsable) this.#report(`The database is back after ${((performance.now() - this.#lostAt) / 1000).toFixed(1)} s.`);
+    if (!this.#isUsable)
+      this.#report(`The database is back after ${((performance.now() - this.#lostAt) / 1000).toFixed(1)} s.`);
     this.#isUsable = true;
   }
 }

@@ -44,7 +44,10 @@ export class ConnectionLost extends Refusal {
 }
 
 // Counters and counts stay far below 2^53.
-const types = { getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === BIGINT ? Number : parsers.getTypeParser(oid, format)) };
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === BIGINT ? Number : parsers.getTypeParser(oid, format),
+};
 
 export class Connection {
   readonly #client: Client;
@@ -67,7 +70,12 @@ export class Connection {
   /** Throws what the driver or the server said. */
   static async open({ url, name, session, silenceMs, connectTimeoutMs }: ConnectionOptions): Promise<Connection> {
     const client = new Client({
-      connectionString: addSession(url, name, { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session }),
+      connectionString: addSession(url, name, {
+        TimeZone: 'UTC',
+        jit: 'off',
+        client_min_messages: 'warning',
+        ...session,
+      }),
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -131,7 +139,12 @@ export class Connection {
   #send({ name, text, values }: { name?: string; text: string; values: Values }): Promise<QueryArrayResult> {
     if (this.#lost) return Promise.reject(this.#lost);
     return this.#track(
-      this.#client.query({ ...(name !== undefined && { name }), text: numberPlaceholders(text), values: values as unknown[], rowMode: 'array' }),
+      this.#client.query({
+        ...(name !== undefined && { name }),
+        text: numberPlaceholders(text),
+        values: values as unknown[],
+        rowMode: 'array',
+      }),
     );
   }
 
@@ -165,7 +178,8 @@ export class Connection {
   }
 
   #checkSilence(): void {
-    if (this.#unanswered > 0 && performance.now() - this.#heardAt > this.#silenceMs) this.destroy(`no answer within ${this.#silenceMs} ms`, true);
+    if (this.#unanswered > 0 && performance.now() - this.#heardAt > this.#silenceMs)
+      this.destroy(`no answer within ${this.#silenceMs} ms`, true);
   }
 }
 
@@ -173,7 +187,10 @@ export class Connection {
 function addSession(url: string, name: string, session: ConnectionOptions['session']): string {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';
-  address.searchParams.set('options', [given, ...Object.entries(session).map(([key, value]) => `-c ${key}=${value}`)].join(' ').trim());
+  address.searchParams.set(
+    'options',
+    [given, ...Object.entries(session).map(([key, value]) => `-c ${key}=${value}`)].join(' ').trim(),
+  );
   address.searchParams.set('application_name', name);
   return address.href;
 }
@@ -182,7 +199,8 @@ function addSession(url: string, name: string, session: ConnectionOptions['sessi
 export const CANCELED = '57014';
 
 /** SQLSTATE of a fault the server reported. */
-export const sqlStateOf = (fault: unknown): string | undefined => (fault instanceof DatabaseError ? fault.code : undefined);
+export const sqlStateOf = (fault: unknown): string | undefined =>
+  fault instanceof DatabaseError ? fault.code : undefined;
 
 /** In the words of the driver or the server, none of which has the password. A name with several addresses has them one level down. */
 export const reasonOf = (fault: unknown): string => {
@@ -193,7 +211,9 @@ export const reasonOf = (fault: unknown): string => {
 /** Connection exceptions, shutdown and crash of the server; and everything that did not come from the server. */
 function isLoss(fault: unknown): boolean {
   const state = sqlStateOf(fault);
-  return state === undefined ? !(fault instanceof TypeError || fault instanceof Refusal) : /^(08|57P0[1-5]|25P0[34])/.test(state);
+  return state === undefined
+    ? !(fault instanceof TypeError || fault instanceof Refusal)
+    : /^(08|57P0[1-5]|25P0[34])/.test(state);
 }
 
 const numbered = new Map<string, string>();

@@ -18,14 +18,17 @@ const readScripts = (kind: 'control' | 'pims'): string[] =>
     .toSorted()
     .map((name) => readFileSync(new URL(name, folder), 'utf8'));
 let scripts: Record<'control' | 'pims', string[]> | undefined;
-const scriptsOf = (kind: 'control' | 'pims'): string[] => (scripts ??= { control: readScripts('control'), pims: readScripts('pims') })[kind];
+const scriptsOf = (kind: 'control' | 'pims'): string[] =>
+  (scripts ??= { control: readScripts('control'), pims: readScripts('pims') })[kind];
 
 /** Applies what is missing. Throws when the database was written by a newer version, or the role may not make what is missing. */
 export async function migrate(connection: Connection): Promise<void> {
   await connection.execute(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
   try {
     await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
-    await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}; CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`);
+    await connection.execute(
+      `CREATE SCHEMA IF NOT EXISTS ${CONTROL}; CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`,
+    );
     await migrateControl(connection);
     await migrateTenants(connection);
   } finally {
@@ -54,14 +57,14 @@ async function migrateTenants(connection: Connection): Promise<void> {
     refuseNewer(version, newest);
     for (let next = version + 1; next <= newest; next++) {
       const keep = `UPDATE ${CONTROL}."TENANTS" SET "SCHEMA_VERSION" = ${next} WHERE "STORE_ID" = '${storeId}'`;
-      await connection.execute(`BEGIN; ${writeTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
+      await connection.execute(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
     }
   }
 }
 
 /** The statements that make a tenant's schema, or take it on from a version, for a transaction its caller holds; and the version it then has. */
 export const PIMS_VERSION = (): number => scriptsOf('pims').length;
-export function writeTenantScript(storeId: string, from = 0): string {
+export function buildTenantScript(storeId: string, from = 0): string {
   const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
   // The operators of pg_trgm are wherever the extension was put.
   const path = `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true) FROM pg_extension WHERE extname = 'pg_trgm'`;
@@ -71,5 +74,8 @@ export function writeTenantScript(storeId: string, from = 0): string {
 }
 
 function refuseNewer(found: number, known: number): void {
-  if (found > known) throw new Error(`The database was written by a newer version of Storeroom (schema ${found}, this one knows ${known}).`);
+  if (found > known)
+    throw new Error(
+      `The database was written by a newer version of Storeroom (schema ${found}, this one knows ${known}).`,
+    );
 }

@@ -3,11 +3,20 @@
  * values are always bound. PostgreSQL writes the JSON that goes out. Never runs anything.
  */
 import { foldCase } from '../../pims/filter.ts';
-import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type RecordType, type Values } from '../../pims/record.ts';
-import { listValues } from '../../pims/engine.ts';
-import type { KeyedType, PageRequest } from '../../pims/store.ts';
-import { columnsOf, searchText, writeColumn, writeInsert, writeUpdate, writeWriterSql, type WriterDialect } from '../pims-sql.ts';
-import { writeWhere, type Dialect } from '../sql.ts';
+import type { Values } from '../../pims/values.ts';
+import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
+import { listValues } from '../../pims/operations.ts';
+import type { KeyedType, PageRequest } from '../../pims/port.ts';
+import {
+  columnsOf,
+  searchText,
+  buildColumn,
+  buildInsert,
+  buildUpdate,
+  buildWriteSql,
+  type WriterDialect,
+} from '../pims/write-sql.ts';
+import { buildWhere, type Dialect } from '../pims/where.ts';
 import { write } from '../writing.ts';
 
 /** An index holds this much of a value; no filter has more. */
@@ -15,16 +24,19 @@ const INDEXED_CHARACTERS = 256;
 const TRIGRAM = 3;
 
 const filterDialect: Dialect = {
-  everyRow: 'TRUE',
+  perRowHook: 'TRUE',
   equals: (column, isIndexed, bind) =>
-    (isIndexed ? `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND ` : '') + `${column} = ${bind()}`,
+    (isIndexed ? `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND ` : '') +
+    `${column} = ${bind()}`,
   // What is ASCII throughout folds alike everywhere; of all else the folded text is in the row.
-  contains: (column, placeholder) => `strpos(coalesce(folded ->> '${column.slice(1, -1)}', upper(${column})), ${placeholder}) > 0`,
+  contains: (column, placeholder) =>
+    `strpos(coalesce(folded ->> '${column.slice(1, -1)}', upper(${column})), ${placeholder}) > 0`,
   search: (_table, placeholder) => `search LIKE ${placeholder}`,
-  searchNeedle: (needle) => (Array.from(needle).length < TRIGRAM ? undefined : `%${lowerEach(needle).replace(/[\\%_]/g, '\\$&')}%`),
+  searchNeedle: (needle) =>
+    Array.from(needle).length < TRIGRAM ? undefined : `%${lowerEach(needle).replace(/[\\%_]/g, '\\$&')}%`,
 };
 
-export type PimsSql = ReturnType<typeof writePimsSql>;
+export type PimsSql = ReturnType<typeof buildPimsSql>;
 
 /** Written when it is first asked for: of thousands of tenants most need little of it. */
 function once<T>(make: () => T): () => T {
@@ -32,7 +44,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
-export function writePimsSql(schema: string, dictionaries: Dictionaries) {
+export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const table = (name: string): string => `"${schema}"."${name}"`;
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
   const json = (recordType: RecordType): string => recordJson(columnsOf(dictionaries[recordType]));
@@ -43,14 +55,14 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
   const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
     `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
   const rows = (recordType: RecordType): string => {
-    const names = [...dictionaries[recordType].keys()].map((name) => writeColumn(name, 'r.'));
+    const names = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, 'r.'));
     if (recordType !== 'lines') return `SELECT ${names.join(', ')} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
     const joined = `FROM ${table('ORDERS')} o JOIN ${table('ORDER_LINEITEMS')} r ON r."ORDER_NUMBER" = o."ORDER_NUMBER"`;
     return `SELECT ${names.join(', ')} ${joined} ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
   };
   return {
     dictionaries,
-    writer: once(() => writeWriterSql(dictionaries, writerDialect(table))),
+    writer: once(() => buildWriteSql(dictionaries, writerDialect(table))),
     fieldsVersion,
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Locks the tenant for a transaction that writes. */
@@ -61,7 +73,11 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
         lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
       ),
     ),
-    records: { orders: once(() => byKeys('orders')), customers: once(() => byKeys('customers')), inventory: once(() => byKeys('inventory')) },
+    records: {
+      orders: once(() => byKeys('orders')),
+      customers: once(() => byKeys('customers')),
+      inventory: once(() => byKeys('inventory')),
+    },
     ordersByReference: once(
       () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
       ON left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) = left(q.key, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = q.key`,
@@ -70,7 +86,7 @@ export function writePimsSql(schema: string, dictionaries: Dictionaries) {
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, { filters, limit, after }: PageRequest): { sql: string; values: (string | number)[] } {
-      const where = writeWhere(recordType, filters, filterDialect);
+      const where = buildWhere(recordType, filters, filterDialect);
       // JSON is written of the rows of the page alone.
       const found = `SELECT * FROM ${tableOf(recordType)} WHERE (${where.sql}) AND "SORT_KEY" > ? ORDER BY "SORT_KEY" LIMIT ?`;
       return {
@@ -89,8 +105,10 @@ const writerDialect = (table: (name: string) => string): WriterDialect => ({
   recordJson,
   insertRecord(recordType, dictionary) {
     const names = [...dictionary.keys()];
-    const sql = writeInsert(table(RECORD_TYPES[recordType].table), ['SORT_KEY', 'search', 'folded', ...names]);
-    return (key, record) => [write(sql, key, searchIndex(dictionary, record), foldedValues(dictionary, record), ...listValues(names, record))];
+    const sql = buildInsert(table(RECORD_TYPES[recordType].table), ['SORT_KEY', 'search', 'folded', ...names]);
+    return (key, record) => [
+      write(sql, key, searchIndex(dictionary, record), foldedValues(dictionary, record), ...listValues(names, record)),
+    ];
   },
   updateRecord(recordType, dictionary) {
     const tableName = table(RECORD_TYPES[recordType].table);
@@ -101,8 +119,15 @@ const writerDialect = (table: (name: string) => string): WriterDialect => ({
         changed.unshift('search');
         values.unshift(searchIndex(dictionary, record));
       }
-      if (names.every((name) => dictionary.get(name)?.type !== 'text')) return [write(`${writeUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
-      return [write(`${writeUpdate(tableName, ['folded', ...changed])} WHERE "SORT_KEY" = ?`, foldedValues(dictionary, record), ...values)];
+      if (names.every((name) => dictionary.get(name)?.type !== 'text'))
+        return [write(`${buildUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
+      return [
+        write(
+          `${buildUpdate(tableName, ['folded', ...changed])} WHERE "SORT_KEY" = ?`,
+          foldedValues(dictionary, record),
+          ...values,
+        ),
+      ];
     };
   },
 });
@@ -113,11 +138,13 @@ const recordJson: WriterDialect['recordJson'] = (columns) =>
 
 /** Lower case by each character alone: pg_trgm lowers what it is given by the rules of the database, and of a text in lower case that changes nothing. */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
-export const searchIndex = (dictionary: FieldDictionary, record: Values): string => lowerEach(searchText(dictionary, record));
+export const searchIndex = (dictionary: FieldDictionary, record: Values): string =>
+  lowerEach(searchText(dictionary, record));
 
 /** Of every text with characters beyond ASCII its text without case; null where there is none. */
 export function foldedValues(dictionary: FieldDictionary, record: Values): string | null {
   const folded: Values = {};
-  for (const { name, type } of dictionary.values()) if (type === 'text' && /[^\0-\x7f]/.test(record[name] ?? '')) folded[name] = foldCase(record[name]!);
+  for (const { name, type } of dictionary.values())
+    if (type === 'text' && /[^\0-\x7f]/.test(record[name] ?? '')) folded[name] = foldCase(record[name]!);
   return Object.keys(folded).length === 0 ? null : JSON.stringify(folded);
 }

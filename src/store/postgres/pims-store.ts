@@ -3,18 +3,19 @@
  * commit. Holds no rules. Source: docs/architecture.md, decision 0020.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
-import { buildDictionaries, sortKey, type CustomField, type Dictionaries, type RecordType, type Values } from '../../pims/record.ts';
-import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/store.ts';
+import { sortKey, type Values } from '../../pims/values.ts';
+import { buildDictionaries, type CustomField, type Dictionaries, type RecordType } from '../../pims/fields.ts';
+import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/port.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
-import { PimsImport } from '../pims-import.ts';
-import { PimsWriter } from '../pims-writer.ts';
-import { PimsWrites } from '../pims-writes.ts';
+import { PimsImport } from '../pims/import.ts';
+import { PimsWriter } from '../pims/writer.ts';
+import { PimsWrites } from '../pims/transactions.ts';
 import type { Writing } from '../writing.ts';
-import { Batch } from './batch.ts';
+import { Batch } from './key-batch.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
-import { writePimsSql, type PimsSql } from './pims-sql.ts';
+import { buildPimsSql, type PimsSql } from './pims-sql.ts';
 import type { Pool, Slot } from './pool.ts';
-import { runWriting, WriteGroups } from './write-groups.ts';
+import { runWriting, WriteGroups } from './write-queue.ts';
 
 export interface PimsConnections {
   /** Reads by key. */
@@ -53,15 +54,20 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     super();
     this.#connections = connections;
     this.#schema = schema;
-    this.#sql = writePimsSql(schema, BUILT_IN);
+    this.#sql = buildPimsSql(schema, BUILT_IN);
     this.writer = new PimsWriter(() => this.#sql.writer());
     this.#groups = new WriteGroups(connections.writers, connections.place, (connection) => this.#lock(connection));
-    const byKey = (sql: () => string): Batch<KeyedRow> => new Batch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
+    const byKey = (sql: () => string): Batch<KeyedRow> =>
+      new Batch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
     this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines());
     const records = (recordType: KeyedType): Batch<KeyedRow> => byKey(() => this.#sql.records[recordType]());
     this.#records = { orders: records('orders'), customers: records('customers'), inventory: records('inventory') };
-    this.#ordersByReference = new Batch(async (keys) => Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key));
-    this.#fieldsVersions = new Batch(async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]));
+    this.#ordersByReference = new Batch(async (keys) =>
+      Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
+    );
+    this.#fieldsVersions = new Batch(
+      async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
+    );
   }
 
   async dictionaries(): Promise<Dictionaries> {
@@ -80,17 +86,26 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
 
   async queryRecords(recordType: KeyedType, request: PageRequest): Promise<Outcome<Page>> {
     try {
-      return await this.#connections.queries.use(this.#connections.place, (slot) => this.#readPage(slot, recordType, request));
+      return await this.#connections.queries.use(this.#connections.place, (slot) =>
+        this.#parsePage(slot, recordType, request),
+      );
     } catch (fault) {
       if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
       if (sqlStateOf(fault) !== CANCELED) throw fault;
-      return new Refusal('QUERY_TOO_COSTLY', `The query did not finish within ${this.#connections.queryBudgetMs} ms. Add an exact filter on an indexed field.`);
+      return new Refusal(
+        'QUERY_TOO_COSTLY',
+        `The query did not finish within ${this.#connections.queryBudgetMs} ms. Add an exact filter on an indexed field.`,
+      );
     }
   }
 
   async findOrders(field: 'REFERENCE_NUMBER' | 'ORDER_NUMBER', value: string): Promise<OrderWithLines[]> {
-    const parse = (order: Json, lines: Json | null): OrderWithLines => ({ order: JSON.parse(order) as Values, lines: JSON.parse(lines ?? '[]') as Values[] });
-    if (field === 'REFERENCE_NUMBER') return ((await this.#ordersByReference.ask(value)) ?? []).map(([, order, lines]) => parse(order, lines));
+    const parse = (order: Json, lines: Json | null): OrderWithLines => ({
+      order: JSON.parse(order) as Values,
+      lines: JSON.parse(lines ?? '[]') as Values[],
+    });
+    if (field === 'REFERENCE_NUMBER')
+      return ((await this.#ordersByReference.ask(value)) ?? []).map(([, order, lines]) => parse(order, lines));
     const found = await this.getOrder(value);
     if (!found) return [];
     const lines = JSON.parse(found.lines ?? '[]') as { ORDER_LINEITEMS: Values }[];
@@ -124,10 +139,10 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     }
   }
 
-  async #readPage(slot: Slot, recordType: KeyedType, request: PageRequest): Promise<Page> {
+  async #parsePage(slot: Slot, recordType: KeyedType, request: PageRequest): Promise<Page> {
     const { sql, values } = this.#sql.page(recordType, request);
     const rows = await slot.askOnce<[string, Json, number]>(sql, values);
-    if (rows[0] && (await this.#follow(rows[0][2]))) return this.#readPage(slot, recordType, request);
+    if (rows[0] && (await this.#follow(rows[0][2]))) return this.#parsePage(slot, recordType, request);
     const hasMore = rows.length > request.limit;
     if (hasMore) rows.pop();
     return { records: `[${rows.map(([, record]) => record).join(',')}]`, next: hasMore ? rows.at(-1)![0] : null };
@@ -143,7 +158,11 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     return this.#groups.run(work);
   }
 
-  async *#importAtOnce(recordType: RecordType, batches: AsyncIterable<ImportRow[]>, importer: PimsImport): AsyncIterable<ImportResult> {
+  async *#importAtOnce(
+    recordType: RecordType,
+    batches: AsyncIterable<ImportRow[]>,
+    importer: PimsImport,
+  ): AsyncIterable<ImportResult> {
     const connection = await this.#connections.openOwn();
     try {
       await connection.execute('BEGIN');
@@ -184,7 +203,10 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     if (version <= this.#fieldsVersion) return false;
     const sql = this.#sql.customFields;
     const fields = await (connection ? connection.query<Fields>(sql) : this.#connections.reader.ask<Fields>(sql, []));
-    this.#sql = writePimsSql(this.#schema, buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))));
+    this.#sql = buildPimsSql(
+      this.#schema,
+      buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))),
+    );
     this.#fieldsVersion = version;
     return true;
   }

@@ -4,7 +4,15 @@
  */
 import { Refusal } from '../../errors.ts';
 import type { Availability } from './availability.ts';
-import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf, type ConnectionOptions, type Values } from './connection.ts';
+import {
+  CANCELED,
+  Connection,
+  ConnectionLost,
+  reasonOf,
+  sqlStateOf,
+  type ConnectionOptions,
+  type Values,
+} from './connection.ts';
 import type { Row } from '../writing.ts';
 
 const WAITING_MAX = 200;
@@ -104,7 +112,10 @@ export class Slot {
     if (state === TAKES_NO_WRITES) this.#availability.lose('it takes no writes');
     if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
     if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-    if (BUSY.includes(state)) return new Refusal('SERVICE_BUSY', 'The database is busy, or a row is locked; nothing was written.', { retryAfterSeconds: 1 });
+    if (BUSY.includes(state))
+      return new Refusal('SERVICE_BUSY', 'The database is busy, or a row is locked; nothing was written.', {
+        retryAfterSeconds: 1,
+      });
     return fault;
   }
 
@@ -115,7 +126,8 @@ export class Slot {
       void before?.close();
       return this.#connection;
     } catch (fault) {
-      if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS) throw new Refusal('SERVICE_BUSY', 'The database takes no more connections.', { retryAfterSeconds: 1 });
+      if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS)
+        throw new Refusal('SERVICE_BUSY', 'The database takes no more connections.', { retryAfterSeconds: 1 });
       this.#availability.suspect();
       throw new ConnectionLost(reasonOf(fault));
     } finally {
@@ -171,7 +183,8 @@ export class Pool {
   }
 
   #wait(): Promise<Slot> {
-    const busy = (): Refusal => new Refusal('SERVICE_BUSY', 'All connections to the database are in use.', { retryAfterSeconds: 1 });
+    const busy = (): Refusal =>
+      new Refusal('SERVICE_BUSY', 'All connections to the database are in use.', { retryAfterSeconds: 1 });
     if (this.#waiting.size >= WAITING_MAX) throw busy();
     return new Promise((take, reject) => {
       const waiting: Waiting = {

@@ -3,7 +3,7 @@
  * connections of the writes, so that counts never wait for it. Source: decision 0022.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../tenant/store.ts';
+import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
 import { CONTROL } from './migrate.ts';
 import type { Pool } from './pool.ts';
 
@@ -59,7 +59,11 @@ export class PostgresRequestStore implements RequestStore {
     this.#queries = queries;
   }
 
-  async addRequests(blocks: readonly RequestBlock[], refusals: readonly RefusalCount[], uses: readonly (KeyUse & { teamId: string })[]): Promise<void> {
+  async addRequests(
+    blocks: readonly RequestBlock[],
+    refusals: readonly RefusalCount[],
+    uses: readonly (KeyUse & { teamId: string })[],
+  ): Promise<void> {
     const values = [
       ...columnsOf(blocks, ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines']),
       ...columnsOf(refusals, ['teamId', 'day', 'operation', 'calls']),
@@ -69,7 +73,11 @@ export class PostgresRequestStore implements RequestStore {
     await this.#writers.use(0, (slot) => slot.ask(ADD, values));
   }
 
-  async readBlocks(teamId: string, { before, from, to }: { before: string; from: string; to: string }, limit: number): Promise<RequestBlock[]> {
+  async loadBlocks(
+    teamId: string,
+    { before, from, to }: { before: string; from: string; to: string },
+    limit: number,
+  ): Promise<RequestBlock[]> {
     return toBlocks(teamId, await this.#read<BlockRow>(READ_BLOCKS, teamId, before || ANY, from, to || ANY, limit));
   }
 
@@ -77,19 +85,20 @@ export class PostgresRequestStore implements RequestStore {
     return toBlocks(teamId, await this.#read<BlockRow>(FIND_BLOCKS, teamId, boot, number, number));
   }
 
-  async readRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
+  async loadRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
     const rows = await this.#read<[string, string, number]>(READ_REFUSALS, teamId, `${month}-00`, `${month}-99`);
     return rows.map(([day, operation, calls]) => ({ teamId, day, operation, calls }));
   }
 
-  async readKeyUses(teamId: string): Promise<KeyUse[]> {
+  async loadKeyUses(teamId: string): Promise<KeyUse[]> {
     const rows = await this.#read<[string, string, string, string]>(READ_USES, teamId);
     return rows.map(([apiId, usedAt, client, usedInUrlAt]) => ({ apiId, usedAt, client, usedInUrlAt }));
   }
 
   /** Several nodes may do it at once; each passes over what another is deleting. */
-  async forgetRequests(before: string): Promise<void> {
-    const nextTeam = async (after: string): Promise<string | null> => (await this.#read<[string | null]>(NEXT_TEAM, after))[0]![0];
+  async deleteRequestsBefore(before: string): Promise<void> {
+    const nextTeam = async (after: string): Promise<string | null> =>
+      (await this.#read<[string | null]>(NEXT_TEAM, after))[0]![0];
     for (let teamId = await nextTeam(''); teamId !== null; teamId = await nextTeam(teamId)) {
       let deleted = FORGOTTEN_AT_ONCE;
       while (deleted === FORGOTTEN_AT_ONCE) {
@@ -106,7 +115,16 @@ export class PostgresRequestStore implements RequestStore {
 }
 
 /** A list of values for each column. */
-const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] => names.map((name) => rows.map((row) => row[name]));
+const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
+  names.map((name) => rows.map((row) => row[name]));
 
 const toBlocks = (teamId: string, rows: readonly BlockRow[]): RequestBlock[] =>
-  rows.map(([blockId, firstAt, boot, firstNumber, lastNumber, lines]) => ({ teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines }));
+  rows.map(([blockId, firstAt, boot, firstNumber, lastNumber, lines]) => ({
+    teamId,
+    blockId,
+    firstAt,
+    boot,
+    firstNumber,
+    lastNumber,
+    lines,
+  }));

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Outcome } from '../../errors.ts';
-import type { Caller, Tenant, TenantStore } from '../../tenant/store.ts';
-import type { Control } from '../control.ts';
-import { FIRST_SETTINGS, refuseTaken, TENANT_COLUMNS, Tenants, toTenant, type TenantRow } from '../tenants.ts';
-import { Batch } from './batch.ts';
+import type { Caller, Tenant, TenantStore } from '../../tenant/port.ts';
+import type { Control } from '../control/database.ts';
+import { FIRST_SETTINGS, refuseTaken, TENANT_COLUMNS, Tenants, toTenant, type TenantRow } from '../control/tenants.ts';
+import { Batch } from './key-batch.ts';
 import type { Connection } from './connection.ts';
-import { CONTROL, PIMS_VERSION, writeTenantScript } from './migrate.ts';
+import { CONTROL, PIMS_VERSION, buildTenantScript } from './migrate.ts';
 import type { Slot } from './pool.ts';
 
 const TENANTS = `${CONTROL}."TENANTS"`;
@@ -44,7 +44,13 @@ export class PostgresTenantStore extends Tenants implements TenantStore {
   }
 
   createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
-    const tenant: Tenant = { teamId, name, createdAt: now, storeId: `pims_${randomBytes(8).toString('hex')}`, ...FIRST_SETTINGS };
+    const tenant: Tenant = {
+      teamId,
+      name,
+      createdAt: now,
+      storeId: `pims_${randomBytes(8).toString('hex')}`,
+      ...FIRST_SETTINGS,
+    };
     return this.#makeOrRemove(async (connection) => {
       const added = await connection.query(
         `INSERT INTO ${TENANTS} ("TEAM_ID", "NAME", "CREATED_AT", "STORE_ID", "DEFAULT_STAGE", "STRICT", "SCHEMA_VERSION") VALUES (?, ?, ?, ?, ?, FALSE, ?)
@@ -52,13 +58,13 @@ export class PostgresTenantStore extends Tenants implements TenantStore {
         [teamId, name, now, tenant.storeId, tenant.defaultStage, PIMS_VERSION()],
       );
       if (added.length === 0) return refuseTaken(teamId);
-      await connection.execute(writeTenantScript(tenant.storeId));
+      await connection.execute(buildTenantScript(tenant.storeId));
       return tenant;
     });
   }
 
   /** One transaction: keys, usage, records and the tenant itself go together. */
-  async removeTenant({ teamId, storeId }: Tenant): Promise<void> {
+  async deleteTenant({ teamId, storeId }: Tenant): Promise<void> {
     await this.#makeOrRemove(async (connection) => {
       for (const table of ['USAGE', 'USAGE_MONTHS', 'REQUESTS', 'REFUSALS', 'KEY_USES', 'TENANTS'])
         await connection.query(`DELETE FROM ${CONTROL}."${table}" WHERE "TEAM_ID" = ?`, [teamId]);

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
-import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/store.ts';
+import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
 import { CONTROL } from './migrate.ts';
 import type { Slot } from './pool.ts';
 
@@ -37,7 +37,11 @@ const FORGET_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '$
 
 /** The call's own records may have been written before it could not be counted. */
 const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
-  new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', 'The call could not be counted. The outcome of a write is unknown.', { retryAfterSeconds });
+  new Refusal(
+    code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE',
+    'The call could not be counted. The outcome of a write is unknown.',
+    { retryAfterSeconds },
+  );
 
 export class PostgresUsageStore implements UsageStore {
   readonly #slot: Slot;
@@ -60,11 +64,22 @@ export class PostgresUsageStore implements UsageStore {
     }
     const sums = [...months.values()];
     const of = [sums.map(({ team }) => team), sums.map(({ month }) => month)];
-    const days = [counts.map(({ teamId }) => teamId), counts.map(({ day }) => day), counts.map(({ operation }) => operation), counts.map(({ calls }) => calls)];
+    const days = [
+      counts.map(({ teamId }) => teamId),
+      counts.map(({ day }) => day),
+      counts.map(({ operation }) => operation),
+      counts.map(({ calls }) => calls),
+    ];
     type Total = [string, string, number];
     let totals: Total[];
     try {
-      totals = await this.#slot.ask<Total>(ADD, [this.#node, ++this.#sequence, ...days, ...of, sums.map(({ calls }) => calls)]);
+      totals = await this.#slot.ask<Total>(ADD, [
+        this.#node,
+        ++this.#sequence,
+        ...days,
+        ...of,
+        sums.map(({ calls }) => calls),
+      ]);
       if (totals.length === 0) totals = await this.#slot.ask<Total>(READ_TOTALS, of);
     } catch (fault) {
       throw fault instanceof Refusal ? uncounted(fault) : fault;
@@ -72,7 +87,7 @@ export class PostgresUsageStore implements UsageStore {
     return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
   }
 
-  async readUsage(teamId: string, month: string): Promise<MonthUsage> {
+  async loadUsage(teamId: string, month: string): Promise<MonthUsage> {
     const rows = await this.#slot.ask<[string, string, number]>(READ_MONTH, [teamId, `${month}-00`, `${month}-99`]);
     const byDay = rows.map(([day, operation, calls]) => ({ day, operation, calls }));
     return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };

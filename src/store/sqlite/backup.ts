@@ -3,7 +3,17 @@
  * was checked. Uses SQLite's own backup, since a copy of a live file misses its log. Source: docs/operations.md.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
 import { Refusal } from '../../errors.ts';
@@ -25,20 +35,26 @@ export async function backupStore(folder: string, target: string): Promise<strin
   mkdirSync(join(target, 'tenants'), { recursive: true, mode: 0o700 });
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
   const copied = new Database(join(target, 'control.db'), { mode: 'read', busyTimeoutMs: 0 });
-  const tenants = copied.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID').map(([storeId]) => join('tenants', `${storeId}.db`));
+  const tenants = copied
+    .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
+    .map(([storeId]) => join('tenants', `${storeId}.db`));
   copied.close();
   // A tenant that was never called has no file yet, and one just removed has none any more.
   const others = ['usage.db', 'requests.db', ...tenants].filter((file) => existsSync(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
-  const manifest: Manifest = { files: Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))])), sqlite: sqliteVersion() };
+  const manifest: Manifest = {
+    files: Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))])),
+    sqlite: sqliteVersion(),
+  };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   return files;
 }
 
 /** Puts a backup into an empty data folder and returns its files. No service may run on the folder. */
 export function restoreBackup(source: string, folder: string): string[] {
-  if (!existsSync(join(source, MANIFEST))) throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
+  if (!existsSync(join(source, MANIFEST)))
+    throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
   requireEmpty(folder, 'a backup is restored into an empty data folder');
   const manifest = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as Manifest;
   for (const [file, hash] of Object.entries(manifest.files)) checkDatabase(join(source, file), hash);
@@ -49,7 +65,8 @@ export function restoreBackup(source: string, folder: string): string[] {
 }
 
 function requireEmpty(folder: string, why: string): void {
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; ${why}.`);
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; ${why}.`);
 }
 
 /** Copies a file as of this moment. The open read keeps it so: without it every commit of the service would make the copy begin anew. */
@@ -67,13 +84,15 @@ function hashFile(file: string): string {
   const sum = createHash('sha256');
   const chunk = Buffer.alloc(CHUNK_BYTES);
   const descriptor = openSync(file, 'r');
-  for (let bytes = readSync(descriptor, chunk); bytes > 0; bytes = readSync(descriptor, chunk)) sum.update(chunk.subarray(0, bytes));
+  for (let bytes = readSync(descriptor, chunk); bytes > 0; bytes = readSync(descriptor, chunk))
+    sum.update(chunk.subarray(0, bytes));
   closeSync(descriptor);
   return sum.digest('hex');
 }
 
 function checkDatabase(file: string, hash: string): void {
-  const damaged = (how: string): Refusal => new Refusal('COMMAND_REFUSED', `${file} is damaged (${how}); use another backup.`);
+  const damaged = (how: string): Refusal =>
+    new Refusal('COMMAND_REFUSED', `${file} is damaged (${how}); use another backup.`);
   if (!existsSync(file)) throw damaged('it is missing');
   if (hashFile(file) !== hash) throw damaged('it is not as it was written');
   let answer: string | undefined;

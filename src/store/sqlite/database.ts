@@ -25,7 +25,7 @@ const MAP_BYTES = 256 * 1024 * 1024;
 /** What the log is cut back to when it starts over. */
 const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Queries call `spend_time(ID)` for every row they look at; how many go by between two looks at the clock. */
+/** Queries call `charge_row(ID)` for every row they look at; how many go by between two looks at the clock. */
 const ROWS_PER_LOOK = 64;
 /** Folding this many characters takes about as long as looking at a row. */
 const CHARACTERS_PER_ROW = 128;
@@ -43,16 +43,24 @@ export class Database {
   #deadline = Infinity;
   #rows = 0;
 
-  constructor(file: string, { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions) {
+  constructor(
+    file: string,
+    { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions,
+  ) {
     this.file = file;
-    this.#connection = new DatabaseSync(file, { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true });
-    patiently(openingTimeoutMs, () => this.#configure(mode, sync));
+    this.#connection = new DatabaseSync(file, {
+      readOnly: false,
+      timeout: busyTimeoutMs,
+      limits: LIMITS,
+      enableForeignKeyConstraints: true,
+    });
+    retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync));
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
       const searched = String(text);
-      this.#spendTime(searched.length / CHARACTERS_PER_ROW);
+      this.#chargeRows(searched.length / CHARACTERS_PER_ROW);
       return containsFolded(searched, String(needle)) ? 1 : 0;
     });
-    this.#connection.function('spend_time', { deterministic: false }, (_row) => this.#spendTime(1));
+    this.#connection.function('charge_row', { deterministic: false }, (_row) => this.#chargeRows(1));
   }
 
   #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync']): void {
@@ -103,7 +111,7 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs statements that call `spend_time(ID)` for at most this long; then they throw BUDGET_MESSAGE. */
+  /** Runs statements that call `charge_row(ID)` for at most this long; then they throw BUDGET_MESSAGE. */
   withBudget<T>(budgetMs: number, work: () => T): T {
     this.#deadline = performance.now() + budgetMs;
     this.#rows = 0;
@@ -124,7 +132,7 @@ export class Database {
     this.#connection.close();
   }
 
-  #spendTime(rows: number): number {
+  #chargeRows(rows: number): number {
     this.#rows += rows;
     if (this.#rows < ROWS_PER_LOOK) return 1;
     this.#rows = 0;
@@ -136,7 +144,9 @@ export class Database {
   #set(pragma: string, value: string): void {
     const answer = this.row<[string]>(`PRAGMA ${pragma}=${value}`);
     if (answer?.[0] !== value)
-      throw new Error(`${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. Is the folder on a network or memory file system?`);
+      throw new Error(
+        `${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. Is the folder on a network or memory file system?`,
+      );
   }
 }
 
@@ -157,7 +167,7 @@ export function runWriting<T>(db: Database, writing: Writing<T>): T {
  * Does what is done once and quickly when a file is opened or made, again and again while another process is doing the same. SQLite's own waiting
  * is not enough: where two want the whole file at the same moment, it gives up at once so that they cannot wait for each other.
  */
-export function patiently(timeoutMs: number, work: () => void): void {
+export function retryWhileBusy(timeoutMs: number, work: () => void): void {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     try {

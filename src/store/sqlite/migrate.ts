@@ -3,7 +3,7 @@
  * leaves behind, so that a crash leaves the old schema or the new one. Never changes a migration that has been released.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { OPENING_TIMEOUT_MS, patiently, type Database } from './database.ts';
+import { OPENING_TIMEOUT_MS, retryWhileBusy, type Database } from './database.ts';
 
 export type Schema = 'pims' | 'control' | 'usage' | 'requests';
 
@@ -12,13 +12,16 @@ const migrations = new Map<Schema, string[]>();
 
 /** Applies what is missing. Throws when the file was written by a newer version. Safe when several processes start at once. */
 export function migrate(db: Database, schema: Schema): void {
-  const scripts = readMigrations(schema);
+  const scripts = loadMigrations(schema);
   const version = (): number => db.row<[number]>('PRAGMA user_version')![0];
   if (version() === scripts.length) return;
   if (version() > scripts.length)
-    throw new Error(`${db.file} was written by a newer version of Storeroom (schema ${version()}, this one knows ${scripts.length}).`);
-  patiently(OPENING_TIMEOUT_MS, () => {
-    for (let next = version() + 1; next <= scripts.length; next++) migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
+    throw new Error(
+      `${db.file} was written by a newer version of Storeroom (schema ${version()}, this one knows ${scripts.length}).`,
+    );
+  retryWhileBusy(OPENING_TIMEOUT_MS, () => {
+    for (let next = version() + 1; next <= scripts.length; next++)
+      migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
 }
@@ -35,7 +38,7 @@ function migrateOnce(db: Database, next: number, isMissing: () => boolean, scrip
   }
 }
 
-function readMigrations(schema: Schema): string[] {
+function loadMigrations(schema: Schema): string[] {
   let scripts = migrations.get(schema);
   if (!scripts) {
     const names = readdirSync(folder).filter((name) => name.startsWith(`${schema}-`)).toSorted(); // prettier-ignore

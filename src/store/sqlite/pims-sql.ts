@@ -2,23 +2,32 @@
  * What is SQLite's own in the SQL of one tenant's inventory system: how it writes and searches records, and all that only reads. Column names come from
  * the dictionaries alone, values are always bound. SQLite writes the JSON that goes out. Never runs anything.
  */
-import { listValues } from '../../pims/engine.ts';
-import { RECORD_TYPES, type Dictionaries, type RecordType } from '../../pims/record.ts';
-import type { KeyedType, PageRequest } from '../../pims/store.ts';
-import { columnsOf, searchText, writeColumn, writeInsert, writeUpdate, writeWriterSql, type WriterDialect } from '../pims-sql.ts';
-import { writeWhere, type Dialect } from '../sql.ts';
+import { listValues } from '../../pims/operations.ts';
+import { RECORD_TYPES, type Dictionaries, type RecordType } from '../../pims/fields.ts';
+import type { KeyedType, PageRequest } from '../../pims/port.ts';
+import {
+  columnsOf,
+  searchText,
+  buildColumn,
+  buildInsert,
+  buildUpdate,
+  buildWriteSql,
+  type WriterDialect,
+} from '../pims/write-sql.ts';
+import { buildWhere, type Dialect } from '../pims/where.ts';
 import { write } from '../writing.ts';
 import type { PageQuery } from './query.ts';
 
 const SEARCH_TRIGRAMS_MAX = 16;
 
-const SPEND_TIME = 'spend_time(ID)';
+const SPEND_TIME = 'charge_row(ID)';
 
 const dialect: Dialect = {
-  everyRow: SPEND_TIME,
+  perRowHook: SPEND_TIME,
   equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
   contains: (column, placeholder) => `contains_folded(${column}, ${placeholder})`,
-  search: (table, placeholder) => `ID IN (SELECT rowid FROM ${table}_SEARCH WHERE ${table}_SEARCH MATCH ${placeholder})`,
+  search: (table, placeholder) =>
+    `ID IN (SELECT rowid FROM ${table}_SEARCH WHERE ${table}_SEARCH MATCH ${placeholder})`,
   searchNeedle(needle) {
     const characters = Array.from(needle);
     const trigrams = new Set(characters.slice(2).map((_, index) => characters.slice(index, index + 3).join('')));
@@ -36,34 +45,42 @@ export const writerDialect: WriterDialect = {
   insertRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
     const names = [...dictionary.keys()];
-    const insert = writeInsert(`"${table}"`, ['SORT_KEY', ...names]);
+    const insert = buildInsert(`"${table}"`, ['SORT_KEY', ...names]);
     const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
-    return (sortKey, record) => [write(insert, sortKey, ...listValues(names, record)), write(index, searchText(dictionary, record))];
+    return (sortKey, record) => [
+      write(insert, sortKey, ...listValues(names, record)),
+      write(index, searchText(dictionary, record)),
+    ];
   },
   updateRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
     const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
     return (sortKey, names, record) => {
-      const update = write(`${writeUpdate(`"${table}"`, names)} WHERE "SORT_KEY" = ?`, ...listValues(names, record), sortKey);
+      const update = write(
+        `${buildUpdate(`"${table}"`, names)} WHERE "SORT_KEY" = ?`,
+        ...listValues(names, record),
+        sortKey,
+      );
       const isSearched = names.some((name) => dictionary.get(name)?.searched);
       return isSearched ? [update, write(index, searchText(dictionary, record), sortKey)] : [update];
     };
   },
 };
 
-export type PimsSql = ReturnType<typeof writePimsSql>;
+export type PimsSql = ReturnType<typeof buildPimsSql>;
 
-export function writePimsSql(dictionaries: Dictionaries) {
+export function buildPimsSql(dictionaries: Dictionaries) {
   const json = (recordType: RecordType): string => writerDialect.recordJson(columnsOf(dictionaries[recordType]));
   const orderJson = json('orders');
   const keyedJson = { orders: orderJson, customers: json('customers'), inventory: json('inventory') };
   const rows = (recordType: RecordType): string => {
-    const columns = (of = ''): string => [...dictionaries[recordType].keys()].map((name) => writeColumn(name, of)).join(', ');
+    const columns = (of = ''): string =>
+      [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of)).join(', ');
     if (recordType !== 'lines') return `SELECT ${columns()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
     return `SELECT ${columns('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
   };
   return {
-    ...writeWriterSql(dictionaries, writerDialect),
+    ...buildWriteSql(dictionaries, writerDialect),
     // The lines of an order lie side by side in the order of their numbers, the table's primary key, so aggregating them needs no sorting.
     orderWithLines: `SELECT ${orderJson},
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')})) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
@@ -71,7 +88,7 @@ export function writePimsSql(dictionaries: Dictionaries) {
     ordersByReference: `SELECT ${orderJson} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
     rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
     page(recordType: KeyedType, { filters, limit, after }: PageRequest): PageQuery & { indexLed: boolean } {
-      const where = writeWhere(recordType, filters, dialect);
+      const where = buildWhere(recordType, filters, dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
       const sql = `SELECT SORT_KEY, ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table}

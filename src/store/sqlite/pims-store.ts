@@ -4,16 +4,17 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { buildDictionaries, sortKey, type CustomField, type Dictionaries, type RecordType, type Values } from '../../pims/record.ts';
-import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/store.ts';
+import { sortKey, type Values } from '../../pims/values.ts';
+import { buildDictionaries, type CustomField, type Dictionaries, type RecordType } from '../../pims/fields.ts';
+import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/port.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
-import { PimsImport } from '../pims-import.ts';
-import { PimsWriter } from '../pims-writer.ts';
-import { PimsWrites } from '../pims-writes.ts';
+import { PimsImport } from '../pims/import.ts';
+import { PimsWriter } from '../pims/writer.ts';
+import { PimsWrites } from '../pims/transactions.ts';
 import type { Writing } from '../writing.ts';
 import { Database, faultOf, runWriting } from './database.ts';
 import { migrate } from './migrate.ts';
-import { writePimsSql, type PimsSql } from './pims-sql.ts';
+import { buildPimsSql, type PimsSql } from './pims-sql.ts';
 import { runPage } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -75,9 +76,18 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
     const onLoop = indexLed && request.limit <= LOOP_RECORDS_MAX;
     const page =
       (onLoop ? await this.#reader.read(() => runPage(this.#readerDb, query, LOOP_BUDGET_MS)) : undefined) ??
-      (await this.#options.workers.run<Page | undefined>({ kind: 'query', file: this.#readerDb.file, query, budgetMs: this.#options.queryBudgetMs }));
+      (await this.#options.workers.run<Page | undefined>({
+        kind: 'query',
+        file: this.#readerDb.file,
+        query,
+        budgetMs: this.#options.queryBudgetMs,
+      }));
     return (
-      page ?? new Refusal('QUERY_TOO_COSTLY', `The query did not finish within ${this.#options.queryBudgetMs} ms. Add an exact filter on an indexed field.`)
+      page ??
+      new Refusal(
+        'QUERY_TOO_COSTLY',
+        `The query did not finish within ${this.#options.queryBudgetMs} ms. Add an exact filter on an indexed field.`,
+      )
     );
   }
 
@@ -90,7 +100,9 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
           : this.#readerDb.rows<[string]>(sql.record.orders, sortKey(value));
       return rows.map(([json]) => {
         const order = JSON.parse(json) as Values;
-        const lines = this.#readerDb.rows<[string]>(sql.lines, order['ORDER_NUMBER'] ?? '').map(([line]) => JSON.parse(line) as Values);
+        const lines = this.#readerDb
+          .rows<[string]>(sql.lines, order['ORDER_NUMBER'] ?? '')
+          .map(([line]) => JSON.parse(line) as Values);
         return { order, lines };
       });
     });
@@ -166,8 +178,12 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
   #followSchema(db: Database): PimsSql {
     const [version] = db.row<[number]>('PRAGMA schema_version')!;
     if (version !== this.#schemaVersion) {
-      const fields = db.rows<[RecordType, string, CustomField['type']]>('SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid');
-      this.#sql = writePimsSql(buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))));
+      const fields = db.rows<[RecordType, string, CustomField['type']]>(
+        'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid',
+      );
+      this.#sql = buildPimsSql(
+        buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))),
+      );
       this.#schemaVersion = version;
     }
     return this.#sql;

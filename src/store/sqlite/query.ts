@@ -2,7 +2,7 @@
  * Runs one page of a query on a connection; the event loop and the worker threads share it. Never decides where it runs.
  */
 import { BUDGET_MESSAGE, type Database } from './database.ts';
-import type { Page } from '../../pims/store.ts';
+import type { Page } from '../../pims/port.ts';
 
 /** A query ready to run: rows of (SORT_KEY, record as JSON), at most `limit` + 1 of them. Plain data, so that it can cross to a thread. */
 export interface PageQuery {

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../errors.ts';
-import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../tenant/store.ts';
+import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { WriteQueue, type WriteQueueOptions } from './write-queue.ts';
@@ -19,7 +19,8 @@ interface RequestStoreOptions extends Pick<WriteQueueOptions, 'checkpoint'> {
 type BlockRow = [string, string, string, number, number, Uint8Array];
 
 const ADD_BLOCK = 'INSERT INTO REQUESTS VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING';
-const ADD_REFUSALS = 'INSERT INTO REFUSALS VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
+const ADD_REFUSALS =
+  'INSERT INTO REFUSALS VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
 const ADD_USE = `INSERT INTO KEY_USES VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   CLIENT = CASE WHEN excluded.USED_AT >= USED_AT THEN excluded.CLIENT ELSE CLIENT END,
   USED_AT = max(USED_AT, excluded.USED_AT), USED_IN_URL_AT = max(USED_IN_URL_AT, excluded.USED_IN_URL_AT)`;
@@ -30,7 +31,8 @@ const FIND_BLOCKS = `SELECT ${BLOCK} FROM REQUESTS WHERE rowid IN (
     SELECT place FROM (SELECT rowid AS place, LAST_NUMBER AS last FROM REQUESTS WHERE TEAM_ID = ? AND BOOT = ? AND FIRST_NUMBER <= ?
       ORDER BY FIRST_NUMBER DESC LIMIT 400) WHERE last >= ? LIMIT 50
   ) ORDER BY FIRST_NUMBER DESC`;
-const FORGET = 'DELETE FROM REQUESTS WHERE rowid IN (SELECT rowid FROM REQUESTS WHERE TEAM_ID = ? AND BLOCK_ID < ? ORDER BY BLOCK_ID LIMIT ?)';
+const FORGET =
+  'DELETE FROM REQUESTS WHERE rowid IN (SELECT rowid FROM REQUESTS WHERE TEAM_ID = ? AND BLOCK_ID < ? ORDER BY BLOCK_ID LIMIT ?)';
 /** Long blocks are spread over many pages; so many are deleted in some milliseconds. */
 const FORGOTTEN_AT_ONCE = 50;
 /** Above all times. */
@@ -53,7 +55,11 @@ export class SqliteRequestStore implements RequestStore {
     this.#options = options;
   }
 
-  async addRequests(blocks: readonly RequestBlock[], refusals: readonly RefusalCount[], uses: readonly (KeyUse & { teamId: string })[]): Promise<void> {
+  async addRequests(
+    blocks: readonly RequestBlock[],
+    refusals: readonly RefusalCount[],
+    uses: readonly (KeyUse & { teamId: string })[],
+  ): Promise<void> {
     const { db } = this.#open();
     await this.#write(() => {
       for (const [index, { teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines }] of blocks.entries()) {
@@ -61,11 +67,16 @@ export class SqliteRequestStore implements RequestStore {
         if (index === 0 && added === 0) return;
       }
       for (const { teamId, day, operation, calls } of refusals) db.run(ADD_REFUSALS, teamId, day, operation, calls);
-      for (const { teamId, apiId, usedAt, client, usedInUrlAt } of uses) db.run(ADD_USE, teamId, apiId, usedAt, client, usedInUrlAt);
+      for (const { teamId, apiId, usedAt, client, usedInUrlAt } of uses)
+        db.run(ADD_USE, teamId, apiId, usedAt, client, usedInUrlAt);
     });
   }
 
-  async readBlocks(teamId: string, { before, from, to }: { before: string; from: string; to: string }, limit: number): Promise<RequestBlock[]> {
+  async loadBlocks(
+    teamId: string,
+    { before, from, to }: { before: string; from: string; to: string },
+    limit: number,
+  ): Promise<RequestBlock[]> {
     return toBlocks(teamId, this.#open().db.rows<BlockRow>(READ_BLOCKS, teamId, before || ANY, from, to || ANY, limit));
   }
 
@@ -73,27 +84,30 @@ export class SqliteRequestStore implements RequestStore {
     return toBlocks(teamId, this.#open().db.rows<BlockRow>(FIND_BLOCKS, teamId, boot, number, number));
   }
 
-  async readRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
-    const read = 'SELECT DAY, OPERATION, CALLS FROM REFUSALS WHERE TEAM_ID = ? AND DAY BETWEEN ? AND ? ORDER BY DAY, OPERATION';
+  async loadRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
+    const read =
+      'SELECT DAY, OPERATION, CALLS FROM REFUSALS WHERE TEAM_ID = ? AND DAY BETWEEN ? AND ? ORDER BY DAY, OPERATION';
     const rows = this.#open().db.rows<[string, string, number]>(read, teamId, `${month}-00`, `${month}-99`);
     return rows.map(([day, operation, calls]) => ({ teamId, day, operation, calls }));
   }
 
-  async readKeyUses(teamId: string): Promise<KeyUse[]> {
+  async loadKeyUses(teamId: string): Promise<KeyUse[]> {
     const read = 'SELECT API_ID, USED_AT, CLIENT, USED_IN_URL_AT FROM KEY_USES WHERE TEAM_ID = ? ORDER BY API_ID';
     const rows = this.#open().db.rows<[string, string, string, string]>(read, teamId);
     return rows.map(([apiId, usedAt, client, usedInUrlAt]) => ({ apiId, usedAt, client, usedInUrlAt }));
   }
 
-  async forgetRequests(before: string): Promise<void> {
-    const nextTeam = (after: string): string | null => this.#open().db.row<[string | null]>('SELECT min(TEAM_ID) FROM REQUESTS WHERE TEAM_ID > ?', after)![0];
-    for (let teamId = nextTeam(''); teamId !== null; teamId = nextTeam(teamId)) await this.#forgetBlocks(teamId, before);
+  async deleteRequestsBefore(before: string): Promise<void> {
+    const nextTeam = (after: string): string | null =>
+      this.#open().db.row<[string | null]>('SELECT min(TEAM_ID) FROM REQUESTS WHERE TEAM_ID > ?', after)![0];
+    for (let teamId = nextTeam(''); teamId !== null; teamId = nextTeam(teamId))
+      await this.#deleteBlocksBefore(teamId, before);
   }
 
   /** Forgets everything of a removed tenant. A log that was never written is not made for it. */
-  async removeRequests(teamId: string): Promise<void> {
+  async deleteRequests(teamId: string): Promise<void> {
     if (!this.#opened && !existsSync(this.#file)) return;
-    await this.#forgetBlocks(teamId, ANY);
+    await this.#deleteBlocksBefore(teamId, ANY);
     const { db } = this.#open();
     await this.#write(() => {
       for (const table of ['REFUSALS', 'KEY_USES']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
@@ -108,7 +122,7 @@ export class SqliteRequestStore implements RequestStore {
     opened?.db.close();
   }
 
-  async #forgetBlocks(teamId: string, before: string): Promise<void> {
+  async #deleteBlocksBefore(teamId: string, before: string): Promise<void> {
     for (;;) {
       const { db } = this.#open();
       const deleted = await this.#write(() => db.run(FORGET, teamId, before, FORGOTTEN_AT_ONCE));
@@ -124,7 +138,8 @@ export class SqliteRequestStore implements RequestStore {
   }
 
   #open(): Opened {
-    if (this.#isUnusable) throw new Refusal('STORE_UNAVAILABLE', 'The request log cannot be used.', { retryAfterSeconds: 30 });
+    if (this.#isUnusable)
+      throw new Refusal('STORE_UNAVAILABLE', 'The request log cannot be used.', { retryAfterSeconds: 30 });
     return (this.#opened ??= this.#openFile());
   }
 
@@ -148,10 +163,19 @@ export class SqliteRequestStore implements RequestStore {
   }
 
   #report(fault: unknown): void {
-    if (!this.#isReported && !this.#isUnusable) this.#options.report(`The request log ${this.#file} cannot be used: ${String(fault)}`);
+    if (!this.#isReported && !this.#isUnusable)
+      this.#options.report(`The request log ${this.#file} cannot be used: ${String(fault)}`);
     this.#isReported = true;
   }
 }
 
 const toBlocks = (teamId: string, rows: readonly BlockRow[]): RequestBlock[] =>
-  rows.map(([blockId, firstAt, boot, firstNumber, lastNumber, lines]) => ({ teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines }));
+  rows.map(([blockId, firstAt, boot, firstNumber, lastNumber, lines]) => ({
+    teamId,
+    blockId,
+    firstAt,
+    boot,
+    firstNumber,
+    lastNumber,
+    lines,
+  }));

@@ -6,7 +6,10 @@ import { parentPort } from 'node:worker_threads';
 import { Database, faultOf } from './database.ts';
 import { runPage, type PageQuery } from './query.ts';
 
-export type Job = { kind: 'query'; file: string; query: PageQuery; budgetMs: number } | { kind: 'checkpoint'; file: string } | { kind: 'forget'; file: string };
+export type Job =
+  | { kind: 'query'; file: string; query: PageQuery; budgetMs: number }
+  | { kind: 'checkpoint'; file: string }
+  | { kind: 'forget'; file: string };
 export interface Reply {
   result?: unknown;
   error?: { message: string; errcode: number | undefined };

@@ -3,11 +3,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../../errors.ts';
-import type { Caller, Tenant, TenantStore } from '../../tenant/store.ts';
-import { insist } from '../control.ts';
-import { FIRST_SETTINGS, refuseTaken, TENANT_COLUMNS, Tenants, toTenant, type TenantRow } from '../tenants.ts';
+import type { Caller, Tenant, TenantStore } from '../../tenant/port.ts';
+import { insist } from '../control/database.ts';
+import { FIRST_SETTINGS, refuseTaken, TENANT_COLUMNS, Tenants, toTenant, type TenantRow } from '../control/tenants.ts';
 import { row, run } from '../writing.ts';
-import type { SqliteControl } from './control.ts';
+import type { SqliteControl } from './control-database.ts';
 
 const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS} FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ?`;
 
@@ -29,15 +29,23 @@ export class SqliteTenantStore extends Tenants implements TenantStore {
   }
 
   createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
-    const tenant: Tenant = { teamId, name, createdAt: now, storeId: `${teamId}.${randomUUID().slice(0, 8)}`, ...FIRST_SETTINGS };
+    const tenant: Tenant = {
+      teamId,
+      name,
+      createdAt: now,
+      storeId: `${teamId}.${randomUUID().slice(0, 8)}`,
+      ...FIRST_SETTINGS,
+    };
     const insert = 'INSERT INTO TENANTS VALUES (?, ?, ?, ?, ?, 0, NULL, NULL) ON CONFLICT DO NOTHING RETURNING 1';
     return this.control.change(function* () {
-      return (yield* row(insert, teamId, name, now, tenant.storeId, tenant.defaultStage)) ? tenant : refuseTaken(teamId);
+      return (yield* row(insert, teamId, name, now, tenant.storeId, tenant.defaultStage))
+        ? tenant
+        : refuseTaken(teamId);
     });
   }
 
   /** Keys and users go first, so that nobody calls any more, and the tenant last, so that a removal that was cut short can be repeated. */
-  async removeTenant(tenant: Tenant): Promise<void> {
+  async deleteTenant(tenant: Tenant): Promise<void> {
     await this.#delete(tenant, ['API_KEYS', 'USERS']);
     await this.#removeData(tenant);
     await this.#delete(tenant, ['TENANTS']);

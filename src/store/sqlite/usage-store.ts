@@ -3,17 +3,22 @@
  * anybody is answered: as durable as an fsync in COMMIT, without stopping the event loop (test/faults/power-loss.ts proves it; decision 0008).
  */
 import { Refusal } from '../../errors.ts';
-import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/store.ts';
+import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { WriteQueue, type WriteQueueOptions } from './write-queue.ts';
 
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
-const ADD_MONTH = 'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
+const ADD_MONTH =
+  'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
 
 /** The call's own records may have been written before its count found no space. */
 const uncounted = (): Refusal =>
-  new Refusal('STORAGE_FULL', 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.', { retryAfterSeconds: 30 });
+  new Refusal(
+    'STORAGE_FULL',
+    'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.',
+    { retryAfterSeconds: 30 },
+  );
 
 export class SqliteUsageStore implements UsageStore {
   readonly #db: Database;
@@ -39,7 +44,7 @@ export class SqliteUsageStore implements UsageStore {
     return totals;
   }
 
-  async readUsage(teamId: string, month: string): Promise<MonthUsage> {
+  async loadUsage(teamId: string, month: string): Promise<MonthUsage> {
     const rows = this.#db.rows<[string, string, number]>(
       'SELECT DAY, OPERATION, CALLS FROM USAGE WHERE TEAM_ID = ? AND DAY BETWEEN ? AND ? ORDER BY DAY, OPERATION',
       teamId,
@@ -51,12 +56,15 @@ export class SqliteUsageStore implements UsageStore {
   }
 
   async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
-    const rows = this.#db.rows<[string, number]>('SELECT MONTH, CALLS FROM USAGE_MONTHS WHERE TEAM_ID = ? ORDER BY MONTH DESC LIMIT 36', teamId);
+    const rows = this.#db.rows<[string, number]>(
+      'SELECT MONTH, CALLS FROM USAGE_MONTHS WHERE TEAM_ID = ? ORDER BY MONTH DESC LIMIT 36',
+      teamId,
+    );
     return rows.map(([month, calls]) => ({ month, calls }));
   }
 
   /** Forgets the calls of a removed tenant. */
-  async removeUsage(teamId: string): Promise<void> {
+  async deleteUsage(teamId: string): Promise<void> {
     const removed = await this.#queue.run(() => {
       for (const table of ['USAGE', 'USAGE_MONTHS']) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
       return true;

@@ -27,7 +27,8 @@ export class WorkerPool {
 
   /** Runs a job in a thread. SERVICE_BUSY when too many are waiting. */
   async run<T>(job: Job): Promise<Outcome<T>> {
-    if (this.#waiting.length >= this.#waitingMax) return new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 });
+    if (this.#waiting.length >= this.#waitingMax)
+      return new Refusal('SERVICE_BUSY', 'Too many long queries are waiting.', { retryAfterSeconds: 1 });
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({ job, resolve, reject });
     this.#next();

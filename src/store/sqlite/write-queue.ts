@@ -103,7 +103,11 @@ export class WriteQueue {
       } catch (fault) {
         if (faultOf(fault) !== 'busy') return this.#refuse(fault);
         if (performance.now() > giveUpAt)
-          return new Refusal('STORE_UNAVAILABLE', 'Another process has held the store for five seconds; nothing was written.', { retryAfterSeconds: 5 });
+          return new Refusal(
+            'STORE_UNAVAILABLE',
+            'Another process has held the store for five seconds; nothing was written.',
+            { retryAfterSeconds: 5 },
+          );
       }
       await sleep(BUSY_RETRY_MS);
     }
@@ -172,7 +176,9 @@ export class WriteQueue {
 
   #isLogLong(): boolean {
     return (
-      this.#commits > 0 && this.#commits % COMMITS_PER_LOOK === 0 && (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX
+      this.#commits > 0 &&
+      this.#commits % COMMITS_PER_LOOK === 0 &&
+      (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX
     );
   }
 

@@ -1,5 +1,5 @@
 -- One tenant's inventory system, in a schema of its own. Columns are the PIMS field names; values are canonical text, '' where there is none.
--- SORT_KEY is the record's own key in its order (pims/record.ts sortKey) and finds the record. search is the folded text of the searched fields, for the
+-- SORT_KEY is the record's own key in its order (pims/values.ts sortKey) and finds the record. search is the folded text of the searched fields, for the
 -- trigram index; folded has, of every field with characters beyond ASCII, its text without case: PostgreSQL folds by other rules than the service.
 -- Names of fields are upper case, so no field of a tenant's own meets these two.
 -- An index holds the first 256 characters of a value, since an entry has room for 2,704 bytes; a filter has no more either.

@@ -1,5 +1,5 @@
 -- One tenant's inventory system. Columns are the PIMS field names; values are canonical text, '' where there is none.
--- SORT_KEY is the record's own key in its order (pims/record.ts sortKey) and finds the record; *_SEARCH is the trigram index over folded text.
+-- SORT_KEY is the record's own key in its order (pims/values.ts sortKey) and finds the record; *_SEARCH is the trigram index over folded text.
 CREATE TABLE ORDERS (
   ID INTEGER PRIMARY KEY, SORT_KEY TEXT NOT NULL UNIQUE,
   ORDER_NUMBER TEXT NOT NULL DEFAULT '', ORDER_TYPE TEXT NOT NULL DEFAULT '', REFERENCE_NUMBER TEXT NOT NULL DEFAULT '', CUSTOMER_CODE TEXT NOT NULL DEFAULT '',

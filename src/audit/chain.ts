@@ -1,0 +1,72 @@
+/**
+ * The hash chain of the audit log: each record is bound to the one before, so that a changed, missing or added record shows.
+ * Computes the hashes and verifies a chain. Source: decision 0024.
+ */
+import { hash } from 'node:crypto';
+import type { AuditEntry } from './entry.ts';
+import type { AuditStore } from './port.ts';
+
+interface AuditFault {
+  readonly number: number;
+  readonly reason: string;
+}
+
+/** The hash of a record that follows one with the hash `before` ('' for the first). */
+export function hashRecord(
+  teamId: string,
+  number: number,
+  before: string,
+  { at, actor, action, target, client, detail }: AuditEntry,
+): string {
+  const sorted = Object.entries(detail).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify([teamId, number, before, at, actor, action, target, client, sorted]), 'hex');
+}
+
+export interface AuditCheck {
+  /** How many records were found to be as they were written. */
+  readonly records: number;
+  /** Hash of the last of them; '' when there is none. */
+  readonly head: string;
+  /** The first thing that is wrong. */
+  readonly fault: AuditFault | null;
+}
+
+const PAGE_RECORDS = 500;
+/** Below any number a record has: what was put in before the first shows too. */
+const BEFORE_ALL = -(2 ** 31);
+
+/** Walks the log and compares numbers, hashes and the head. Records that are written meanwhile belong to it. */
+export async function verifyAudit(
+  store: Pick<AuditStore, 'loadAuditFrom' | 'loadAuditHead'>,
+  teamId: string,
+): Promise<AuditCheck> {
+  let records = 0;
+  let head = '';
+  let promised = 0;
+  const faultAt = (number: number, reason: string): AuditCheck => ({ records, head, fault: { number, reason } });
+  for (;;) {
+    const page = await store.loadAuditFrom(teamId, records === 0 ? BEFORE_ALL : records + 1, PAGE_RECORDS);
+    for (const record of page) {
+      const number = records + 1;
+      if (record.number < number) return faultAt(record.number, 'it was never written');
+      if (record.number > number) return faultAt(number, 'it is missing');
+      if (record.hash !== hashRecord(teamId, number, head, record))
+        return faultAt(number, 'it is not as it was written');
+      records = number;
+      head = record.hash;
+    }
+    if (page.length === PAGE_RECORDS) continue;
+    const kept = await store.loadAuditHead(teamId);
+    if (kept.number > records) {
+      // It may have been written between the two looks; but what the look before already promised has to be there.
+      if (promised > records) return faultAt(records + 1, `it is missing, of ${promised} that were written`);
+      promised = kept.number;
+      continue;
+    }
+    if (kept.number < records)
+      return faultAt(kept.number + 1, `it was never written: the log ended with ${kept.number}`);
+    return kept.hash === head
+      ? { records, head, fault: null }
+      : faultAt(records, 'it is not the one that was kept as the last');
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The records shown as examples in the contract: those of the demo tenant as it answers them (test/contract.test.ts), every field of the built-in
+ * dictionary in its place.
+ */
+import type { Values } from '../../pims/values.ts';
+import { BUILT_IN_FIELDS, type RecordType } from '../../pims/fields.ts';
+import type { StorefrontLookup } from '../../pims/storefront.ts';
+
+const complete = <Known extends Values>(recordType: RecordType, known: Known): Known =>
+  Object.fromEntries(BUILT_IN_FIELDS[recordType].map(({ name }) => [name, known[name] ?? ''])) as Known;
+
+const VINET = {
+  BNAME: 'Vins et alcools Chevalier',
+  BATTN: 'Paul Henriot',
+  BADDRESS1: "59 rue de l'Abbaye",
+  BCITY: 'Reims',
+  BZIPCODE: '51100',
+  BCOUNTRY: 'France',
+  BPHONE: '26.47.15.10',
+  SNAME: 'Vins et alcools Chevalier',
+  SATTN: 'Paul Henriot',
+  SADDRESS1: "59 rue de l'Abbaye",
+  SCITY: 'Reims',
+  SZIPCODE: '51100',
+  SCOUNTRY: 'France',
+};
+
+export const ORDER_EXAMPLE = complete('orders', {
+  ORDER_NUMBER: '10248',
+  ORDER_TYPE: 'invoice',
+  REFERENCE_NUMBER: 'NW-10248',
+  CUSTOMER_CODE: 'VINET',
+  LOCATION_CODE: 'MAIN',
+  ORDER_DATE: '07/04/1996',
+  ORDER_STATUS: 'SHIPPED',
+  SALESPERSON_CODE: 'SBUCHANAN',
+  SHIP_VIA: 'Federal Shipping',
+  DROP_SHIP: 'N',
+  TRACKING_NUMBERS: 'NW1024801',
+  SUBTOTAL: '440',
+  FREIGHT: '32.38',
+  TAX_TOTAL: '0',
+  ORDER_TOTAL: '472.38',
+  ...VINET,
+  CREATE_DATE: '1996-07-04T09:00:00.000Z',
+  MODIFIED_DATE: '1996-07-16T17:00:00.000Z',
+});
+
+export const LINE_EXAMPLE = complete('lines', {
+  ORDER_NUMBER: '10248',
+  LINE_NUMBER: '1',
+  PART_CODE: '11',
+  DESCRIPTION: 'Queso Cabrales',
+  QUANTITY: '12',
+  NUMBER_SHIPPED: '12',
+  UNIT_PRICE: '14',
+  DISCOUNT: '0',
+  CARE_PLAN: 'N',
+  LINE_REF_LOCK_CODE: 'EXAMPLEw3QbqK0v5zJYkPjn',
+  CREATE_DATE: '1996-07-04T09:00:00.000Z',
+  MODIFIED_DATE: '1996-07-16T17:00:00.000Z',
+});
+
+/** A line just added to the demo tenant's worksheet 20006; an invoice would take none. */
+export const NEW_LINE_EXAMPLE = {
+  ...LINE_EXAMPLE,
+  DISCOUNT: '',
+  ORDER_NUMBER: '20006',
+  LINE_NUMBER: '3',
+  NUMBER_SHIPPED: '0',
+  CREATE_DATE: '2026-11-20T09:30:00.000Z',
+  MODIFIED_DATE: '2026-11-20T09:30:00.000Z',
+};
+
+export const CUSTOMER_EXAMPLE = complete('customers', {
+  CUSTOMER_CODE: 'VINET',
+  CUSTOMER_NAME: 'Vins et alcools Chevalier',
+  ...VINET,
+  SPHONE: '26.47.15.10',
+  TERMS_CODE: 'NET30',
+  NOTES: 'Contact: Paul Henriot, Accounting Manager; fax 26.47.15.11',
+  CREATE_DATE: '1996-07-01T00:00:00.000Z',
+  MODIFIED_DATE: '1996-07-01T00:00:00.000Z',
+});
+
+export const PART_EXAMPLE = complete('inventory', {
+  PART_CODE: '11',
+  PART_DESCRIPTION: 'Queso Cabrales',
+  BARCODE: '2000000000114',
+  CATEGORY: 'Dairy Products',
+  LOCATION_CODE: 'MAIN',
+  QTY_ONHAND: '22',
+  QTY_COMMITTED: '10',
+  QTY_AVAILABLE: '12',
+  QTY_ONORDER: '30',
+  UNIT_PRICE: '21',
+  SERIALIZED: 'N',
+  CARE_PLAN: 'N',
+  CREATE_DATE: '1996-07-01T00:00:00.000Z',
+  MODIFIED_DATE: '1996-07-01T00:00:00.000Z',
+});
+
+const ADDRESS = {
+  name: 'Alder & Finch Architects',
+  attention: 'Corinne Alder',
+  address_1: '418 W Larkspur Ave',
+  address_2: 'Suite 300',
+  city: 'Spokane',
+  state: 'WA',
+  zip: '99201',
+  country: 'USA',
+  phone: '(509) 555-0114',
+};
+const NOTEBOOK = { part_number: 'MB/14#SLV+32', description: 'Morbelin Book 14, silver, 32 GB', is_care_plan: false };
+const PLAN = {
+  part_number: 'PLAN/MB+3Y',
+  description: 'Care plan, Morbelin Book, 3 years',
+  serial_numbers: [],
+  is_care_plan: true,
+};
+const DOCK = {
+  part_number: 'DOCK#8+PD',
+  description: 'Tolvik dock, 8 ports, 100 W',
+  serial_numbers: [],
+  is_care_plan: false,
+};
+
+/** A partial invoice and the sales order with what is still to come. */
+export const LOOKUP_EXAMPLE: StorefrontLookup = {
+  storefront_order_number: '#1001',
+  orders: [
+    {
+      order_type: 'invoice',
+      pims_order_number: '20001',
+      create_date: '2026-09-22T16:12:08.000Z',
+      modified_date: '2026-09-25T21:40:31.000Z',
+      tracking_numbers: ['PG7740093318'],
+      is_dropship: false,
+      shipping_address: ADDRESS,
+      items: [
+        { ...NOTEBOOK, quantity: 2, shipped: 2, serial_numbers: ['MB14S7Q2K0181', 'MB14S7Q2K0194'] },
+        { ...PLAN, quantity: 2, shipped: 2 },
+        { ...DOCK, quantity: 3, shipped: 3 },
+      ],
+    },
+    {
+      order_type: 'sales_order',
+      pims_order_number: '20002',
+      create_date: '2026-09-25T21:40:31.000Z',
+      modified_date: '2026-09-25T21:40:31.000Z',
+      tracking_numbers: [],
+      is_dropship: false,
+      shipping_address: ADDRESS,
+      items: [
+        { ...NOTEBOOK, quantity: 1, shipped: 0, serial_numbers: [] },
+        { ...PLAN, quantity: 1, shipped: 0 },
+      ],
+    },
+  ],
+};

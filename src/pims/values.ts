@@ -1,0 +1,142 @@
+/**
+ * Values of record fields: parsed into one canonical text, in which they are stored and answered.
+ * Source: decisions "Records".
+ */
+import { Refusal } from '../errors.ts';
+import { parseDecimal } from './decimal.ts';
+import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
+
+/** A value as JSON or CSV brings it. */
+export type RawValue = string | number | boolean | null;
+/** Fields and their canonical texts, e.g. `{ PART_CODE: 'MB/14', QUANTITY: '2' }`. */
+export type Values = Record<string, string>;
+
+export const VALUE_CHARACTERS_MAX = 8192;
+export const FIELDS_MAX = 512;
+/** What an index entry of PostgreSQL (2,704 bytes) and the URL with a cursor have room for, whatever the characters. */
+export const KEY_CHARACTERS_MAX = 256;
+
+/**
+ * Reads one value into its canonical text: dates `mm/dd/yyyy`, numbers without needless zeros, flags `Y` or `N`, timestamps UTC ISO 8601.
+ * null and '' clear the field (`''`). Throws INVALID_VALUE naming the field and the form it takes.
+ */
+export function parseValue(field: Field, raw: RawValue): string {
+  if (raw === null || raw === '') return '';
+  const text = typeof raw === 'string' ? raw : String(raw);
+  checkText(field.name, text);
+  if (field.type === 'text') return text;
+  const value = PARSERS[field.type](text);
+  if (value === undefined)
+    throw invalid(field.name, `${field.name} must be ${FORMS[field.type]}, not '${text.slice(0, 64)}'.`);
+  return value;
+}
+
+/** Characters as the contract counts them (JSON Schema's maxLength): a surrogate pair is one. */
+export const countCharacters = (text: string): number =>
+  text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+export const isLonger = (text: string, charactersMax: number): boolean =>
+  text.length > charactersMax && countCharacters(text) > charactersMax;
+
+/** Refuses text that cannot be stored as it is: over 8,192 characters, with a NUL character, or not well-formed Unicode. */
+export function checkText(name: string, text: string): void {
+  if (isLonger(text, VALUE_CHARACTERS_MAX))
+    throw invalid(name, `${name} has ${countCharacters(text)} characters; at most ${VALUE_CHARACTERS_MAX} are taken.`);
+  if (text.includes('\0')) throw invalid(name, `${name} contains a NUL character; remove it.`);
+  if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair; send well-formed Unicode.`);
+}
+
+/** Why a new record cannot have this key, if it is too long to have it. */
+export const refuseLongKey = (name: string, code: string): Refusal | undefined =>
+  isLonger(code, KEY_CHARACTERS_MAX)
+    ? invalid(
+        name,
+        `${name} has ${countCharacters(code)} characters; the key of a record has at most ${KEY_CHARACTERS_MAX}.`,
+      )
+    : undefined;
+
+/**
+ * Reads the fields of a request body. Throws UNKNOWN_FIELD, FIELD_NOT_ALLOWED (fields PIMS assigns, and those in `refused`) or INVALID_VALUE.
+ * Example: `{ QUANTITY: 2, NOTES: null }` gives `{ QUANTITY: '2', NOTES: '' }`.
+ */
+export function parseValues(
+  dictionary: FieldDictionary,
+  recordType: RecordType,
+  body: Readonly<Record<string, RawValue>>,
+  refused: readonly string[] = [],
+): Values {
+  const values: Values = {};
+  for (const [name, raw] of Object.entries(body)) {
+    const field = findField(dictionary, recordType, name);
+    if (field.assigned || refused.includes(name))
+      throw new Refusal('FIELD_NOT_ALLOWED', `${name} is set by PIMS here and cannot be sent.`, { field: name });
+    values[name] = parseValue(field, raw);
+  }
+  return values;
+}
+
+/**
+ * The text records are ordered by: all-digit codes numerically and before all others, the rest by code point. Different codes have different sort keys.
+ * `'9'` < `'10'` < `'010'` < `'A1'`.
+ */
+export function sortKey(code: string): string {
+  if (!/^\d+$/.test(code)) return `~${code}`;
+  const digits = code.replace(/^0+(?=\d)/, '');
+  const leadingZeros = code.length - digits.length;
+  return `${String(digits.length).padStart(4, '0')}${digits}${leadingZeros > 0 ? `:${String(leadingZeros).padStart(4, '0')}` : ''}`;
+}
+
+/** The parts of a list kept in one field with commas between: `'A, B'` gives `['A', 'B']`. */
+export const splitList = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== ''); // prettier-ignore
+
+const invalid = (name: string, message: string): Refusal => new Refusal('INVALID_VALUE', message, { field: name });
+
+const FORMS = {
+  number: "a decimal number such as '3' or '1.5'",
+  date: "a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd'",
+  flag: "'Y' or 'N'",
+  timestamp: "an ISO 8601 time such as '2026-03-04T09:30:00Z'",
+};
+
+const PARSERS = { number: parseDecimal, date: parseDate, flag: parseFlag, timestamp: parseTimestamp };
+
+function parseDate(text: string): string | undefined {
+  const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(text);
+  if (american) return formatDate(american[3]!, american[1]!, american[2]!);
+  const iso = /^(\d{4})-(\d{2})-(\d{2})(T.+)?$/.exec(text);
+  if (!iso || (iso[4] !== undefined && parseTimestamp(text) === undefined)) return undefined;
+  return formatDate(iso[1]!, iso[2]!, iso[3]!);
+}
+
+function formatDate(year: string, month: string, day: string): string | undefined {
+  return dateExists(Number(year), Number(month), Number(day))
+    ? `${month.padStart(2, '0')}/${day.padStart(2, '0')}/${year}`
+    : undefined;
+}
+
+function dateExists(year: number, month: number, day: number): boolean {
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1];
+  return year >= 1 && days !== undefined && day >= 1 && day <= days;
+}
+
+function parseFlag(text: string): string | undefined {
+  const word = text.toLowerCase();
+  if (word === 'y' || word === 'true' || word === '1') return 'Y';
+  return word === 'n' || word === 'false' || word === '0' ? 'N' : undefined;
+}
+
+const CANONICAL_TIMESTAMP =
+  /^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
+function parseTimestamp(text: string): string | undefined {
+  if (CANONICAL_TIMESTAMP.test(text)) return text;
+  const parts = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.exec(
+    text,
+  );
+  if (!parts || !dateExists(Number(parts[1]), Number(parts[2]), Number(parts[3]))) return undefined;
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) return undefined;
+  // An offset can carry the first and the last day out of the years that can be written.
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? time.toISOString() : undefined;
+}

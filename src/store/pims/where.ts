@@ -1,0 +1,75 @@
+/**
+ * A filter tree as the WHERE of a query, for every SQL store; what differs between them comes in as a dialect. Decides nothing about meaning:
+ * AND, OR and the values were settled in pims/filter.ts. Never runs anything.
+ */
+import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
+import { sortKey } from '../../pims/values.ts';
+import { RECORD_TYPES } from '../../pims/fields.ts';
+import type { KeyedType } from '../../pims/port.ts';
+
+export interface Dialect {
+  /** An expression that holds when the column is exactly the value. Each call of `bind` binds the value once and gives its placeholder. */
+  equals(column: string, isIndexed: boolean, bind: () => string): string;
+  /** An expression that holds when the column contains the folded needle. */
+  contains(column: string, placeholder: string): string;
+  /** An expression that holds for at least every row with the folded needle in a searched field. */
+  search(table: string, placeholder: string): string;
+  /** The needle as the search index wants it; undefined when the index cannot help. */
+  searchNeedle(needle: string): string | undefined;
+  /** An expression that always holds, and is to be evaluated for every row that one of several index walks looks at. */
+  readonly perRowHook: string;
+}
+
+export interface Where {
+  readonly sql: string;
+  readonly values: string[];
+  /** Every alternative is led by an exact match on an index (or there is no filter at all), so that the query is short. */
+  readonly indexLed: boolean;
+  /** Rows come from several index walks and have to be sorted; otherwise one walk yields them in order. */
+  readonly merged: boolean;
+}
+
+export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dialect): Where {
+  const values: string[] = [];
+  const bind = (value: string): string => {
+    values.push(value);
+    return '?';
+  };
+  let searched = false;
+  const alternatives = tree.map((terms) => {
+    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bind));
+    const led = terms.some(isIndexed);
+    const needle = led ? undefined : findNeedle(terms, dialect);
+    if (needle !== undefined) {
+      searched = true;
+      parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(needle)));
+    }
+    // Each alternative is a walk of its own, whose rows the outer WHERE sees only when they match.
+    if (tree.length > 1 && (led || needle !== undefined)) parts.unshift(dialect.perRowHook);
+    return { sql: parts.join(' AND '), led };
+  });
+  const indexLed = alternatives.every(({ led }) => led);
+  const merged = alternatives.length > 1 ? indexLed || searched : searched;
+  return { sql: alternatives.map(({ sql }) => `(${sql})`).join(' OR ') || 'TRUE', values, indexLed, merged };
+}
+
+const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;
+
+function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
+  for (const term of terms) {
+    const needle = term.contains && term.field.searched ? dialect.searchNeedle(term.value) : undefined;
+    if (needle !== undefined) return needle;
+  }
+  return undefined;
+}
+
+function buildTerm(
+  recordType: KeyedType,
+  { field, value, contains }: FilterTerm,
+  dialect: Dialect,
+  bind: (value: string) => string,
+): string {
+  if (contains) return value === '' ? 'TRUE' : dialect.contains(`"${field.name}"`, bind(value));
+  if (field.name === RECORD_TYPES[recordType].key) return `"SORT_KEY" = ${bind(sortKey(value))}`;
+  return dialect.equals(`"${field.name}"`, field.indexed, () => bind(value));
+}

@@ -1,0 +1,62 @@
+/**
+ * Questions that wait at the same moment go out as one statement: whoever asks while one is on its way joins the next. What many ask at once is asked
+ * once. Every question is put to the database after it was asked, so no answer is older than its question. Keeps no answers.
+ */
+
+interface Asked<Answer> {
+  readonly answers: Promise<ReadonlyMap<string, Answer>>;
+  readonly resolve: (answers: ReadonlyMap<string, Answer>) => void;
+  readonly reject: (fault: unknown) => void;
+  readonly questions: Set<string>;
+}
+
+/** Two, so that the database works on one while the node takes the other apart. */
+const ON_THE_WAY_MAX = 2;
+const QUESTIONS_MAX = 256;
+
+export class Batch<Answer> {
+  readonly #load: (questions: string[]) => Promise<ReadonlyMap<string, Answer>>;
+  readonly #line: Asked<Answer>[] = [];
+  #onTheWay = 0;
+  #isPlanned = false;
+
+  /** `load` answers questions by a map; one without an answer is left out. */
+  constructor(load: (questions: string[]) => Promise<ReadonlyMap<string, Answer>>) {
+    this.#load = load;
+  }
+
+  async ask(question: string): Promise<Answer | undefined> {
+    let asked = this.#line.at(-1);
+    if (!asked || (asked.questions.size >= QUESTIONS_MAX && !asked.questions.has(question)))
+      this.#line.push((asked = this.#begin()));
+    asked.questions.add(question);
+    return (await asked.answers).get(question);
+  }
+
+  #begin(): Asked<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, Answer>>();
+    // The rest of this turn's questions come along.
+    if (!this.#isPlanned && this.#onTheWay < ON_THE_WAY_MAX) {
+      this.#isPlanned = true;
+      setImmediate(() => {
+        this.#isPlanned = false;
+        this.#send();
+      });
+    }
+    return { answers: promise, resolve, reject, questions: new Set() };
+  }
+
+  #send(): void {
+    while (this.#onTheWay < ON_THE_WAY_MAX) {
+      const asked = this.#line.shift();
+      if (!asked) return;
+      this.#onTheWay++;
+      void this.#load([...asked.questions])
+        .then(asked.resolve, asked.reject)
+        .finally(() => {
+          this.#onTheWay--;
+          this.#send();
+        });
+    }
+  }
+}

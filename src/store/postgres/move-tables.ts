@@ -1,0 +1,192 @@
+/**
+ * PostgreSQL as a move sees it: the rows of its tables as they are, in and out, a batch a statement, beside the ports that make tenants and fields. A row
+ * of the control schema says that a move into the database is unfinished. Never lets a service run beside it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../errors.ts';
+import type { Values } from '../../pims/values.ts';
+import type { PimsStore } from '../../pims/port.ts';
+import type { Tenant, TenantStore } from '../../tenant/port.ts';
+import { buildConflict, buildReads, type Table, type TableRow, type TableStore } from '../move/tables.ts';
+import type { Row } from '../writing.ts';
+import { ConnectionLost, sqlStateOf, type Connection, type Values as Bound } from './connection.ts';
+import { CONTROL } from './migrate.ts';
+import { PostgresStore, READ_MOVE } from './store.ts';
+import { foldedValues, searchIndex } from './pims-sql.ts';
+
+const NAME = 'storeroom move';
+const QUERY_BUDGET_MS = 60_000;
+const MOVE_LOCK = 7_301_127;
+/** A move that was killed has its connections for a moment longer. */
+const ALONE_WAIT_MS = 5000;
+/** So has a command that has just ended. */
+const OTHERS_WAIT_MS = 1000;
+const OTHERS_RETRY_MS = 100;
+const LOCK_NOT_AVAILABLE = '55P03';
+/** Names of sessions that write. */
+const OTHERS = `SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
+/** Columns that are not text; a tenant's own field may have any name. */
+const TYPES: Readonly<Record<string, string>> = {
+  'API_KEYS.SECRET_HASH': 'bytea',
+  'USERS.SEALED_SECRET': 'bytea',
+  'USERS.LAST_STEP': 'bigint',
+  'USERS.FAILURES': 'integer',
+  'USERS.LINK_HASH': 'bytea',
+  'RECOVERY_CODES.NUMBER': 'integer',
+  'RECOVERY_CODES.CODE_HASH': 'bytea',
+  'AUDIT.NUMBER': 'bigint',
+  'AUDIT_HEADS.NUMBER': 'bigint',
+  'USAGE.CALLS': 'bigint',
+  'USAGE_MONTHS.CALLS': 'bigint',
+  'REFUSALS.CALLS': 'bigint',
+  'REQUESTS.FIRST_NUMBER': 'bigint',
+  'REQUESTS.LAST_NUMBER': 'bigint',
+  'REQUESTS.LINES': 'bytea',
+  'COUNTERS.NEXT': 'bigint',
+  'ORDER_LINEITEMS.LINE_NUMBER': 'integer',
+};
+
+export class PostgresTables implements TableStore {
+  readonly #name: string;
+  readonly #store: PostgresStore;
+  readonly #connection: Connection;
+
+  private constructor(name: string, store: PostgresStore, connection: Connection) {
+    this.#name = name;
+    this.#store = store;
+    this.#connection = connection;
+  }
+
+  /** Opens a database that people are told of by this name. */
+  static async open(url: string, name: string): Promise<PostgresTables> {
+    const store = await PostgresStore.open({
+      url,
+      connections: 1,
+      queryBudgetMs: QUERY_BUDGET_MS,
+      name: NAME,
+      movedAs: name,
+    });
+    return new PostgresTables(name, store, await store.openOwn());
+  }
+
+  get tenants(): TenantStore {
+    return this.#store.tenants;
+  }
+
+  pims(tenant: Tenant): PimsStore {
+    return this.#store.pims(tenant);
+  }
+
+  /** The lock is the session's and keeps other moves away. A service cannot be kept away from a database, only be noticed. */
+  async takeAlone(): Promise<void> {
+    try {
+      await this.#ask(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);
+    } catch (fault) {
+      if (sqlStateOf(fault) !== LOCK_NOT_AVAILABLE) throw fault;
+      throw new Refusal('COMMAND_REFUSED', `Another move into or out of ${this.#name} is running.`);
+    }
+    const giveUpAt = performance.now() + OTHERS_WAIT_MS;
+    let other = await this.#findOther();
+    while (other !== undefined && performance.now() < giveUpAt) {
+      await sleep(OTHERS_RETRY_MS);
+      other = await this.#findOther();
+    }
+    if (other !== undefined)
+      throw new Refusal(
+        'COMMAND_REFUSED',
+        `A service or a command is running on ${this.#name} (\`${other}\`); stop it, and let nobody write meanwhile.`,
+      );
+  }
+
+  async unfinishedMove(): Promise<string | undefined> {
+    return (await this.#ask<[string]>(READ_MOVE))[0]?.[0];
+  }
+
+  async beginMove(source: string): Promise<void> {
+    await this.#ask(`INSERT INTO ${CONTROL}."MOVE" VALUES (?)`, [source]);
+  }
+
+  async finishMove(): Promise<void> {
+    await this.#ask('ANALYZE');
+    await this.#ask(`DELETE FROM ${CONTROL}."MOVE"`);
+  }
+
+  async countRows(table: Table): Promise<number> {
+    return (await this.#ask<[number]>(buildReads(table, tableOf(table)).count))[0]![0];
+  }
+
+  async lastKey(table: Table): Promise<TableRow | undefined> {
+    return (await this.#ask<TableRow>(buildReads(table, tableOf(table)).last))[0];
+  }
+
+  loadRows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]> {
+    const { first, next } = buildReads(table, tableOf(table));
+    return this.#ask<TableRow>(after ? next : first, [...(after ?? []), limit]);
+  }
+
+  /** One statement, which commits by itself: an array for each column, all of text. */
+  async insertRows(table: Table, rows: readonly TableRow[]): Promise<void> {
+    const { columns, values } = writeColumns(table, rows);
+    const read = columns.map((name) => {
+      const type = name === 'folded' ? 'jsonb' : TYPES[`${table.name}.${name}`];
+      return type ? `"${name}"::${type}` : `"${name}"`;
+    });
+    const names = columns.map((name) => `"${name}"`).join(', ');
+    const from = `unnest(${columns.map(() => '?::text[]').join(', ')}) AS r(${names})`;
+    try {
+      await this.#ask(
+        `INSERT INTO ${tableOf(table)} (${names}) SELECT ${read.join(', ')} FROM ${from}${buildConflict(table)}`,
+        values,
+      );
+    } catch (fault) {
+      if (sqlStateOf(fault) === undefined) throw fault;
+      const which = `${table.name}${table.tenant ? ` of ${table.tenant.teamId}` : ''}, from ${table.key.join(' and ')} ${rows[0]!.slice(0, table.key.length).join(' and ')} on`;
+      throw new Refusal(
+        'COMMAND_REFUSED',
+        `${this.#name} does not take the rows of ${which}: ${(fault as Error).message}`,
+      );
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+    await this.#store.close();
+  }
+
+  async #findOther(): Promise<string | undefined> {
+    return (await this.#ask<[string]>(OTHERS))[0]?.[0];
+  }
+
+  async #ask<R extends Row>(sql: string, values: Bound | TableRow = []): Promise<R[]> {
+    try {
+      return await this.#connection.queryOnce<R>(sql, values);
+    } catch (fault) {
+      if (!(fault instanceof ConnectionLost)) throw fault;
+      throw new Refusal('STORE_UNAVAILABLE', `${fault.message}. Run the same command again; it goes on where it was.`);
+    }
+  }
+}
+
+const tableOf = ({ tenant, name }: Table): string => `${tenant ? `"${tenant.storeId}"` : CONTROL}."${name}"`;
+
+/** The values of rows column by column; records with what their table keeps for searching. */
+function writeColumns(
+  { columns, recordType, dictionary }: Table,
+  rows: readonly TableRow[],
+): { columns: readonly string[]; values: (string | null)[][] } {
+  const values = columns.map((_, column) => rows.map((row) => writeText(row[column]!)));
+  if (!recordType || !dictionary || recordType === 'lines') return { columns, values };
+  const texts = [...dictionary.values()]
+    .filter(({ type, searched }) => searched || type === 'text')
+    .map(({ name }) => name);
+  const places = texts.map((name) => columns.indexOf(name));
+  const records = rows.map((row): Values =>
+    Object.fromEntries(texts.map((name, index) => [name, row[places[index]!] as string])),
+  );
+  const search = records.map((record) => searchIndex(dictionary, record));
+  const folded = records.map((record) => foldedValues(dictionary, record));
+  return { columns: ['search', 'folded', ...columns], values: [search, folded, ...values] };
+}
+
+const writeText = (value: TableRow[number]): string | null =>
+  value === null ? null : typeof value === 'object' ? `\\x${Buffer.from(value).toString('hex')}` : String(value);

@@ -1,0 +1,178 @@
+/**
+ * PostgreSQL as a store: any number of nodes over one database. Opens and shares a node's connections, and refuses a server whose settings could lose
+ * what was acknowledged. Source: decision 0020.
+ */
+import { createHash } from 'node:crypto';
+import { Refusal } from '../../errors.ts';
+import type { PimsStore } from '../../pims/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
+import type { RequestStore } from '../../request-log/port.ts';
+import { AccountStore } from '../control/account-store.ts';
+import { refuseUnfinished } from '../move/tables.ts';
+import { Availability } from './availability.ts';
+import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
+import { PostgresControl } from './control-database.ts';
+import { CONTROL, migrate } from './migrate.ts';
+import { PostgresPimsStore } from './pims-store.ts';
+import { Pool, Slot } from './pool.ts';
+import { PostgresRequestStore } from './request-store.ts';
+import { PostgresTenantStore } from './tenant-store.ts';
+import { PostgresUsageStore } from './usage-store.ts';
+
+export interface OpenPostgresOptions {
+  readonly url: string;
+  /** Connections for reads by key, as many for writes, and as many for queries; three more are for keys, counts and the question whether the server is there. */
+  readonly connections: number;
+  readonly queryBudgetMs: number;
+  /** Shown in pg_stat_activity. */
+  readonly name: string;
+  /** Told when the database is gone and when it is back. */
+  readonly report?: ((event: string) => void) | undefined;
+  /** Set where it is opened for a move, also for one into it that is unfinished: what people know the database by. */
+  readonly movedAs?: string;
+}
+
+const OLDEST = 160_000;
+/** How long a statement may take, a lock be waited for, and an answer stay out: together less than the three seconds in which every call is answered. */
+const STATEMENT_MS = 1200;
+const LOCK_MS = 800;
+const SILENCE_MS = 1400;
+const CONNECT_MS = 700;
+/** A transaction whose node has stopped in the middle lets go of its locks. */
+const IDLE_IN_TRANSACTION_MS = 2000;
+const LONG_WORK_SILENCE_MS = 600_000;
+const LONG_WORK_CONNECT_MS = 10_000;
+/** Tenants whose statements a node remembers; a few kilobytes each. */
+const OPEN_TENANTS_MAX = 10_000;
+/** The source of a move into the database that is not finished. */
+export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
+const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
+
+export class PostgresStore {
+  readonly #options: OpenPostgresOptions;
+  readonly #availability: Availability;
+  readonly #slots: readonly Slot[];
+  readonly #readers: readonly Slot[];
+  readonly #pools: readonly Pool[];
+  readonly #open = new Map<string, PimsStore>();
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly accounts: AccountStore;
+
+  private constructor(options: OpenPostgresOptions) {
+    this.#options = options;
+    const short = this.#connect({
+      statement_timeout: STATEMENT_MS,
+      lock_timeout: LOCK_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      // Statements by key have one good plan; left to itself the server would plan the first five executions of each anew, for each of many tenants.
+      plan_cache_mode: 'force_generic_plan',
+    });
+    const long = this.#connect(
+      { statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' },
+      options.queryBudgetMs + LOCK_MS,
+    );
+    this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
+    const slots = (of: ConnectionOptions): Slot[] =>
+      Array.from({ length: options.connections }, () => new Slot(of, this.#availability));
+    const [keys, usage] = [new Slot(short, this.#availability), new Slot(short, this.#availability)];
+    this.#readers = slots(short);
+    this.#slots = [keys, usage, ...this.#readers];
+    this.#pools = [new Pool(slots(short)), new Pool(slots(long))];
+    const control = new PostgresControl(this.#readers[0]!, this.#pools[0]!);
+    this.tenants = new PostgresTenantStore(control, keys, () => this.openOwn());
+    this.accounts = new AccountStore(control);
+    this.usage = new PostgresUsageStore(usage);
+    this.requests = new PostgresRequestStore(this.#pools[0]!, this.#pools[1]!);
+  }
+
+  /** Opens the store and brings it to the newest schema. Throws a refusal that says what is wrong with the address, the server or its settings. */
+  static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
+    const store = new PostgresStore(options);
+    try {
+      const connection = await store.openOwn();
+      try {
+        await checkServer(connection);
+        await migrate(connection);
+        // From here on the node is seen in pg_stat_activity, where a move looks for it.
+        await store.#slots[0]!.ask('SELECT 1', []);
+        if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0)
+          throw refuseUnfinished('this database');
+      } finally {
+        await connection.close();
+      }
+      return store;
+    } catch (fault) {
+      await store.close();
+      if (fault instanceof Refusal && !(fault instanceof ConnectionLost)) throw fault;
+      throw refuse(`${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${reasonOf(fault)}`);
+    }
+  }
+
+  /** The inventory system of a tenant. */
+  pims({ storeId }: Tenant): PimsStore {
+    const known = this.#open.get(storeId);
+    if (known) return known;
+    // The one opened first, not the one used longest ago: what it loses is written again.
+    if (this.#open.size >= OPEN_TENANTS_MAX) this.#open.delete(this.#open.keys().next().value!);
+    const place = createHash('sha256').update(storeId).digest().readUInt32LE();
+    const store = new PostgresPimsStore(storeId, {
+      reader: this.#readers[place % this.#readers.length]!,
+      writers: this.#pools[0]!,
+      queries: this.#pools[1]!,
+      openOwn: () => this.openOwn(),
+      place,
+      queryBudgetMs: this.#options.queryBudgetMs,
+    });
+    this.#open.set(storeId, store);
+    return store;
+  }
+
+  /** True when the database answers. */
+  isUsable(): boolean {
+    return this.#availability.isUsable;
+  }
+
+  async close(): Promise<void> {
+    this.#availability.close();
+    await Promise.all([...this.#slots, ...this.#pools].map((one) => one.close()));
+  }
+
+  /** Opens a connection that nobody else uses and no time limit ends, for what takes long. */
+  async openOwn(): Promise<Connection> {
+    try {
+      return await Connection.open({
+        ...this.#connect({}, LONG_WORK_SILENCE_MS),
+        connectTimeoutMs: LONG_WORK_CONNECT_MS,
+      });
+    } catch (fault) {
+      throw new ConnectionLost(reasonOf(fault));
+    }
+  }
+
+  #destroy(): void {
+    for (const one of [...this.#slots, ...this.#pools]) one.destroy();
+  }
+
+  #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
+    return { url: this.#options.url, name: this.#options.name, session, silenceMs, connectTimeoutMs: CONNECT_MS };
+  }
+}
+
+/** Durable commits and UTF-8 are what the promises of the service rest on. */
+async function checkServer(connection: Connection): Promise<void> {
+  const show = async (setting: string): Promise<string> =>
+    (await connection.queryOnce<[string]>(`SHOW ${setting}`))[0]![0];
+  if (Number(await show('server_version_num')) < OLDEST)
+    throw refuse(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
+  for (const setting of NEEDED)
+    if ((await show(setting)) === 'off')
+      throw refuse(`The database has ${setting} off and would lose what was acknowledged. Set ${setting} to on.`);
+  if ((await show('server_encoding')) !== 'UTF8')
+    throw refuse(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
+  if ((await connection.queryOnce<[boolean]>('SELECT pg_is_in_recovery()'))[0]![0])
+    throw refuse('The database is a standby and takes no writes. Point STOREROOM_DATABASE_URL at the primary.');
+}
+
+const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);

@@ -1,0 +1,167 @@
+/**
+ * The embedded store as a whole: a folder with control.db, usage.db, requests.db and tenants/<store>.db. Opens tenants' files when they are first called and closes
+ * those not called for longest. Also the lock that keeps two services off one folder.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '../../errors.ts';
+import type { PimsStore } from '../../pims/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
+import type { RequestStore } from '../../request-log/port.ts';
+import { AccountStore } from '../control/account-store.ts';
+import { backupStore } from './backup.ts';
+import { SqliteControl } from './control-database.ts';
+import { Database, faultOf, sqliteVersion } from './database.ts';
+import { SqlitePimsStore } from './pims-store.ts';
+import { SqliteRequestStore } from './request-store.ts';
+import { SqliteTenantStore } from './tenant-store.ts';
+import { SqliteUsageStore } from './usage-store.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+export interface OpenStoreOptions {
+  readonly folder: string;
+  /** The service never blocks on another process's transaction; a command waits for it. */
+  readonly busyTimeoutMs: number;
+  readonly queryBudgetMs: number;
+  readonly workers: number;
+  readonly onFatal: (fault: unknown) => void;
+  /** Told when the request log cannot be used; everything else goes on. */
+  readonly report?: ((event: string) => void) | undefined;
+}
+
+const OPEN_TENANTS_MAX = 200;
+const QUERIES_WAITING_MAX = 200;
+const SQLITE_OLDEST = [3, 51, 3];
+
+export class SqliteStore {
+  readonly #options: OpenStoreOptions;
+  readonly #control: SqliteControl;
+  readonly #workers: WorkerPool;
+  /** Writes wait for checkpoints, so these never stand behind long queries and are never refused. */
+  readonly #checkpoints = new WorkerPool(1, Infinity);
+  readonly #open = new Map<string, SqlitePimsStore>();
+  readonly #closing = new Set<Promise<void>>();
+  #lock: Database | undefined;
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore & { close(): Promise<void> };
+  readonly requests: RequestStore & { close(): Promise<void> };
+  readonly accounts: AccountStore;
+
+  constructor(options: OpenStoreOptions) {
+    checkVersion();
+    this.#options = options;
+    const { folder, busyTimeoutMs, onFatal } = options;
+    mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
+    this.#workers = new WorkerPool(options.workers, QUERIES_WAITING_MAX);
+    const controlFile = new Database(join(folder, 'control.db'), {
+      mode: 'write',
+      busyTimeoutMs: Math.max(busyTimeoutMs, 1000),
+    });
+    this.#control = new SqliteControl(controlFile, { checkpoint: this.#checkpoint, onFatal });
+    const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
+    const usage = new SqliteUsageStore(usageFile, { checkpoint: this.#checkpoint, onFatal });
+    this.usage = usage;
+    const report = options.report ?? (() => undefined);
+    const requests = new SqliteRequestStore(join(folder, 'requests.db'), {
+      checkpoint: this.#checkpoint,
+      busyTimeoutMs,
+      report,
+    });
+    this.requests = requests;
+    this.tenants = new SqliteTenantStore(this.#control, async (tenant) => {
+      await usage.deleteUsage(tenant.teamId);
+      await requests.deleteRequests(tenant.teamId);
+      await this.#deletePims(tenant.storeId);
+    });
+    this.accounts = new AccountStore(this.#control);
+  }
+
+  /** The inventory system of a tenant, opened if need be. */
+  pims({ storeId }: Tenant): PimsStore {
+    let store = this.#open.get(storeId);
+    if (store) {
+      if (this.#open.size === OPEN_TENANTS_MAX) {
+        this.#open.delete(storeId);
+        this.#open.set(storeId, store);
+      }
+      return store;
+    }
+    const [oldest] = this.#open;
+    if (this.#open.size >= OPEN_TENANTS_MAX && oldest) void this.#close(oldest[0], oldest[1]);
+    store = new SqlitePimsStore(this.#file(storeId), {
+      ...this.#options,
+      workers: this.#workers,
+      checkpoint: this.#checkpoint,
+    });
+    this.#open.set(storeId, store);
+    return store;
+  }
+
+  /** Takes the folder for one service; the operating system lets go of it when the process ends, however it ends. */
+  lock(): void {
+    try {
+      this.#lock = new Database(join(this.#options.folder, 'serve.lock'), {
+        mode: 'write',
+        busyTimeoutMs: 0,
+        openingTimeoutMs: 0,
+      });
+      this.#lock.exec(
+        'PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID); COMMIT; BEGIN IMMEDIATE',
+      );
+    } catch (fault) {
+      if (faultOf(fault) !== 'busy') throw fault;
+      throw new Refusal(
+        'COMMAND_REFUSED',
+        `Another service is running on ${this.#options.folder}; one folder takes one service.`,
+      );
+    }
+  }
+
+  /** True when the store answers. */
+  isUsable(): boolean {
+    return this.#control.isUsable();
+  }
+
+  /** Copies everything into an empty folder while the service goes on; returns the files. */
+  backup(target: string): Promise<string[]> {
+    return backupStore(this.#options.folder, target);
+  }
+
+  async close(): Promise<void> {
+    for (const [storeId, store] of this.#open) void this.#close(storeId, store);
+    await Promise.all(this.#closing);
+    await this.usage.close();
+    await this.requests.close();
+    await this.#control.close();
+    this.#lock?.close();
+    await Promise.all([this.#workers.close(), this.#checkpoints.close()]);
+  }
+
+  readonly #checkpoint = async (file: string): Promise<void> =>
+    void (await this.#checkpoints.run({ kind: 'checkpoint', file }));
+
+  #close(storeId: string, store: SqlitePimsStore): Promise<void> {
+    this.#open.delete(storeId);
+    const closing = store.close().catch(this.#options.onFatal).finally(() => this.#closing.delete(closing)); // prettier-ignore
+    this.#closing.add(closing);
+    return closing;
+  }
+
+  async #deletePims(storeId: string): Promise<void> {
+    const store = this.#open.get(storeId);
+    if (store) await this.#close(storeId, store);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(this.#file(storeId) + suffix, { force: true });
+  }
+
+  #file(storeId: string): string {
+    return join(this.#options.folder, 'tenants', `${storeId}.db`);
+  }
+}
+
+/** Releases before this one could lose a write when its log started over. */
+function checkVersion(): void {
+  const version = sqliteVersion().split('.').map(Number);
+  const place = SQLITE_OLDEST.findIndex((part, index) => part !== version[index]);
+  if (place >= 0 && (version[place] ?? 0) < SQLITE_OLDEST[place]!)
+    throw new Error(`SQLite ${sqliteVersion()} is too old; ${SQLITE_OLDEST.join('.')} is needed.`);
+}

@@ -1,0 +1,73 @@
+/**
+ * Checks answers against the OpenAPI document the service itself gives out: status documented, body of the documented shape, headers that every
+ * answer carries. Never looks at meaning.
+ */
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+type Schema = Record<string, unknown>;
+interface Document {
+  paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content?: Record<string, { schema: Schema }> }> }>
+  >;
+}
+
+/** For paths and methods the document does not have: the error body every refusal shares. */
+const ERROR_SCHEMA: Schema = {
+  type: 'object',
+  required: ['status', 'data', 'subRecords', 'message', 'code', 'requestId'],
+  additionalProperties: false,
+  properties: {
+    status: { const: 'error' },
+    data: { type: 'null' },
+    subRecords: { type: 'null' },
+    message: { type: 'string', minLength: 1 },
+    code: { type: 'string', pattern: '^[A-Z][A-Z_]+$' },
+    field: { type: 'string' },
+    requestId: { type: 'string', minLength: 1 },
+  },
+};
+
+export class Contract {
+  readonly #document: Document;
+  readonly #ajv = new Ajv2020({ strict: false });
+  readonly #checks = new Map<string, ValidateFunction>();
+
+  private constructor(document: Document) {
+    this.#document = document;
+  }
+
+  static async load(origin: string): Promise<Contract> {
+    return new Contract((await (await fetch(`${origin}/openapi.json`)).json()) as Document);
+  }
+
+  check(
+    method: string,
+    path: string,
+    { status, headers, body }: { status: number; headers: Headers; body: unknown },
+  ): void {
+    const where = `${method} ${path} ${status}`;
+    assert.ok(headers.get('x-request-id'), `${where}: X-Request-Id is missing`);
+    assert.equal(headers.get('cache-control'), 'no-store', where);
+    assert.equal(headers.get('content-type'), 'application/json; charset=utf-8', where);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', where);
+    if (method === 'HEAD') return;
+    const validate = this.#compile(method, path, status);
+    assert.ok(validate(body), `${where} is not as openapi.json says: ${this.#ajv.errorsText(validate.errors)}`);
+    if (status >= 400) assert.equal((body as { requestId: string }).requestId, headers.get('x-request-id'), where);
+  }
+
+  #compile(method: string, path: string, status: number): ValidateFunction {
+    const key = `${method} ${path} ${status}`;
+    let validate = this.#checks.get(key);
+    if (!validate) {
+      const operation = this.#document.paths[path]?.[method.toLowerCase()];
+      const schema = operation ? operation.responses[status]?.content?.['application/json']?.schema : ERROR_SCHEMA;
+      assert.ok(schema, `${key} is not documented in openapi.json`);
+      validate = this.#ajv.compile(schema);
+      this.#checks.set(key, validate);
+    }
+    return validate;
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Calls over a fixed number of kept-alive connections, for tests that put load on the service: node:http directly, since fetch costs more than the
+ * service does. Given several nodes, each call goes to one that runs, by chance, as through a balancer. Every answer is checked against the contract, as
+ * in service.ts. A call that gets no whole answer throws NoAnswer.
+ */
+import { Agent, request as openRequest } from 'node:http';
+import { Contract } from './contract.ts';
+import { basicOf } from './operations.ts';
+import { BASE_PATH, type Answer, type CallOptions, type Keys, type Service } from './service.ts';
+
+const ANSWER_MS = 60_000;
+
+/** The connection was lost before the answer was whole. */
+export class NoAnswer extends Error {
+  /** Whether the call may have arrived. */
+  readonly wasSent: boolean;
+  constructor(cause: Error) {
+    super(`No answer: ${cause.message}`, { cause });
+    this.wasSent = (cause as NodeJS.ErrnoException).code !== 'ECONNREFUSED';
+  }
+}
+
+/** An answer and when it was asked for and had; times are those of performance.now(). */
+export interface TimedAnswer extends Answer {
+  readonly method: string;
+  readonly begunAt: number;
+  readonly endedAt: number;
+}
+
+export class HttpClient {
+  readonly #services: readonly Service[];
+  readonly #contract: Contract;
+  readonly #agent: Agent;
+  /** Is told of every answer. */
+  onAnswer: ((answer: TimedAnswer) => void) | undefined;
+
+  private constructor(services: readonly Service[], contract: Contract, connections: number) {
+    this.#services = services;
+    this.#contract = contract;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  static async open(services: Service | readonly Service[], connections: number): Promise<HttpClient> {
+    const nodes = [services].flat();
+    return new HttpClient(nodes, await Contract.load(nodes[0]!.origin), connections);
+  }
+
+  /** One call with Basic credentials and teamID of these keys. */
+  call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
+    const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
+    return this.request(method, path, {
+      query: [['teamID', keys.teamID], ...parameters],
+      body,
+      headers: { authorization: basicOf(keys), ...headers },
+    });
+  }
+
+  /** One call with nothing added. */
+  async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
+    const search = new URLSearchParams(query).toString();
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const begunAt = performance.now();
+    const answer = await this.#send(
+      method,
+      `${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`,
+      text,
+      headers ?? {},
+    );
+    this.#contract.check(method, BASE_PATH + path, answer);
+    this.onAnswer?.({ ...answer, method, begunAt, endedAt: performance.now() });
+    return answer;
+  }
+
+  /** Lets go of connections that wait for their next call. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #send(method: string, path: string, body: string | undefined, headers: Record<string, string>): Promise<Answer> {
+    const running = this.#services.filter(({ hasExited }) => !hasExited);
+    const nodes = running.length > 0 ? running : this.#services;
+    const { origin } = nodes[Math.floor(Math.random() * nodes.length)]!;
+    return new Promise((resolve, refuse) => {
+      const reject = (fault: Error): void => refuse(new NoAnswer(fault));
+      const all =
+        body === undefined
+          ? headers
+          : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
+      const request = openRequest(
+        origin + path,
+        { method, agent: this.#agent, headers: all, timeout: ANSWER_MS },
+        (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (part: string) => (text += part));
+          response.on('error', reject).on('end', () => {
+            if (!response.complete) return reject(new Error('The answer was cut short.'));
+            const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [
+              name,
+              String(value),
+            ]);
+            resolve({ status: response.statusCode!, headers: new Headers(pairs), text, body: JSON.parse(text) });
+          });
+        },
+      );
+      request.on('error', reject).on('timeout', () => request.destroy(new Error(`No answer within ${ANSWER_MS} ms.`)));
+      request.end(body);
+    });
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The real retailer's file beside this (README.md names its authors) as the CSV files `storeroom import` takes. Streams: no file is ever whole in
+ * memory.
+ */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import Papa from 'papaparse';
+
+export interface RetailRow {
+  InvoiceNo: string;
+  StockCode: string;
+  Description: string;
+  Quantity: string;
+  InvoiceDate: string;
+  UnitPrice: string;
+  CustomerID: string;
+  Country: string;
+}
+
+type RecordType = 'customers' | 'inventory' | 'orders' | 'lines';
+type Values = Record<string, string>;
+
+/** The rows of the file, one an order line. */
+export async function* readRetailRows(): AsyncGenerator<RetailRow> {
+  const file = createReadStream(join(import.meta.dirname, '../data/online-retail-2010-12.csv.gz'));
+  yield* file.pipe(createGunzip()).pipe(Papa.parse(Papa.NODE_STREAM_INPUT, { header: true, skipEmptyLines: true }));
+}
+
+/** '17850.0' as the shop writes it: '17850'. */
+export const customerCode = ({ CustomerID }: RetailRow): string => CustomerID.replace(/\.0$/, '');
+export const orderDate = ({ InvoiceDate }: RetailRow): string => InvoiceDate.slice(0, 10);
+
+/** What a row becomes: its record of each type, and the key by which repeated ones are told (every row is a line of its own). */
+const RECORDS: Record<RecordType, { key: (row: RetailRow) => string; record: (row: RetailRow) => Values }> = {
+  customers: {
+    key: customerCode,
+    record: (row) => ({
+      CUSTOMER_CODE: customerCode(row),
+      CUSTOMER_NAME: `Customer ${customerCode(row)}`,
+      BCOUNTRY: row.Country,
+    }),
+  },
+  inventory: {
+    key: (row) => row.StockCode,
+    record: (row) => ({ PART_CODE: row.StockCode, PART_DESCRIPTION: row.Description, UNIT_PRICE: row.UnitPrice }),
+  },
+  orders: {
+    key: (row) => row.InvoiceNo,
+    record: (row) => ({
+      ORDER_NUMBER: row.InvoiceNo,
+      ORDER_TYPE: 'invoice',
+      CUSTOMER_CODE: customerCode(row),
+      ORDER_DATE: orderDate(row),
+      BCOUNTRY: row.Country,
+      CREATE_DATE: `${row.InvoiceDate.replace(' ', 'T')}Z`,
+    }),
+  },
+  lines: {
+    key: () => '',
+    record: (row) => ({
+      ORDER_NUMBER: row.InvoiceNo,
+      PART_CODE: row.StockCode,
+      DESCRIPTION: row.Description,
+      QUANTITY: row.Quantity,
+      NUMBER_SHIPPED: row.Quantity,
+      UNIT_PRICE: row.UnitPrice,
+    }),
+  },
+};
+
+export interface RetailFile {
+  readonly recordType: RecordType;
+  readonly file: string;
+  readonly count: number;
+}
+
+/** Writes the four files into a folder, in the order they have to be imported in. */
+export async function writeRetailFiles(folder: string): Promise<RetailFile[]> {
+  const files: RetailFile[] = [];
+  for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
+    const file = join(folder, `${recordType}.csv`);
+    let count = 0;
+    await pipeline(async function* () {
+      for await (const record of readRecords(recordType)) {
+        if (count++ === 0) yield `${Object.keys(record).join(',')}\n`;
+        yield `${Papa.unparse([Object.values(record)])}\n`;
+      }
+    }, createWriteStream(file));
+    files.push({ recordType, file, count });
+  }
+  return files;
+}
+
+async function* readRecords(recordType: RecordType): AsyncGenerator<Values> {
+  const { key, record } = RECORDS[recordType];
+  const seen = new Set<string>();
+  for await (const row of readRetailRows()) {
+    if (recordType !== 'lines' && (key(row) === '' || seen.has(key(row)))) continue;
+    seen.add(key(row));
+    yield record(row);
+  }
+}

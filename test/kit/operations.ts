@@ -1,0 +1,119 @@
+/**
+ * One good call of each of the twelve operations, on a small tenant that has a record of every kind. `mark` is in every value of the tenant's
+ * records and in no other's, so that a record shows whose it is. Judges nothing.
+ */
+import { Shop, succeed } from './records.ts';
+import { BASE_PATH, type Answer, type Keys, type Service } from './service.ts';
+
+export interface GoodCall {
+  readonly operation: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly kind: 'single' | 'query' | 'write';
+  readonly query: Record<string, string>;
+  /** The body of a query. */
+  readonly filters?: Record<string, string>[];
+  /** The body of a write. */
+  readonly fields?: Record<string, string>;
+}
+
+export interface StockedShop {
+  readonly shop: Shop;
+  readonly keys: Keys;
+  readonly calls: GoodCall[];
+  call(operation: string): GoodCall;
+}
+
+/** Makes a tenant with one order, its line, a customer and a part. */
+export async function stockShop(service: Service, mark: string, ...settings: string[]): Promise<StockedShop> {
+  const shop = await Shop.open(service, mark, ...settings);
+  await shop.load('inventory', [
+    { PART_CODE: `part-${mark}`, PART_DESCRIPTION: `description of ${mark}`, QTY_ONHAND: '9' },
+  ]);
+  await shop.load('orders', [
+    { ORDER_NUMBER: `order-${mark}`, ORDER_TYPE: 'quote', REFERENCE_NUMBER: `#${mark}`, BNAME: `buyer of ${mark}` },
+  ]);
+  await succeed(shop.createCustomer({ CUSTOMER_CODE: `customer-${mark}`, CUSTOMER_NAME: `name of ${mark}` }));
+  const line = await succeed(
+    shop.addLineItem({ ORDER_NUMBER: `order-${mark}`, PART_CODE: `part-${mark}`, QUANTITY: '2' }),
+  );
+  const calls = writeCalls(mark, line['LINE_REF_LOCK_CODE']!);
+  const call = (operation: string): GoodCall => calls.find((one) => one.operation === operation)!;
+  return { shop, keys: shop.keys, calls, call };
+}
+
+function writeCalls(mark: string, lockCode: string): GoodCall[] {
+  const single = (operation: string, path: string, query: Record<string, string>): GoodCall => ({
+    operation,
+    method: 'GET',
+    path,
+    kind: 'single',
+    query,
+  });
+  const list = (operation: string, path: string, field: string, value: string): GoodCall => {
+    return { operation, method: 'POST', path, kind: 'query', query: {}, filters: [{ field, value }] };
+  };
+  const write = (operation: string, method: 'PUT' | 'POST', path: string, fields: Record<string, string>): GoodCall => {
+    return { operation, method, path, kind: 'write', query: {}, fields };
+  };
+  return [
+    single('getOrder', '/orders/single', { orderNum: `order-${mark}` }),
+    list('queryOrders', '/orders/query', 'ORDER_NUMBER', `order-${mark}`),
+    write('createOrder', 'PUT', '/orders/create', { BNAME: `another buyer of ${mark}` }),
+    write('addLineItem', 'PUT', '/orders/line_item', {
+      ORDER_NUMBER: `order-${mark}`,
+      DESCRIPTION: `extra of ${mark}`,
+    }),
+    write('updateLineItem', 'POST', '/orders/line_item', {
+      ORDER_NUMBER: `order-${mark}`,
+      LINE_REF_LOCK_CODE: lockCode,
+      DISCOUNT: '5',
+    }),
+    single('findOrdersByStorefrontReference', '/orders/by_storefront_reference', {
+      storefront_order_number: `#${mark}`,
+    }),
+    single('getCustomer', '/customers/single', { customerCode: `customer-${mark}` }),
+    list('queryCustomers', '/customers/query', 'CUSTOMER_CODE', `customer-${mark}`),
+    write('createCustomer', 'PUT', '/customers/create', { CUSTOMER_NAME: `another of ${mark}` }),
+    write('updateCustomer', 'POST', '/customers/update', {
+      CUSTOMER_CODE: `customer-${mark}`,
+      NOTES: `note of ${mark}`,
+    }),
+    single('getInventoryItem', '/inventory/single', { partCode: `part-${mark}` }),
+    list('queryInventoryItems', '/inventory/query', 'PART_CODE', `part-${mark}`),
+  ];
+}
+
+export const bodyOf = ({ filters, fields }: GoodCall): GoodCall['filters'] | GoodCall['fields'] => filters ?? fields;
+
+export type Way = 'Basic' | 'query' | 'body';
+export type Sent = { readonly [Name in keyof Keys]?: Keys[Name] | undefined };
+
+export const basicOf = ({ apiID = '', apiSecret = '' }: Sent): string =>
+  `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`;
+
+/** The call with teamID and credentials sent in one of the three ways; what is not given is not sent. Only a write has a body they can be in. */
+export function sendBy(
+  way: Way,
+  service: Service,
+  call: GoodCall,
+  { teamID, apiID, apiSecret }: Sent,
+): Promise<Answer> {
+  const { method, path, query, fields } = call;
+  const body = bodyOf(call);
+  const team = teamID === undefined ? {} : { teamID };
+  const pair = { ...(apiID !== undefined && { apiID }), ...(apiSecret !== undefined && { apiSecret }) };
+  if (way === 'body') return service.request(method, path, { query, body: { ...fields, ...team, ...pair } });
+  if (way === 'query') return service.request(method, path, { query: { ...query, ...team, ...pair }, body });
+  const headers =
+    apiID === undefined && apiSecret === undefined ? {} : { authorization: basicOf({ apiID, apiSecret }) };
+  return service.request(method, path, { query: { ...query, ...team }, body, headers });
+}
+
+/** The ways a call can carry credentials. */
+export const waysOf = ({ kind }: GoodCall): Way[] =>
+  kind === 'write' ? ['Basic', 'query', 'body'] : ['Basic', 'query'];
+
+/** The call's target with teamID, for a request written by hand. */
+export const targetOf = ({ path, query }: GoodCall, teamID: string): string =>
+  `${BASE_PATH}${path}?${new URLSearchParams({ teamID, ...query }).toString()}`;

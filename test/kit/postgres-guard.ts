@@ -1,0 +1,53 @@
+/**
+ * Clears away a PostgreSQL of the tests. Run as a process of its own on the server's folder, it waits for the end of its standard input: that comes
+ * when the process holding the other end wants it, and also when that process dies, in whatever way. Then whatever still works in the folder is
+ * killed and the folder removed. It never starts anything.
+ */
+import { existsSync, globSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * The processes that have a folder, or one in it, as their working folder, which is how PostgreSQL runs, initdb and pg_ctl too. Where there is no
+ * /proc to tell, it is the postmaster alone: without it the others end by themselves.
+ */
+export function findProcesses(folder: string): number[] {
+  if (existsSync('/proc/self/cwd')) return globSync('[0-9]*', { cwd: '/proc' }).map(Number).filter((pid) => `${workingFolder(pid)}/`.startsWith(`${folder}/`)); // prettier-ignore
+  const lockFile = join(folder, 'data/postmaster.pid');
+  return existsSync(lockFile)
+    ? [Number.parseInt(readFileSync(lockFile, 'utf8'), 10)].filter((pid) => signal(pid, 0))
+    : [];
+}
+
+function workingFolder(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return ''; // it has ended, or belongs to somebody else
+  }
+}
+
+/** Sends a signal, and says whether there was a process to take it. */
+export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves when all are gone. */
+export async function killProcesses(folder: string): Promise<void> {
+  for (let pids = findProcesses(folder); pids.length > 0; pids = findProcesses(folder)) {
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    await sleep(5);
+  }
+}
+
+if (import.meta.main) {
+  const folder = process.argv[2]!;
+  await text(process.stdin);
+  await killProcesses(folder);
+  rmSync(folder, { recursive: true, force: true });
+}

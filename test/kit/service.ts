@@ -1,0 +1,256 @@
+/**
+ * A real service for a test: its own process on its own data folder or database, as STOREROOM_TEST_STORE says, its tenants made through the command
+ * line, its answers checked against the service's own contract as they come. Every answer that a test gets through `call` is checked; a test never
+ * turns that off.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Contract } from './contract.ts';
+import { newDatabase } from './postgres.ts';
+
+export const BASE_PATH = '/tenant/api/pims/v1';
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const START_MS = 20_000;
+/** Nobody can make a folder there. */
+const NOWHERE = '/dev/null/data';
+
+/** The store that services are started with: `sqlite` or `postgres`. */
+export const STORE = process.env['STOREROOM_TEST_STORE'] || 'sqlite';
+
+export interface Keys {
+  teamID: string;
+  apiID: string;
+  apiSecret: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed body. */
+  body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
+}
+
+export interface CallOptions {
+  query?: Record<string, string> | string[][] | undefined;
+  /** Sent as JSON; a string is sent as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  json: () => any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
+}
+
+/** An empty folder that goes away with the test process. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'storeroom-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+const folders: string[] = [];
+const children = new Set<ChildProcess>();
+// A test that fails before its service is stopped leaves nothing behind.
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+const isDatabase = (place: string): boolean => /^postgres(ql)?:/.test(place);
+
+/** Where an empty store will be, with the store of this run: a data folder, or the URL of a database. */
+export function newPlace(): Promise<string> {
+  if (STORE !== 'sqlite' && STORE !== 'postgres')
+    throw new Error(`STOREROOM_TEST_STORE must be sqlite or postgres, not '${STORE}'.`);
+  return STORE === 'postgres' ? newDatabase() : Promise.resolve(temporaryFolder());
+}
+
+/** The variables that choose the store at a place. Both are always given, so that none is taken from whoever runs the tests. */
+export function placeVariables(place: string): { STOREROOM_DATA: string; STOREROOM_DATABASE_URL: string } {
+  return isDatabase(place)
+    ? { STOREROOM_DATA: NOWHERE, STOREROOM_DATABASE_URL: place }
+    : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
+}
+
+/** Runs `storeroom …args` on a data folder or a database and waits for its end. */
+export async function runCommand(
+  place: string,
+  args: readonly string[],
+  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...placeVariables(place), ...env } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  child.stdin.end(input);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr, json: () => JSON.parse(stdout) };
+}
+
+export interface ServiceOptions {
+  /** A data folder or the URL of a database, which can also be given by those names. Services with one database are nodes of one installation. */
+  place?: string;
+  dataFolder?: string;
+  databaseUrl?: string;
+  env?: Record<string, string>;
+}
+
+export class Service {
+  /** Its data folder, or the URL of its database. */
+  readonly place: string;
+  readonly #env: Record<string, string>;
+  #process: ChildProcess | undefined;
+  #contract: Promise<Contract> | undefined;
+  origin = '';
+  /** Everything the process has printed. */
+  output = '';
+
+  private constructor(place: string, env: Record<string, string>) {
+    this.place = place;
+    this.#env = env;
+  }
+
+  /** Starts on a free port, with an empty store unless told which, without the demo tenant unless `env` asks for it, and waits until it is ready. */
+  static async start({
+    dataFolder,
+    databaseUrl,
+    place = databaseUrl ?? dataFolder,
+    env = {},
+  }: ServiceOptions = {}): Promise<Service> {
+    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env });
+    await service.restart();
+    return service;
+  }
+
+  /** So many on the same store at the same moment. When one does not start, none goes on, as one that nobody stops would keep the test for ever. */
+  static async startAll(count: number, options: ServiceOptions): Promise<Service[]> {
+    const starts = await Promise.allSettled(Array.from({ length: count }, () => Service.start(options)));
+    const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    const failed = starts.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (!failed) return services;
+    await Promise.all(services.map((service) => service.stop('SIGKILL')));
+    throw failed.reason;
+  }
+
+  /** Starts the process (again) on the same store. */
+  async restart(): Promise<void> {
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
+      env: { ...process.env, ...placeVariables(this.place), ...this.#env },
+    });
+    this.#process = child;
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    let started = '';
+    const ready = new Promise<void>((resolve, reject) => {
+      const take = (text: string): void => {
+        this.output += text;
+        started += text;
+        const origin = /Base URL\s+(http:\/\/[^/\s]+)/.exec(started)?.[1];
+        if (origin === undefined || !started.includes('\n\n')) return;
+        this.origin = origin;
+        resolve();
+      };
+      child.stdout.setEncoding('utf8').on('data', take);
+      child.stderr.setEncoding('utf8').on('data', take);
+      child.once('exit', (code) =>
+        reject(new Error(`The service ended with ${code} before it was ready:\n${started}`)),
+      );
+      setTimeout(() => reject(new Error(`The service was not ready in time:\n${started}`)), START_MS).unref();
+    });
+    await ready.catch((fault: unknown) => {
+      child.kill('SIGKILL');
+      throw fault;
+    });
+  }
+
+  /** Of a service with PostgreSQL. */
+  get databaseUrl(): string | undefined {
+    return isDatabase(this.place) ? this.place : undefined;
+  }
+
+  /** Of a service with the embedded store. */
+  get dataFolder(): string {
+    if (isDatabase(this.place)) throw new Error('This service has a database and no data folder.');
+    return this.place;
+  }
+
+  get pid(): number {
+    return this.#process!.pid!;
+  }
+
+  get hasExited(): boolean {
+    return this.#process!.exitCode !== null || this.#process!.signalCode !== null;
+  }
+
+  /** Stops with a signal and waits for the end; resolves to the exit code (null when the signal killed it). */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const child = this.#process!;
+    if (this.hasExited) return child.exitCode;
+    const ended = once(child, 'exit') as Promise<[number | null]>;
+    child.kill(signal);
+    return (await ended)[0];
+  }
+
+  command(...args: string[]): Promise<CommandResult> {
+    return runCommand(this.place, args);
+  }
+
+  /** Makes a tenant and its keys; `settings` go to `tenant set`. */
+  async makeTenant(teamID: string, ...settings: string[]): Promise<Keys> {
+    await expectSuccess(this.command('tenant', 'create', teamID, '--name', `Tenant ${teamID}`));
+    if (settings.length > 0) await expectSuccess(this.command('tenant', 'set', teamID, ...settings));
+    return (await expectSuccess(this.command('keys', 'replace', teamID, '--json'))).json() as Keys;
+  }
+
+  /** The tenant's metered calls of this month, as the command line tells them. */
+  async usageOf(teamID: string): Promise<number> {
+    return ((await expectSuccess(this.command('usage', teamID, '--json'))).json() as { total: number }).total;
+  }
+
+  /** One call under the base path with Basic credentials and teamID of these keys; the answer is checked against the contract. */
+  call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
+    const authorization = `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`;
+    const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
+    return this.request(method, path, {
+      query: [['teamID', keys.teamID], ...parameters],
+      body,
+      headers: { authorization, ...headers },
+    });
+  }
+
+  /** One call under the base path with nothing added. */
+  async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
+    const search = new URLSearchParams(query).toString();
+    const init: RequestInit = {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    };
+    if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body);
+    const response = await fetch(`${this.origin}${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`, init);
+    const text = await response.text();
+    const contract = await (this.#contract ??= Contract.load(this.origin));
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+    contract.check(method, BASE_PATH + path, answer);
+    return answer;
+  }
+}
+
+async function expectSuccess(running: Promise<CommandResult>): Promise<CommandResult> {
+  const result = await running;
+  if (result.code !== 0) throw new Error(`The command ended with ${result.code}: ${result.stderr}`);
+  return result;
+}
