@@ -5,8 +5,8 @@
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { SessionView } from '../../src/http/dashboard/interface.ts';
-import { get, onNotSignedIn, post, type ApiError } from './api.ts';
-import { toApiError } from './load.ts';
+import { get, onNotSignedIn, post, type ApiError } from './api/client.ts';
+import { toApiError } from './api/use-load.ts';
 import { navigate } from './router.tsx';
 
 export type Role = SessionView['user']['role'];

@@ -3,7 +3,7 @@
  * nothing itself.
  */
 import { useId } from 'preact/hooks';
-import { callURL, formatBody, writeCurl, type ApiCallText } from '../curl.ts';
+import { callURL, formatBody, writeCurl, type ApiCallText } from '../api/call-text.ts';
 import { useSession } from '../session.tsx';
 import { Method } from './badge.tsx';
 import { CodeBlock } from './copy.tsx';

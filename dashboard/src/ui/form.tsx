@@ -4,8 +4,8 @@
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../api.ts';
-import { toApiError } from '../load.ts';
+import type { ApiError } from '../api/client.ts';
+import { toApiError } from '../api/use-load.ts';
 import { FormContext } from './form-state.ts';
 import { Icon } from './icon.tsx';
 

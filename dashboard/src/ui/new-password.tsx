@@ -1,7 +1,7 @@
 /**
  * The field for a password that is being chosen: says how many characters are still to come. Whether one is easy to guess the service says.
  */
-import { ApiError } from '../api.ts';
+import { ApiError } from '../api/client.ts';
 import { PasswordField, type PasswordFieldProps } from './field.tsx';
 
 const CHARACTERS_MIN = 15;

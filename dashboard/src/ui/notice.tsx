@@ -2,7 +2,7 @@
  * What a page says of itself: a notice, nothing to show, something on its way, something that could not be loaded.
  */
 import type { ComponentChildren } from 'preact';
-import type { ApiError } from '../api.ts';
+import type { ApiError } from '../api/client.ts';
 import type { Tone } from './badge.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';

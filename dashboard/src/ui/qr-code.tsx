@@ -2,7 +2,7 @@
  * A text as a QR code, drawn as one path of an SVG: always dark on light, with the margin that readers need. Its encoder is fetched when it is first
  * shown.
  */
-import { useLoad } from '../load.ts';
+import { useLoad } from '../api/use-load.ts';
 import { LoadError, Skeleton } from './notice.tsx';
 
 const MARGIN = 4;

@@ -1,0 +1,179 @@
+/**
+ * The kinds of records and how they are read: the operations of the API at the door of the pages, which does not meter. Values stay the texts they
+ * are. Shows nothing.
+ */
+import { ApiError, readOperation } from './client.ts';
+import type { ApiCallText } from './call-text.ts';
+import { FILTERS_MAX } from './filters.ts';
+import { pathOf } from '../router.tsx';
+
+export type Kind = 'orders' | 'customers' | 'inventory';
+/** Fields and their texts; a field without a value is ''. */
+export type Values = Readonly<Record<string, string>>;
+
+interface KindView {
+  readonly label: string;
+  readonly noun: string;
+  /** The field a record is found by, and the parameter that names it. */
+  readonly key: string;
+  readonly parameter: string;
+  readonly keyLabel: string;
+  /** Columns unless others are chosen. */
+  readonly columns: readonly string[];
+}
+
+export const KINDS: Readonly<Record<Kind, KindView>> = {
+  orders: {
+    label: 'Orders',
+    noun: 'order',
+    key: 'ORDER_NUMBER',
+    parameter: 'orderNum',
+    keyLabel: 'Order number or #1001',
+    columns: [
+      'ORDER_NUMBER',
+      'ORDER_TYPE',
+      'REFERENCE_NUMBER',
+      'CUSTOMER_CODE',
+      'ORDER_DATE',
+      'ORDER_STATUS',
+      'ORDER_TOTAL',
+    ],
+  },
+  customers: {
+    label: 'Customers',
+    noun: 'customer',
+    key: 'CUSTOMER_CODE',
+    parameter: 'customerCode',
+    keyLabel: 'Customer code',
+    columns: ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'BCITY', 'BCOUNTRY', 'BEMAIL', 'BPHONE'],
+  },
+  inventory: {
+    label: 'Inventory',
+    noun: 'part',
+    key: 'PART_CODE',
+    parameter: 'partCode',
+    keyLabel: 'Part code',
+    columns: ['PART_CODE', 'PART_DESCRIPTION', 'BARCODE', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'UNIT_PRICE'],
+  },
+};
+
+export const isKind = (kind: string): kind is Kind => Object.hasOwn(KINDS, kind);
+export const recordPath = (kind: Kind, key: string): string => pathOf('/records/:kind/:key', { kind, key });
+
+export const singleCall = (kind: Kind, key: string): ApiCallText => ({
+  method: 'GET',
+  path: `/${kind}/single`,
+  query: { [KINDS[kind].parameter]: key },
+});
+export const lookupCall = (number: string): ApiCallText => ({
+  method: 'GET',
+  path: '/orders/by_storefront_reference',
+  query: { storefront_order_number: number },
+});
+
+interface SingleAnswer {
+  data: Values;
+  subRecords: { ORDER_LINEITEMS: Values }[] | null;
+}
+export interface RecordRead {
+  readonly values: Values;
+  /** Of an order. */
+  readonly lines: readonly Values[];
+}
+
+/** Throws NOT_FOUND. */
+export async function readRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<RecordRead> {
+  const { path, query } = singleCall(kind, key);
+  const { body } = await readOperation<SingleAnswer>('records', 'GET', path, query, undefined, {
+    ...(signal && { signal }),
+  });
+  return { values: body.data, lines: (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS) };
+}
+
+export interface QueryRead {
+  readonly rows: readonly Values[];
+  /** The cursor of the next page; null on the last. */
+  readonly next: string | null;
+}
+
+export async function queryRecords(
+  kind: Kind,
+  filters: readonly object[],
+  page: { maxReturn: number; cursor?: string | undefined },
+  signal?: AbortSignal,
+): Promise<QueryRead> {
+  const { body, headers } = await readOperation<{ data: Values[] }>(
+    'records',
+    'POST',
+    `/${kind}/query`,
+    page,
+    filters,
+    { ...(signal && { signal }) },
+  );
+  return { rows: body.data, next: headers.get('x-next-cursor') };
+}
+
+/** What is known of a storefront number; quantities are JSON numbers. */
+interface StorefrontLookup {
+  readonly orders: readonly StorefrontRecord[];
+}
+export interface StorefrontRecord {
+  readonly order_type: string;
+  readonly pims_order_number: string | null;
+  readonly items: readonly {
+    readonly part_number: string;
+    readonly description: string;
+    readonly quantity: number;
+    readonly shipped: number;
+    readonly is_care_plan: boolean;
+  }[];
+}
+
+export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
+  const { path, query } = lookupCall(number);
+  return (
+    await readOperation<StorefrontLookup>('records', 'GET', path, query, undefined, { ...(signal && { signal }) })
+  ).body;
+}
+
+/** The path of the record with this key; of an order also by its storefront number, with or without the #. Throws an ApiError about `key`. */
+export async function findPath(kind: Kind, key: string): Promise<string> {
+  try {
+    const { values } = await readRecord(kind, key);
+    return recordPath(kind, values[KINDS[kind].key] ?? key);
+  } catch (fault) {
+    if (!(fault instanceof ApiError) || fault.code !== 'NOT_FOUND') throw fault;
+  }
+  const references = kind !== 'orders' ? [] : key.startsWith('#') ? [key] : [key, `#${key}`];
+  for (const reference of references) {
+    const number = (await lookUp(reference)).orders[0]?.pims_order_number;
+    if (number) return recordPath('orders', number);
+  }
+  const also = kind === 'orders' ? ', and no storefront order of this number either' : '';
+  throw new ApiError('NOT_FOUND', `There is no ${KINDS[kind].noun} '${key}'${also}. Upper and lower case count.`, 404, {
+    field: 'key',
+  });
+}
+
+export interface Stock {
+  readonly onHand: string;
+  readonly committed: string;
+  readonly available: string;
+}
+/** No key of a record is longer, and no longer filter is taken. */
+const CODE_CHARACTERS_MAX = 256;
+
+/** What there is of these parts; one that the inventory does not have is left out. */
+export async function readStock(parts: readonly string[], signal?: AbortSignal): Promise<Map<string, Stock>> {
+  const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= CODE_CHARACTERS_MAX);
+  const stock = new Map<string, Stock>();
+  for (let from = 0; from < codes.length; from += FILTERS_MAX) {
+    const filters = codes
+      .slice(from, from + FILTERS_MAX)
+      .map((value) => ({ field: 'PART_CODE', value, conjunction: 'OR' }));
+    const { rows } = await queryRecords('inventory', filters, { maxReturn: FILTERS_MAX }, signal);
+    for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '', QTY_AVAILABLE = '' } of rows)
+      stock.set(PART_CODE, { onHand: QTY_ONHAND, committed: QTY_COMMITTED, available: QTY_AVAILABLE });
+  }
+  return stock;
+}

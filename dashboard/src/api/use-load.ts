@@ -1,0 +1,46 @@
+/**
+ * Loading what a page shows: `useLoad` runs a loader for a key and keeps what it gave. Data of another key is never shown; what is no longer wanted
+ * is cancelled.
+ */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from './client.ts';
+
+export interface Loaded<T> {
+  /** undefined until there is some; stays while the same key is loaded again. */
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+/** What was thrown, as an ApiError. */
+export const toApiError = (fault: unknown): ApiError =>
+  fault instanceof ApiError
+    ? fault
+    : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
+
+/** Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get<UsageView>('usage', { month }, signal))`. */
+export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data?: T; error?: ApiError; isDone: boolean }>({
+    key,
+    isDone: false,
+  });
+  const [round, setRound] = useState(0);
+  const latest = useRef(loader);
+  latest.current = loader;
+  useEffect(() => {
+    const controller = new AbortController();
+    setState((before) => (before.key === key ? { ...before, isDone: false } : { key, isDone: false }));
+    const keep = (outcome: { data: T } | { error: ApiError }) => {
+      if (!controller.signal.aborted) setState({ key, ...outcome, isDone: true });
+    };
+    latest.current(controller.signal).then(
+      (data) => keep({ data }),
+      (fault: unknown) => keep({ error: toApiError(fault) }),
+    );
+    return () => controller.abort();
+  }, [key, round]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const mine = state.key === key ? state : { key, isDone: false };
+  return { data: mine.data, error: mine.error, isLoading: !mine.isDone, reload };
+}

@@ -1,0 +1,71 @@
+/**
+ * Loading a list page by page: the first for a key, further ones when they are asked for, each by the `next` of the one before. Pages of another key are
+ * never shown. Knows nothing of what is in them.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError } from './client.ts';
+import { toApiError } from './use-load.ts';
+
+interface State<Page> {
+  readonly key: string;
+  readonly pages: readonly Page[];
+  readonly error?: ApiError | undefined;
+  readonly isBusy: boolean;
+}
+export interface LoadedPages<Page> {
+  /** Empty until there is one. */
+  readonly pages: readonly Page[];
+  /** Of the last try; the pages before stay. */
+  readonly error: ApiError | undefined;
+  readonly isBusy: boolean;
+  /** undefined when there is nothing further. */
+  readonly more: (() => void) | undefined;
+  readonly reload: () => void;
+  readonly setPages: (change: (before: readonly Page[]) => readonly Page[]) => void;
+}
+
+/**
+ * Example: `usePages('audit', (next, signal) => get<AuditView>('audit', { before: next }, signal))`. `kept` are pages from an earlier visit, which are
+ * shown instead of loading.
+ */
+export function usePages<Next extends string | number, Page extends { readonly next: Next | null }>(
+  key: string,
+  loader: (next: Next | undefined, signal: AbortSignal) => Promise<Page>,
+  kept: readonly Page[] = [],
+): LoadedPages<Page> {
+  const [state, setState] = useState<State<Page>>({ key, pages: kept, isBusy: kept.length === 0 });
+  const running = useRef<AbortController>(undefined);
+  const latest = useRef(loader);
+  latest.current = loader;
+
+  const load = (before: readonly Page[]) => {
+    running.current?.abort();
+    const controller = new AbortController();
+    running.current = controller;
+    setState((now) => ({ key, pages: now.key === key ? now.pages : [], isBusy: true }));
+    const end = (change: (now: readonly Page[]) => readonly Page[], error?: ApiError) => {
+      if (controller.signal.aborted) return;
+      running.current = undefined;
+      setState((now) => ({ key, pages: change(now.pages), error, isBusy: false }));
+    };
+    latest.current(before.at(-1)?.next ?? undefined, controller.signal).then(
+      (page) => end((now) => (before.length === 0 ? [page] : [...now, page])),
+      (fault: unknown) => end((now) => now, toApiError(fault)),
+    );
+  };
+  useEffect(() => {
+    if (kept.length === 0 || state.key !== key) load([]);
+    return () => running.current?.abort();
+  }, [key]);
+
+  const mine: State<Page> = state.key === key ? state : { key, pages: [], isBusy: true };
+  const isFurther = mine.pages.length > 0 && mine.pages.at(-1)!.next !== null;
+  return {
+    pages: mine.pages,
+    error: mine.error,
+    isBusy: mine.isBusy,
+    more: isFurther ? () => running.current ?? load(mine.pages) : undefined,
+    reload: () => load([]),
+    setPages: (change) => setState((now) => (now.key === key ? { ...now, pages: change(now.pages) } : now)),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * The whole of the dashboard: finds the page for the address, fetches its code and puts it into the shell, or shows it alone when it is for anybody.
+ * Pages know nothing of this file.
+ */
+import type { ComponentType } from 'preact';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { NOT_FOUND, ROUTES } from './routes.ts';
+import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type Route } from '../router.tsx';
+import { HOME, SessionProvider, useSessionState } from '../session.tsx';
+import { Shell } from './shell.tsx';
+import { Button } from '../ui/button.tsx';
+import { Notice, PageSkeleton } from '../ui/notice.tsx';
+import { Toaster } from '../ui/toaster.tsx';
+
+export function App() {
+  return (
+    <Router routes={ROUTES}>
+      <SessionProvider>
+        <Screen />
+        <Toaster />
+      </SessionProvider>
+    </Router>
+  );
+}
+
+function Screen() {
+  const { path } = useLocation();
+  const matched = useMatch();
+  const isHome = path === '/' || path === '';
+  useEffect(() => {
+    if (!isHome) return;
+    navigate(HOME, { replace: true });
+    takeHeadingFocus(); // The dashboard was opened, not gone through: the first Tab finds the skip link.
+  }, [isHome]);
+  if (isHome) return null;
+  const route = matched?.route ?? NOT_FOUND;
+  // A page of another path is another page, even where the component is the same: no state goes over.
+  const page = <LazyPage key={path} route={route} />;
+  if (route.isPublic) return <main class="public">{page}</main>;
+  return <SignedIn crumbs={route.crumbs?.(matched?.params ?? {}) ?? []}>{page}</SignedIn>;
+}
+
+function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
+  const { session, error, load } = useSessionState();
+  useEffect(() => {
+    if (session === undefined) void load();
+  }, []);
+  if (session !== undefined) return <Shell crumbs={crumbs}>{children}</Shell>;
+  if (error === undefined) return null;
+  return (
+    <main class="public">
+      <Notice
+        tone="bad"
+        title="The dashboard cannot be shown now"
+        actions={<Button onClick={() => void load()}>Try again</Button>}
+      >
+        {error.message}
+      </Notice>
+    </main>
+  );
+}
+
+const known = new Map<Route['load'], ComponentType>();
+
+function LazyPage({ route }: { route: Route }) {
+  const [, show] = useState(0);
+  const [fault, setFault] = useState<unknown>();
+  const [broken] = useErrorBoundary();
+  const Page = known.get(route.load);
+  useEffect(() => {
+    let isWanted = true;
+    if (Page === undefined)
+      route.load().then(
+        (loaded) => {
+          known.set(route.load, loaded);
+          if (isWanted) show(1);
+          return undefined;
+        },
+        (reason: unknown) => isWanted && setFault(reason),
+      );
+    return () => {
+      isWanted = false;
+    };
+  }, []);
+  if (fault !== undefined || broken !== undefined)
+    return (
+      <Notice
+        tone="bad"
+        title="This page could not be shown"
+        actions={<Button onClick={() => location.reload()}>Load it again</Button>}
+      >
+        {fault === undefined
+          ? 'Something on it went wrong.'
+          : 'Its code could not be fetched; the service may have been updated since.'}
+      </Notice>
+    );
+  return Page === undefined ? <PageSkeleton /> : <Page />;
+}

@@ -1,0 +1,83 @@
+/**
+ * A one-time link, /dashboard/link#TOKEN: shows whom it is for, sets the password and signs in. The token leaves the address before anything else is
+ * done, so that neither history nor a screen keeps it; it is sent in bodies alone.
+ */
+import { useState } from 'preact/hooks';
+import type { LinkCheckRequest, LinkRequest, LinkView, SessionView } from '../../../../src/http/dashboard/interface.ts';
+import { ApiError, post } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { navigate } from '../../router.tsx';
+import { useSessionState } from '../../session.tsx';
+import { Brand } from '../../ui/brand.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { PasswordField, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
+import { checkLength, NewPasswordField } from '../../ui/new-password.tsx';
+import { Page } from '../../ui/page.tsx';
+
+function takeToken(): string {
+  const token = location.hash.slice(1);
+  history.replaceState(null, '', location.pathname + location.search);
+  return token;
+}
+
+export function LinkPage() {
+  const [token] = useState(takeToken);
+  const { data, error, reload } = useLoad('link', () =>
+    post<LinkView>('link/check', { token } satisfies LinkCheckRequest),
+  );
+  return (
+    <div class="entry">
+      <Brand />
+      <Page title="Set your password" description={data && `For ${data.email} in the team ${data.teamID}.`}>
+        {data && <PasswordForm token={token} link={data} />}
+        {error?.code === 'LINK_INVALID' && (
+          <Notice tone="bad" title="This link cannot be used" actions={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
+            It was used before, has ended, or is not whole. Ask an owner of your team for a new one.
+          </Notice>
+        )}
+        {error && error.code !== 'LINK_INVALID' && <LoadError error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton lines={4} />}
+      </Page>
+    </div>
+  );
+}
+
+function PasswordForm({ token, link }: { token: string; link: LinkView }) {
+  const { begin } = useSessionState();
+  const [password, setPassword] = useState('');
+  const [again, setAgain] = useState('');
+  const send = async () => {
+    checkLength(password, 'password');
+    if (again !== password) throw new ApiError('INVALID_VALUE', 'The two are not the same.', 0, { field: 'again' });
+    begin(await post<SessionView>('link', { token, password } satisfies LinkRequest));
+    navigate('/api-settings', { replace: true });
+  };
+  return (
+    <Form onSubmit={send}>
+      {/* Tells a password manager whose password it is. */}
+      <TextField
+        label="E-mail address"
+        name="email"
+        type="email"
+        autocomplete="username"
+        readOnly
+        value={link.email}
+        onValue={() => {}}
+      />
+      <NewPasswordField label="Password" name="password" autofocus value={password} onValue={setPassword} />
+      <PasswordField
+        label="The same again"
+        name="again"
+        autocomplete="new-password"
+        required
+        value={again}
+        onValue={setAgain}
+      />
+      <Button type="submit" tone="primary" class="whole">
+        Set password and sign in
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * The user's own account: who they are, their password, their second factor and their sessions. Changes nothing of other users.
+ */
+import { useState } from 'preact/hooks';
+import type { PasswordRequest } from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { useSession } from '../../session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { PasswordField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { KeyValue } from '../../ui/key-value.tsx';
+import { checkLength, NewPasswordField } from '../../ui/new-password.tsx';
+import { Card, Page, Section } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toaster.tsx';
+import { SecondFactor } from './second-factor.tsx';
+import { Sessions } from './session-list.tsx';
+
+export function AccountPage() {
+  const { user, tenant } = useSession();
+  // Another password ends the other sessions, so their table is loaded anew.
+  const [round, setRound] = useState(0);
+  return (
+    <Page title="Account" width="narrow">
+      <Card>
+        <KeyValue
+          rows={[
+            ['E-mail address', user.email],
+            [
+              'Team',
+              <>
+                <bdi>{tenant.name}</bdi> ({tenant.teamID})
+              </>,
+            ],
+            ['Role', <Badge>{user.role}</Badge>],
+            ['Password set', <Time at={user.passwordSetAt} />],
+          ]}
+        />
+      </Card>
+      <Section title="Password" description="Changing it ends all your other sessions; this one goes on.">
+        <Card>
+          <PasswordForm onChanged={() => setRound(round + 1)} />
+        </Card>
+      </Section>
+      <SecondFactor />
+      <Sessions key={round} />
+    </Page>
+  );
+}
+
+function PasswordForm({ onChanged }: { onChanged: () => void }) {
+  const { user, reload } = useSession();
+  const [password, setPassword] = useState('');
+  const [newPassword, setNewPassword] = useState('');
+  const change = async () => {
+    checkLength(newPassword, 'newPassword');
+    await post('password', { password, newPassword } satisfies PasswordRequest);
+    setPassword('');
+    setNewPassword('');
+    toast('Password changed; your other sessions have ended');
+    await reload();
+    onChanged();
+  };
+  return (
+    <Form onSubmit={change} label="Change password">
+      {/* Tells a password manager whose password it is. */}
+      <input hidden readOnly autocomplete="username" value={user.email} />
+      <PasswordField
+        label="Old password"
+        name="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
+      <NewPasswordField label="New password" name="newPassword" value={newPassword} onValue={setNewPassword} />
+      <Actions>
+        <Button type="submit" tone="primary">
+          Change password
+        </Button>
+      </Actions>
+    </Form>
+  );
+}

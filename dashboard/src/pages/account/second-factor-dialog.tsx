@@ -1,0 +1,97 @@
+/**
+ * Setting up a second factor: a new secret as a QR code and as text for an authenticator app, then the six digits it shows and the password. The
+ * service keeps the secret only once both are right.
+ */
+import { useState } from 'preact/hooks';
+import type {
+  EnableSecondFactorRequest,
+  RecoveryCodesView,
+  SecondFactorView,
+} from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { useSession } from '../../session.tsx';
+import { SubmitActions } from '../../ui/button.tsx';
+import { CodeField } from '../../ui/code-field.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { PasswordField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { QrCode } from '../../ui/qr-code.tsx';
+
+export interface SetUpProps {
+  onDone: (recoveryCodes: readonly string[]) => void;
+  onClose: () => void;
+}
+
+export function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
+  const { user } = useSession();
+  const { data, error, reload } = useLoad('second factor', () => post<SecondFactorView>('second-factor/begin', {}));
+  return (
+    <Dialog
+      title={user.hasSecondFactor ? 'Set up the second factor again' : 'Set up a second factor'}
+      description={
+        user.hasSecondFactor
+          ? 'You get ten new recovery codes and a new secret for the app; those before them end once you are done.'
+          : 'Scan the code with an authenticator app, or type the secret in. Then enter what the app shows.'
+      }
+      width="wide"
+      onClose={onClose}
+    >
+      {error && <LoadError error={error} onRetry={reload} />}
+      {!data && !error && <Skeleton lines={6} />}
+      {data && (
+        <div class="set-up">
+          <Secret factor={data} />
+          <ProofForm secret={data.secret} onDone={onDone} onClose={onClose} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function Secret({ factor: { secret, uri } }: { factor: SecondFactorView }) {
+  return (
+    <div class="set-up-secret">
+      <QrCode text={uri} label="QR code for the authenticator app" />
+      <p class="muted small">Secret, if you cannot scan:</p>
+      <p class="copy-text">
+        <code class="groups">
+          {secret.match(/.{1,4}/g)?.map((group, place) => (
+            <span key={place}>{group} </span>
+          ))}
+        </code>
+        <Copy text={secret} label="Copy the secret" />
+      </p>
+      {uri.startsWith('otpauth:') && (
+        <a class="small" href={uri}>
+          Open in an app on this device
+        </a>
+      )}
+    </div>
+  );
+}
+
+function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string }) {
+  const [code, setCode] = useState('');
+  const [password, setPassword] = useState('');
+  const enable = async () => {
+    const request: EnableSecondFactorRequest = { password, secret, code: code.replaceAll(/\s/g, '') };
+    onDone((await post<RecoveryCodesView>('second-factor/enable', request)).recoveryCodes);
+  };
+  return (
+    <Form onSubmit={enable} label="Second factor">
+      <CodeField value={code} onValue={setCode} />
+      <PasswordField
+        label="Your password"
+        name="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
+      <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
+    </Form>
+  );
+}

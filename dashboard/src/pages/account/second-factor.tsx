@@ -1,0 +1,150 @@
+/**
+ * The second factor of the user: whether there is one, setting it up (also anew, for new recovery codes), and taking it away. Recovery codes are held
+ * in state alone, until they have been stored.
+ */
+import { useState } from 'preact/hooks';
+import type { DisableSecondFactorRequest } from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { useSession } from '../../session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Actions, Button, SubmitActions } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { PasswordField, TextField } from '../../ui/field.tsx';
+import { focusHeading } from '../../ui/focus.ts';
+import { Form } from '../../ui/form.tsx';
+import { KeyValue } from '../../ui/key-value.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { Card, Section } from '../../ui/page.tsx';
+import { toast } from '../../ui/toaster.tsx';
+import { RecoveryCodes } from './recovery-codes.tsx';
+import { SetUpSecondFactor } from './second-factor-dialog.tsx';
+
+const FEW_CODES = 3;
+
+export function SecondFactor() {
+  const { user, reload } = useSession();
+  const [open, setOpen] = useState<'set up' | 'turn off'>();
+  const [codes, setCodes] = useState<readonly string[]>();
+  const close = () => setOpen(undefined);
+  const show = (fresh: readonly string[]) => {
+    close();
+    setCodes(fresh);
+    void reload();
+  };
+  return (
+    <Section
+      title="Second factor"
+      description="Besides the password, sign-in then asks for six digits that an authenticator app on your telephone shows."
+    >
+      {codes ? (
+        <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />
+      ) : (
+        <Card>
+          {user.hasSecondFactor ? (
+            <FactorOn
+              codesLeft={user.recoveryCodesLeft}
+              onSetUp={() => setOpen('set up')}
+              onTurnOff={() => setOpen('turn off')}
+            />
+          ) : (
+            <div class="card-row">
+              <p>
+                <Badge>Off</Badge> <span class="muted">Only your password protects your account.</span>
+              </p>
+              <Button tone="primary" onClick={() => setOpen('set up')}>
+                Set up
+              </Button>
+            </div>
+          )}
+        </Card>
+      )}
+      {open === 'set up' && <SetUpSecondFactor onDone={show} onClose={close} />}
+      {open === 'turn off' && <TurnOff onClose={close} />}
+    </Section>
+  );
+}
+
+function FactorOn({
+  codesLeft,
+  onSetUp,
+  onTurnOff,
+}: {
+  codesLeft: number;
+  onSetUp: () => void;
+  onTurnOff: () => void;
+}) {
+  return (
+    <div class="stack">
+      <KeyValue
+        rows={[
+          ['Second factor', <Badge tone="good">On</Badge>],
+          ['Recovery codes left', `${codesLeft} of 10`],
+        ]}
+      />
+      {codesLeft <= FEW_CODES && (
+        <Notice
+          tone="warn"
+          title={
+            codesLeft === 0
+              ? 'No recovery codes are left'
+              : `Only ${codesLeft} recovery ${codesLeft === 1 ? 'code is' : 'codes are'} left`
+          }
+        >
+          Without one, losing the telephone means asking an owner for a new link. Set up again to get ten new ones.
+        </Notice>
+      )}
+      <Actions>
+        <Button onClick={onTurnOff}>Turn off</Button>
+        <Button onClick={onSetUp}>New recovery codes</Button>
+      </Actions>
+    </div>
+  );
+}
+
+function TurnOff({ onClose }: { onClose: () => void }) {
+  const { reload } = useSession();
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const turnOff = async () => {
+    const request: DisableSecondFactorRequest = { password, code: code.trim() };
+    await post('second-factor/disable', request);
+    toast('The second factor is off');
+    onClose();
+    await reload();
+    focusHeading();
+  };
+  return (
+    <Dialog
+      title="Turn off the second factor?"
+      description="Your password alone then opens your account. Its recovery codes end."
+      onClose={onClose}
+    >
+      <Form onSubmit={turnOff}>
+        <PasswordField
+          label="Your password"
+          name="password"
+          autocomplete="current-password"
+          required
+          autofocus
+          value={password}
+          onValue={setPassword}
+        />
+        <TextField
+          label="Code"
+          name="code"
+          isMono
+          required
+          autocomplete="one-time-code"
+          autocapitalize="off"
+          spellcheck={false}
+          value={code}
+          onValue={setCode}
+          hint="Six digits from the app, or a recovery code."
+        />
+        <SubmitActions onCancel={onClose} tone="danger">
+          Turn off
+        </SubmitActions>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,89 @@
+/**
+ * Where the user is signed in, and ending that: one session, or all but this one.
+ */
+import { useState } from 'preact/hooks';
+import type { EndSessionRequest, SessionsView } from '../../../../src/http/dashboard/interface.ts';
+import { get, post } from '../../api/client.ts';
+import { nameBrowser } from './browser-name.ts';
+import { toApiError, useLoad } from '../../api/use-load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { focusHeading } from '../../ui/focus.ts';
+import { LoadError } from '../../ui/notice.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toaster.tsx';
+
+type SessionRow = SessionsView['sessions'][number];
+const ALL_OTHERS = '';
+
+const COLUMNS: readonly Column<SessionRow>[] = [
+  { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
+  { key: 'opened', head: 'Opened', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { key: 'seen', head: 'Last seen', cell: ({ seenAt }) => <Time at={seenAt} /> },
+  { key: 'address', head: 'Address', isMono: true, cell: ({ client }) => client },
+];
+
+export function Sessions() {
+  const { data, error, isLoading, reload } = useLoad('sessions', (signal) => get<SessionsView>('sessions', {}, signal));
+  /** The one that is being ended. */
+  const [ending, setEnding] = useState<string>();
+  const others = data?.sessions.filter(({ isThisOne }) => !isThisOne) ?? [];
+  const end = async (sessionId: string) => {
+    if (ending !== undefined) return;
+    setEnding(sessionId);
+    try {
+      await post('sessions/end', (sessionId === ALL_OTHERS ? {} : { sessionId }) satisfies EndSessionRequest);
+      toast(sessionId === ALL_OTHERS ? 'All other sessions have ended' : 'The session has ended');
+      focusHeading();
+    } catch (fault) {
+      toast(toApiError(fault).message, 'bad');
+    }
+    setEnding(undefined);
+    reload();
+  };
+  const action: Column<SessionRow> = {
+    key: 'end',
+    head: 'Action',
+    align: 'end',
+    cell: ({ sessionId, isThisOne, agent, client }) =>
+      isThisOne ? (
+        <Badge tone="good">This one</Badge>
+      ) : (
+        <Button
+          size="small"
+          isBusy={ending === sessionId}
+          aria-label={`End: ${nameBrowser(agent)} at ${client}`}
+          onClick={() => void end(sessionId)}
+        >
+          End
+        </Button>
+      ),
+  };
+  return (
+    <Section
+      title="Sessions"
+      description="Where you are signed in. A session ends by itself after 30 minutes without use, and 12 hours after signing in."
+      actions={
+        others.length > 0 && (
+          <Button isBusy={ending === ALL_OTHERS} onClick={() => void end(ALL_OTHERS)}>
+            End all others
+          </Button>
+        )
+      }
+    >
+      {error && <LoadError error={error} onRetry={reload} />}
+      {(data || !error) && (
+        <Table
+          label="Your sessions"
+          columns={[...COLUMNS, action]}
+          rows={data?.sessions}
+          rowKey={({ sessionId }) => sessionId}
+          isLoading={isLoading}
+          skeletonRows={2}
+        />
+      )}
+    </Section>
+  );
+}

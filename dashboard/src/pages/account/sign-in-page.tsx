@@ -1,0 +1,161 @@
+/**
+ * Signing in: team, e-mail address and password, then the code of the second factor where there is one. The password stays in memory between the
+ * two, the team is remembered on this device; nothing else is kept.
+ */
+import { useState } from 'preact/hooks';
+import type { SessionView, SignInRequest } from '../../../../src/http/dashboard/interface.ts';
+import { ApiError, post } from '../../api/client.ts';
+import { navigate, useQuery } from '../../router.tsx';
+import { readReturnPath, useSessionState } from '../../session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeField } from '../../ui/code-field.tsx';
+import { PasswordField, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Brand } from '../../ui/brand.tsx';
+
+const TEAM = 'storeroom.team';
+
+function readTeam(): string {
+  try {
+    return localStorage.getItem(TEAM) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function keepTeam(teamID: string): void {
+  try {
+    localStorage.setItem(TEAM, teamID);
+  } catch {
+    // Without storage it is typed again.
+  }
+}
+
+export function SignInPage() {
+  const [query] = useQuery();
+  const { begin } = useSessionState();
+  const [teamID, setTeam] = useState(query.get('team') ?? readTeam());
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [isCodeNeeded, setCodeNeeded] = useState(false);
+
+  const send = async (code?: string) => {
+    const request: SignInRequest = {
+      teamID: teamID.trim(),
+      email: email.trim(),
+      password,
+      ...(code === undefined ? {} : { code: code.trim() }),
+    };
+    const session = await post<SessionView>('sign-in', request);
+    keepTeam(request.teamID);
+    begin(session);
+    navigate(readReturnPath(query), { replace: true });
+  };
+  const signIn = async () => {
+    try {
+      await send();
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.code !== 'SECOND_FACTOR_NEEDED') throw fault;
+      setCodeNeeded(true);
+    }
+  };
+  if (isCodeNeeded) return <CodeStep email={email} onCode={send} onBack={() => setCodeNeeded(false)} />;
+  return (
+    <div class="entry">
+      <Brand />
+      <Page title="Sign in">
+        <Form onSubmit={signIn}>
+          <TextField
+            label="Team"
+            name="teamID"
+            autocomplete="organization"
+            required
+            value={teamID}
+            onValue={setTeam}
+            autofocus={teamID === ''}
+            autocapitalize="off"
+            spellcheck={false}
+          />
+          <TextField
+            label="E-mail address"
+            name="email"
+            type="email"
+            autocomplete="username"
+            required
+            value={email}
+            onValue={setEmail}
+            autofocus={teamID !== ''}
+          />
+          <PasswordField
+            label="Password"
+            name="password"
+            autocomplete="current-password"
+            required
+            value={password}
+            onValue={setPassword}
+          />
+          <Button type="submit" tone="primary" class="whole">
+            Sign in
+          </Button>
+        </Form>
+      </Page>
+      <p class="entry-note">No password yet, or forgotten? An owner of your team makes you a new link.</p>
+    </div>
+  );
+}
+
+function CodeStep({
+  email,
+  onCode,
+  onBack,
+}: {
+  email: string;
+  onCode: (code: string) => Promise<void>;
+  onBack: () => void;
+}) {
+  const [code, setCode] = useState('');
+  const [isRecovery, setRecovery] = useState(false);
+  const change = () => {
+    setCode('');
+    setRecovery(!isRecovery);
+  };
+  return (
+    <div class="entry">
+      <Brand />
+      <Page title="Second factor" description={`Signing in as ${email}.`}>
+        <Form onSubmit={() => onCode(code)}>
+          {isRecovery ? (
+            <TextField
+              key="recovery"
+              label="Recovery code"
+              name="code"
+              isMono
+              required
+              autofocus
+              autocomplete="off"
+              autocapitalize="off"
+              spellcheck={false}
+              value={code}
+              onValue={setCode}
+              hint="Each of them is good once."
+            />
+          ) : (
+            <CodeField key="code" value={code} onValue={setCode} />
+          )}
+          <Button type="submit" tone="primary" class="whole">
+            Sign in
+          </Button>
+        </Form>
+        <div class="entry-ways">
+          <Button tone="quiet" size="small" onClick={change}>
+            {isRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
+          </Button>
+          <Button tone="quiet" size="small" onClick={onBack}>
+            Back
+          </Button>
+        </div>
+      </Page>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * The panel with keys that were just issued, shown for the only time, and calls that can be pasted with them in.
+ */
+import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
+import { CodeBlock, CopyText } from '../../ui/copy.tsx';
+import { KeyValue } from '../../ui/key-value.tsx';
+import { ShownOnce } from '../../ui/shown-once.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Time } from '../../ui/time.tsx';
+import { writeCalls } from './example-calls.ts';
+
+const SOME_ORDER = '10248';
+
+export interface IssuedKeysProps {
+  issued: IssuedKeyView;
+  baseURL: string;
+  /** Whether these replaced others. */
+  hadKeys: boolean;
+  /** One there is; null when there is none, undefined when that is not known. */
+  orderNum: string | null | undefined;
+  onStored: () => void;
+}
+
+export function IssuedKeys({ issued, hadKeys, baseURL, orderNum, onStored }: IssuedKeysProps) {
+  const { apiID, apiSecret, oldKeysEndAt } = issued;
+  const calls = writeCalls(issued, baseURL, orderNum ?? SOME_ORDER);
+  return (
+    <ShownOnce title="New keys" what="The API Secret is" onStored={onStored}>
+      <KeyValue
+        rows={[
+          ['API ID', <CopyText text={apiID} label="Copy the new API ID" />],
+          ['API Secret', <CopyText text={apiSecret} label="Copy the new API Secret" />],
+          ...(hadKeys ? [['Old keys', <OldKeysEnd at={oldKeysEndAt} />] as const] : []),
+        ]}
+      />
+      <div>
+        <h3 class="card-title">Try them</h3>
+        <Tabs
+          label="A call with the new keys in"
+          tabs={calls.map(({ id, label, code }) => ({
+            id,
+            label,
+            content: () => <CodeBlock key={id} label={`Call in ${label}`} code={code} />,
+          }))}
+        />
+        {orderNum === null && (
+          <p class="hint">
+            There are no orders yet: good keys are answered with 404 NOT_FOUND, wrong ones with 401 INVALID_CREDENTIALS.
+          </p>
+        )}
+      </div>
+    </ShownOnce>
+  );
+}
+
+function OldKeysEnd({ at }: { at: string }) {
+  if (Date.parse(at) <= Date.now()) return <>Ended; programs that use them are refused.</>;
+  return (
+    <>
+      Good until <Time at={at} />
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * What came back: the status, how long it took, the headers that mean something, and the body laid out. A large body is cut until all of it is asked
+ * for. Everything is shown as text.
+ */
+import { useState } from 'preact/hooks';
+import type { OperationAnswer } from '../../api/client.ts';
+import { Link, pathOf } from '../../router.tsx';
+import { StatusBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { KeyValue } from '../../ui/key-value.tsx';
+import { Empty, LoadError, Spinner } from '../../ui/notice.tsx';
+import type { ExplorerCall } from './use-call.ts';
+
+const SHOWN_MAX = 200_000;
+const REQUEST_ID = 'X-Request-Id';
+const CURSOR = 'X-Next-Cursor';
+const SHOWN_HEADERS = [REQUEST_ID, 'X-Month-Requests', 'X-Has-More', CURSOR, 'Retry-After', 'Idempotent-Replayed'];
+
+export function Answer({ call }: { call: ExplorerCall }) {
+  const { answer, error, isSending } = call;
+  return (
+    <section class="explorer-answer" aria-label="Answer" aria-busy={isSending || undefined}>
+      {error !== undefined && !isSending && <LoadError error={error} />}
+      {error === undefined && answer !== undefined && <AnswerView key={answer} call={call} answer={answer} />}
+      {error === undefined && answer === undefined && (
+        <div class="card">
+          {isSending ? (
+            <Spinner label="Waiting for the answer" />
+          ) : (
+            <Empty title="No answer yet">Send the call to see what comes back.</Empty>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAnswer }) {
+  const [isWhole, setWhole] = useState(false);
+  const text = answer.json === undefined ? answer.text : JSON.stringify(answer.json, null, 2);
+  const isCut = text.length > SHOWN_MAX && !isWhole;
+  const cursor = answer.headers.get(CURSOR);
+  return (
+    <>
+      <CodeBlock
+        label="Body of the answer"
+        head={
+          <span class="explorer-status">
+            <StatusBadge status={answer.status} />
+            <span>{Math.round(answer.milliseconds)} ms</span>
+            <span>{formatSize(new Blob([answer.text]).size)}</span>
+          </span>
+        }
+        code={isCut ? `${text.slice(0, SHOWN_MAX)}…` : text}
+        copied={text}
+      />
+      {isCut && (
+        <p class="explorer-more">
+          <span class="muted">The first {formatSize(SHOWN_MAX)} of the text are shown.</span>
+          <Button size="small" onClick={() => setWhole(true)}>
+            Show all of it
+          </Button>
+        </p>
+      )}
+      <KeyValue
+        isMono
+        rows={SHOWN_HEADERS.filter((name) => answer.headers.has(name)).map((name) => {
+          const value = answer.headers.get(name) ?? '';
+          return [
+            name,
+            name === REQUEST_ID ? (
+              <Link to={pathOf('/requests/:requestID', { requestID: value })}>{value}</Link>
+            ) : (
+              value
+            ),
+          ];
+        })}
+      />
+      {cursor !== null && (
+        <Button size="small" isBusy={call.isSending} onClick={() => call.sendNext(cursor)}>
+          Next page
+        </Button>
+      )}
+    </>
+  );
+}
+
+const formatSize = (bytes: number): string =>
+  bytes < 1000
+    ? `${bytes} bytes`
+    : bytes < 1e6
+      ? `${(bytes / 1000).toFixed(bytes < 1e4 ? 1 : 0)} kB`
+      : `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,0 +1,112 @@
+/**
+ * The form of an operation, filled in with the examples of the contract. A write has to be confirmed, and a viewer cannot send one; the service
+ * decides that anew.
+ */
+import { useState } from 'preact/hooks';
+import { useSession } from '../../session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Checkbox, TextArea, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import type { ExplorerCall } from './use-call.ts';
+import { IDEMPOTENCY_KEY, TEAM, type Operation } from './contract.ts';
+
+const ROWS_MIN = 6;
+const ROWS_MAX = 18;
+
+export function CallForm({ operation, call }: { operation: Operation; call: ExplorerCall }) {
+  const { tenant, may } = useSession();
+  const [isConfirmed, setConfirmed] = useState(false);
+  const { input, change, send, isSending } = call;
+  const isAllowed = !operation.writes || may('developer');
+  return (
+    <div>
+      <Form onSubmit={send} label="Call">
+        <TextField
+          label={TEAM}
+          name={TEAM}
+          isMono
+          disabled
+          value={tenant.teamID}
+          onValue={() => {}}
+          hint="Always your own team."
+        />
+        {operation.parameters
+          .filter(({ name }) => name !== TEAM)
+          .map(({ name, isRequired, description }) => (
+            <TextField
+              key={name}
+              label={isRequired ? name : `${name} (optional)`}
+              name={name}
+              isMono
+              spellcheck={false}
+              autocomplete="off"
+              autocapitalize="off"
+              hint={description}
+              value={input.query[name] ?? ''}
+              onValue={(value) => change({ query: { ...input.query, [name]: value } })}
+            />
+          ))}
+        {operation.body && (
+          <TextArea
+            label={operation.body.isList ? 'Filters, as JSON' : 'Body, as JSON'}
+            name="body"
+            isMono
+            spellcheck={false}
+            autocomplete="off"
+            autocapitalize="off"
+            rows={Math.min(Math.max(operation.body.example.split('\n').length + 1, ROWS_MIN), ROWS_MAX)}
+            hint={operation.body.description}
+            value={input.body}
+            onValue={(body) => change({ body })}
+          />
+        )}
+        {operation.writes && (
+          <IdempotencyKey value={input.idempotencyKey} onValue={(idempotencyKey) => change({ idempotencyKey })} />
+        )}
+        {operation.writes && isAllowed && (
+          <Checkbox
+            label="This writes to your records"
+            name="confirm"
+            isChecked={isConfirmed}
+            onChecked={setConfirmed}
+            hint={`What is sent changes ${tenant.name} as any program would; tick it to go on.`}
+          />
+        )}
+        {!isAllowed && <Notice>This operation writes to records. It needs the role developer; yours is viewer.</Notice>}
+        <div class="explorer-send">
+          <Button
+            type="submit"
+            tone="primary"
+            isBusy={isSending}
+            disabled={!isAllowed || (operation.writes && !isConfirmed)}
+          >
+            Send
+          </Button>
+          <p class="hint">Counts like any call, and stands in Requests as yours.</p>
+        </div>
+      </Form>
+    </div>
+  );
+}
+
+function IdempotencyKey({ value, onValue }: { value: string; onValue: (value: string) => void }) {
+  return (
+    <div class="explorer-key">
+      <TextField
+        label="Idempotency-Key (optional)"
+        name={IDEMPOTENCY_KEY}
+        isMono
+        spellcheck={false}
+        autocomplete="off"
+        autocapitalize="off"
+        hint="Sent again with the same key, the call answers the same and writes nothing anew."
+        value={value}
+        onValue={onValue}
+      />
+      <Button size="small" onClick={() => onValue(crypto.randomUUID())}>
+        Make one
+      </Button>
+    </div>
+  );
+}

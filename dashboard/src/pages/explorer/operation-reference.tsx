@@ -1,0 +1,73 @@
+/**
+ * What the contract says of an operation: everything it takes, in the query string, a header or the body, and the refusals it may answer. Only shows
+ * what the document has.
+ */
+import { StatusBadge } from '../../ui/badge.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import type { Operation, Parameter } from './contract.ts';
+
+type Taken = Parameter & { readonly place: string };
+
+const TAKEN: readonly Column<Taken>[] = [
+  { key: 'name', head: 'Name', cell: ({ name }) => name, isMono: true },
+  { key: 'place', head: 'In', cell: ({ place }) => place, isHiddenOnPhone: true },
+  { key: 'required', head: 'Required', cell: ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>) },
+  { key: 'description', head: 'Meaning', cell: ({ description }) => description, isWide: true },
+];
+const REFUSALS: readonly Column<Operation['errors'][number]>[] = [
+  { key: 'status', head: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    key: 'codes',
+    head: 'Codes',
+    isWide: true,
+    cell: ({ codes }) => (
+      <ul class="explorer-codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+];
+const KEY: Taken = {
+  name: 'Idempotency-Key',
+  place: 'header',
+  isRequired: false,
+  description: 'Makes the call repeatable for at least 24 hours: the same key answers the same without writing again.',
+  example: '',
+};
+
+export function Reference({ operation }: { operation: Operation }) {
+  const { parameters, body, writes, errors } = operation;
+  const taken: Taken[] = [
+    ...parameters.map((parameter) => ({ ...parameter, place: 'query' })),
+    ...(writes ? [KEY] : []),
+    ...(body?.fields ?? []).map((field) => ({ ...field, place: body?.isList ? 'each filter' : 'body' })),
+  ];
+  return (
+    <>
+      <Section
+        title="What it takes"
+        description={writes ? 'Custom fields of your team can be sent too; Fields lists them.' : undefined}
+      >
+        <Table
+          label={`Parameters of ${operation.name}`}
+          columns={TAKEN}
+          rows={taken}
+          rowKey={({ name, place }) => `${place} ${name}`}
+        />
+      </Section>
+      <Section title="How it may refuse" description="By HTTP status; the code is in the body of the answer.">
+        <Table
+          label={`Refusals of ${operation.name}`}
+          columns={REFUSALS}
+          rows={errors}
+          rowKey={({ status }) => String(status)}
+        />
+      </Section>
+    </>
+  );
+}

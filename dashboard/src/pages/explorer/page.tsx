@@ -1,0 +1,112 @@
+/**
+ * The API explorer: every operation of the service's own contract, to be read and tried on the records of one's own tenant. Calls go by the session
+ * of whoever is signed in, are counted like any other, and no key is ever in the page.
+ */
+import { useLoad } from '../../api/use-load.ts';
+import { Link, navigate, pathOf, useParams } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
+import { Method } from '../../ui/badge.tsx';
+import { Select } from '../../ui/field.tsx';
+import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Answer } from './answer.tsx';
+import { CallCode } from './code-samples.tsx';
+import { loadOperations, type Operation } from './contract.ts';
+import { CallForm } from './call-form.tsx';
+import { Reference } from './operation-reference.tsx';
+import { useCall } from './use-call.ts';
+
+const pathTo = (name: string): string => pathOf('/explorer/:operation', { operation: name });
+
+export function ExplorerPage() {
+  const { operation: name } = useParams();
+  const { baseURL } = useSession();
+  const { data, error, reload } = useLoad(`contract of ${baseURL}`, () => loadOperations(baseURL));
+  const chosen = name === undefined ? data?.[0] : data?.find((operation) => operation.name === name);
+  const isUnknown = data !== undefined && chosen === undefined;
+  // One page throughout, so that its heading keeps the focus when the contract has come.
+  return (
+    <div class="explorer">
+      <OperationList operations={data ?? []} chosen={chosen?.name ?? ''} />
+      <Page
+        title={chosen?.summary ?? (isUnknown ? 'There is no such operation' : 'API explorer')}
+        description={
+          isUnknown
+            ? `The contract of this service has no operation '${name}'. Choose one of the list.`
+            : chosen?.description
+        }
+      >
+        {error !== undefined && <LoadError error={error} onRetry={reload} />}
+        {data === undefined && error === undefined && <Skeleton lines={8} />}
+        {chosen !== undefined && <OperationPanel operation={chosen} baseURL={baseURL} />}
+      </Page>
+    </div>
+  );
+}
+
+function OperationList({ operations, chosen }: { operations: readonly Operation[]; chosen: string }) {
+  const tags = [...new Set(operations.map(({ tag }) => tag))];
+  return (
+    <div class="explorer-list">
+      <div class="explorer-select">
+        <Select
+          label="Operation"
+          name="operation"
+          value={chosen}
+          onValue={(next) => navigate(pathTo(next))}
+          options={[
+            ...(chosen === '' ? [{ value: '', label: 'Choose an operation' }] : []),
+            ...operations.map(({ name, method, summary }) => ({ value: name, label: `${method} · ${summary}` })),
+          ]}
+        />
+      </div>
+      <nav aria-label="Operations">
+        {tags.map((tag) => (
+          <div key={tag} class="nav-section">
+            <h2 class="nav-title">{tag}</h2>
+            <ul>
+              {operations
+                .filter((operation) => operation.tag === tag)
+                .map(({ name, method, summary }) => (
+                  <li key={name}>
+                    <Link
+                      to={pathTo(name)}
+                      class="nav-item"
+                      title={summary}
+                      aria-current={name === chosen ? 'page' : undefined}
+                    >
+                      <Method method={method} />
+                      <span>{summary}</span>
+                    </Link>
+                  </li>
+                ))}
+            </ul>
+          </div>
+        ))}
+      </nav>
+    </div>
+  );
+}
+
+function OperationPanel({ operation, baseURL }: { operation: Operation; baseURL: string }) {
+  const call = useCall(operation);
+  return (
+    <>
+      <p class="explorer-target">
+        <Method method={operation.method} />
+        <code>
+          <span class="muted">{new URL(baseURL).pathname}</span>
+          {operation.path}
+        </code>
+      </p>
+      <div class="explorer-panel">
+        <CallForm operation={operation} call={call} />
+        <div class="explorer-answer">
+          <Answer call={call} />
+          <CallCode operation={operation} input={call.input} />
+        </div>
+      </div>
+      <Reference operation={operation} />
+    </>
+  );
+}

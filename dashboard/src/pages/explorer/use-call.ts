@@ -1,0 +1,108 @@
+/**
+ * One operation being tried: what is in the form, the call as it will be sent, and what came back. Sends by the session to its own tenant; keeps
+ * nothing when the page is left.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, callOperation, type OperationAnswer } from '../../api/client.ts';
+import { toApiError } from '../../api/use-load.ts';
+import { announce } from '../../ui/toaster.tsx';
+import { IDEMPOTENCY_KEY, TEAM, type Operation } from './contract.ts';
+
+const KEY_FORM = /^[!-~]{1,255}$/;
+
+export interface CallInput {
+  /** By the name of the parameter; what is '' is not sent. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly idempotencyKey: string;
+}
+export interface ExplorerCall {
+  readonly input: CallInput;
+  readonly change: (change: Partial<CallInput>) => void;
+  /** Throws an ApiError that names the field when something cannot be sent as it is. */
+  readonly send: () => Promise<void>;
+  /** Goes on behind the answer: the same call with its cursor. */
+  readonly sendNext: (cursor: string) => void;
+  readonly isSending: boolean;
+  readonly answer: OperationAnswer | undefined;
+  /** No answer came. */
+  readonly error: ApiError | undefined;
+}
+
+const firstInput = ({ parameters, body }: Operation): CallInput => ({
+  query: Object.fromEntries(parameters.filter(({ name }) => name !== TEAM).map(({ name, example }) => [name, example])),
+  body: body?.example ?? '',
+  idempotencyKey: '',
+});
+
+export function useCall(operation: Operation): ExplorerCall {
+  const [input, setInput] = useState(() => firstInput(operation));
+  const [outcome, setOutcome] = useState<{ answer?: OperationAnswer; error?: ApiError }>({});
+  const [isSending, setSending] = useState(false);
+  const running = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const run = async (sent: CallInput) => {
+    if (running.current !== undefined) return;
+    const controller = new AbortController();
+    running.current = controller;
+    setSending(true);
+    const found = await sendCall(operation, sent, controller.signal);
+    if (controller.signal.aborted) return;
+    running.current = undefined;
+    setSending(false);
+    setOutcome(found);
+    announce(found.answer === undefined ? 'No answer came' : `Answered with status ${found.answer.status}`);
+  };
+  return {
+    input,
+    change: (change) => setInput((before) => ({ ...before, ...change })),
+    send: async () => {
+      refuseUnsendable(operation, input);
+      await run(input);
+    },
+    sendNext: (cursor) => {
+      const next = { ...input, query: { ...input.query, cursor } };
+      setInput(next);
+      void run(next);
+    },
+    isSending,
+    answer: outcome.answer,
+    error: outcome.error,
+  };
+}
+
+/** What keeps a text from being JSON, in the words of the browser, which say where. */
+export function findJsonFault(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (fault) {
+    return `${(fault as SyntaxError).message}.`;
+  }
+}
+
+function refuseUnsendable({ body }: Operation, input: CallInput): void {
+  const fault = body && findJsonFault(input.body);
+  if (fault !== undefined) throw new ApiError('INVALID_JSON', fault, 0, { field: 'body' });
+  if (input.idempotencyKey !== '' && !KEY_FORM.test(input.idempotencyKey))
+    throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'It is 1 to 255 printable ASCII characters, without spaces.', 0, {
+      field: IDEMPOTENCY_KEY,
+    });
+}
+
+async function sendCall(
+  { method, path, body }: Operation,
+  input: CallInput,
+  signal: AbortSignal,
+): Promise<{ answer?: OperationAnswer; error?: ApiError }> {
+  const headers: Record<string, string> =
+    input.idempotencyKey === '' ? {} : { [IDEMPOTENCY_KEY]: input.idempotencyKey };
+  try {
+    return {
+      answer: await callOperation('explorer', method, path, input.query, body && input.body, { signal, headers }),
+    };
+  } catch (fault) {
+    return { error: toApiError(fault) };
+  }
+}

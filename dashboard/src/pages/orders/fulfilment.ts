@@ -1,0 +1,97 @@
+/**
+ * What became of a storefront order, for human eyes: units ordered, shipped, invoiced and open, a row per part, over all its records. The API computes
+ * none of it; docs/api-guide.md, "Deriving fulfilment", says how. Sums are exact.
+ */
+import { add, compare, subtract, sum } from '../../api/decimal.ts';
+import type { StorefrontRecord } from '../../api/records.ts';
+
+export interface Row {
+  readonly part: string;
+  readonly isCarePlan: boolean;
+  readonly description: string;
+  readonly ordered: string;
+  readonly shipped: string;
+  readonly invoiced: string;
+  readonly open: string;
+  /** Units in each record, in their order; undefined where the record has none of it. */
+  readonly records: readonly (Units | undefined)[];
+}
+interface Units {
+  readonly quantity: string;
+  readonly shipped: string;
+}
+export type State = 'complete' | 'partly shipped' | 'nothing shipped' | 'not ordered yet';
+export interface Fulfilment {
+  readonly rows: readonly Row[];
+  readonly total: Row;
+  readonly state: State;
+  /** Whether all quantities are as they were sent: a JSON number keeps 15 digits. */
+  readonly isExact: boolean;
+}
+
+/** Quotes and worksheets are not ordered yet; they count only as long as there is nothing else. */
+export const isBinding = ({ order_type: stage }: StorefrontRecord): boolean =>
+  stage === 'invoice' || stage === 'sales_order';
+
+export function sumUp(records: readonly StorefrontRecord[]): Fulfilment {
+  const hasBinding = records.some(isBinding);
+  const counted = records.map((record) => !hasBinding || isBinding(record));
+  const parts = new Map(records.flatMap(({ items }) => items).map((item) => [keyOf(item), item]));
+  const rows = [...parts].map(([key, { part_number, is_care_plan, description }]) => {
+    const units = records.map(({ items }) => unitsOf(items.filter((item) => keyOf(item) === key)));
+    return {
+      part: part_number,
+      isCarePlan: is_care_plan,
+      description,
+      ...sumsOf(records, counted, units),
+      records: units,
+    };
+  });
+  const all = records.map((_, index) =>
+    rows.reduce<Units | undefined>((before, row) => together(before, row.records[index]), undefined),
+  );
+  const total = { part: '', isCarePlan: false, description: '', ...sumsOf(records, counted, all), records: all };
+  const isExact = records.every(({ items }) =>
+    items.every(({ quantity, shipped }) => isKept(quantity) && isKept(shipped)),
+  );
+  return { rows, total, state: hasBinding ? stateOf(rows) : 'not ordered yet', isExact };
+}
+
+const isKept = (quantity: number): boolean => String(quantity).replace(/e.*|\D/g, '').length <= 15;
+const keyOf = ({ part_number, is_care_plan }: StorefrontRecord['items'][number]): string =>
+  `${is_care_plan} ${part_number}`;
+
+const together = (a: Units | undefined, b: Units | undefined): Units | undefined =>
+  a === undefined || b === undefined
+    ? (a ?? b)
+    : { quantity: add(a.quantity, b.quantity), shipped: add(a.shipped, b.shipped) };
+
+const unitsOf = (items: StorefrontRecord['items']): Units | undefined =>
+  items.length === 0
+    ? undefined
+    : {
+        quantity: sum(items.map((item) => String(item.quantity))),
+        shipped: sum(items.map((item) => String(item.shipped))),
+      };
+
+function sumsOf(
+  records: readonly StorefrontRecord[],
+  counted: readonly boolean[],
+  units: readonly (Units | undefined)[],
+) {
+  const pick = (which: (index: number) => boolean, of: keyof Units) =>
+    sum(units.flatMap((one, index) => (one !== undefined && which(index) ? [one[of]] : [])));
+  const ordered = pick((index) => counted[index]!, 'quantity');
+  const shipped = pick((index) => counted[index]!, 'shipped');
+  return {
+    ordered,
+    shipped,
+    invoiced: pick((index) => records[index]!.order_type === 'invoice', 'quantity'),
+    open: subtract(ordered, shipped),
+  };
+}
+
+function stateOf(rows: readonly Row[]): State {
+  if (rows.every(({ ordered, shipped }) => compare(shipped, ordered) >= 0)) return 'complete';
+  return rows.some(({ shipped }) => compare(shipped, '0') > 0) ? 'partly shipped' : 'nothing shipped';
+}

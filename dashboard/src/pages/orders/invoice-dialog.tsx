@@ -1,0 +1,191 @@
+/**
+ * Invoicing an order, whole or in part: units and serial numbers of each line, tracking numbers. Warns of what will not be taken; what is taken decides
+ * the service, whose refusal stands in the form.
+ */
+import { useState } from 'preact/hooks';
+import type { AdvancedOrderView, InvoiceOrderRequest } from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { add, compare, isDecimal, subtract } from '../../api/decimal.ts';
+import type { Values } from '../../api/records.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, SubmitActions } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextArea, TextField } from '../../ui/field.tsx';
+import { focusHeading } from '../../ui/focus.ts';
+import { Form } from '../../ui/form.tsx';
+import { shorten } from '../../ui/text.tsx';
+
+interface LineInput {
+  readonly units: string;
+  readonly serials: string;
+}
+/** By LINE_NUMBER. */
+type Inputs = Readonly<Record<string, LineInput>>;
+
+export const splitList = (text: string): string[] => text.split(/[,\n]/).map((part) => part.trim()).filter((part) => part !== ''); // prettier-ignore
+const numberOf = (line: Values): string => line['LINE_NUMBER'] ?? '';
+const openOf = (line: Values): string => line['QUANTITY'] || '0';
+const isCarePlan = (line: Values): boolean => line['CARE_PLAN'] === 'Y';
+const firstInput = (line: Values): LineInput => ({
+  units: openOf(line),
+  serials: splitList(line['SERIAL_NUMBERS'] ?? '').join('\n'),
+});
+
+interface InvoiceProps {
+  order: Values;
+  lines: readonly Values[];
+  /** Given what is sent; what it throws stands in the form. */
+  onInvoice: (send: () => Promise<AdvancedOrderView>) => Promise<void>;
+  onClose: () => void;
+}
+
+export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps) {
+  const [inputs, setInputs] = useState<Inputs>(() =>
+    Object.fromEntries(lines.map((line) => [numberOf(line), firstInput(line)])),
+  );
+  const [tracking, setTracking] = useState('');
+  const change = (number: string, part: Partial<LineInput>) =>
+    setInputs((before) => ({ ...before, [number]: { ...before[number]!, ...part } }));
+  const setAll = (units: (line: Values) => string) =>
+    setInputs((before) =>
+      Object.fromEntries(lines.map((line) => [numberOf(line), { ...before[numberOf(line)]!, units: units(line) }])),
+    );
+  const send = async () => {
+    await onInvoice(() => post<AdvancedOrderView>('orders/invoice', writeRequest(order, lines, inputs, tracking)));
+    onClose();
+    focusHeading(); // The button that opened this is gone.
+  };
+  const kept = splitList(order['TRACKING_NUMBERS'] ?? '');
+  return (
+    <Dialog
+      title={`Invoice order ${order['ORDER_NUMBER']}`}
+      description="An invoice takes its units from the stock and no longer changes."
+      width="wide"
+      onClose={onClose}
+    >
+      <Form onSubmit={send}>
+        <div class="invoice-all">
+          <Button size="small" onClick={() => setAll(openOf)}>
+            All units
+          </Button>
+          <Button size="small" onClick={() => setAll(() => '0')}>
+            No units
+          </Button>
+        </div>
+        {lines.map((line) => (
+          <InvoiceLine
+            key={numberOf(line)}
+            line={line}
+            input={inputs[numberOf(line)]!}
+            onChange={(part) => change(numberOf(line), part)}
+          />
+        ))}
+        <TextField
+          label="Tracking numbers"
+          name="tracking"
+          autocomplete="off"
+          spellcheck={false}
+          value={tracking}
+          onValue={setTracking}
+          hint={`With commas between.${kept.length === 0 ? '' : ` The order keeps ${kept.join(', ')}.`}`}
+        />
+        <p class="invoice-summary" role="status">
+          {summarise(lines, inputs)}
+        </p>
+        <SubmitActions onCancel={onClose}>Invoice</SubmitActions>
+      </Form>
+    </Dialog>
+  );
+}
+
+interface InvoiceLineProps {
+  line: Values;
+  input: LineInput;
+  onChange: (part: Partial<LineInput>) => void;
+}
+
+function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
+  const number = numberOf(line);
+  const open = openOf(line);
+  const count = splitList(input.serials).length;
+  const hasTooMany = isDecimal(input.units) && compare(input.units, '0') > 0 && compare(String(count), input.units) > 0;
+  return (
+    <fieldset class="invoice-line">
+      <legend>
+        <span class="muted">{number}</span> <bdi>{shorten(line['PART_CODE'] || 'No part code', 80)}</bdi>{' '}
+        {isCarePlan(line) && <Badge tone="info">Care plan</Badge>}
+      </legend>
+      <p class="muted small invoice-what">
+        <bdi>{shorten(line['DESCRIPTION'] ?? '', 200)}</bdi>
+      </p>
+      <TextField
+        label={`Units of line ${number}`}
+        name={`units ${number}`}
+        inputmode="decimal"
+        autocomplete="off"
+        value={input.units}
+        onValue={(units) => onChange({ units })}
+        hint={`of ${open} open`}
+        error={refuseUnits(input.units, open)}
+      />
+      {isCarePlan(line) ? (
+        <p class="hint invoice-no-serials">
+          A care plan takes no serial numbers: the serial belongs to the product it covers.
+        </p>
+      ) : (
+        <TextArea
+          label={`Serial numbers of line ${number}`}
+          name={`serials ${number}`}
+          isMono
+          rows={2}
+          autocomplete="off"
+          spellcheck={false}
+          value={input.serials}
+          onValue={(serials) => onChange({ serials })}
+          hint="At most one a unit; one a line, or commas between."
+          error={
+            hasTooMany
+              ? `${count} serial numbers for ${input.units.trim()} ${input.units.trim() === '1' ? 'unit' : 'units'}.`
+              : undefined
+          }
+        />
+      )}
+    </fieldset>
+  );
+}
+
+function refuseUnits(units: string, open: string): string | undefined {
+  if (!isDecimal(units)) return 'A number is needed, such as 0 or 2.';
+  const isCredit = compare(open, '0') < 0;
+  const [least, most] = isCredit ? [open, '0'] : ['0', open];
+  return compare(units, least) < 0 || compare(units, most) > 0 ? `From 0 to ${open}.` : undefined;
+}
+
+function writeRequest(order: Values, lines: readonly Values[], inputs: Inputs, tracking: string): InvoiceOrderRequest {
+  const quantities = lines.map((line) => [numberOf(line), inputs[numberOf(line)]!.units.trim()] as const);
+  // A line that is not invoiced keeps the serial numbers it has: they are sent for it only when somebody has written others.
+  const serials = lines.flatMap((line) => {
+    const { units, serials: written } = inputs[numberOf(line)]!;
+    const isLeft = isDecimal(units) && compare(units, '0') === 0 && written === firstInput(line).serials;
+    return isCarePlan(line) || isLeft ? [] : [[numberOf(line), splitList(written)] as const];
+  });
+  return {
+    ORDER_NUMBER: order['ORDER_NUMBER'] ?? '',
+    quantities: Object.fromEntries(quantities),
+    serials: Object.fromEntries(serials),
+    tracking: splitList(tracking),
+  };
+}
+
+function summarise(lines: readonly Values[], inputs: Inputs): string {
+  const wrong = lines.find((line) => refuseUnits(inputs[numberOf(line)]!.units, openOf(line)) !== undefined);
+  if (wrong !== undefined) return `Line ${numberOf(wrong)} can be invoiced with 0 to ${openOf(wrong)} units.`;
+  const all = lines.reduce((total, line) => add(total, openOf(line)), '0');
+  const units = lines.reduce((total, line) => add(total, inputs[numberOf(line)]!.units), '0');
+  const isRest = lines.some((line) => compare(subtract(openOf(line), inputs[numberOf(line)]!.units), '0') !== 0);
+  if (!isRest) return `All ${all} units; nothing is left.`;
+  const isNone = lines.every((line) => compare(inputs[numberOf(line)]!.units, '0') === 0);
+  return isNone
+    ? `None of ${all} units: there is nothing to invoice.`
+    : `${units} of ${all} units; what is left becomes a new sales order.`;
+}

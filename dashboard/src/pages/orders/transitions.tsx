@@ -1,0 +1,108 @@
+/**
+ * Carrying an order to its next stage: approving and invoicing, where stage and role allow it, and a word why where they do not. Reads the stock just
+ * before, so that the page can show what changed.
+ */
+import { useState } from 'preact/hooks';
+import type { AdvancedOrderView, ApproveRequest } from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { add } from '../../api/decimal.ts';
+import { readStock, type RecordRead, type Stock, type Values } from '../../api/records.ts';
+import { useSession } from '../../session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { shorten } from '../../ui/text.tsx';
+import { InvoiceDialog } from './invoice-dialog.tsx';
+import { goodsOf } from './stock-table.tsx';
+
+/** A step that was taken. */
+export interface Step {
+  readonly made: AdvancedOrderView;
+  readonly parts: readonly string[];
+  readonly stockBefore: ReadonlyMap<string, Stock>;
+}
+
+interface OrderActionsProps {
+  record: RecordRead;
+  onStep: (step: Step) => void;
+}
+
+/** Why an order cannot be carried further now; undefined when it can. */
+export function useHindrance({ values, lines }: RecordRead): string | undefined {
+  const { user, may } = useSession();
+  if (values['ORDER_TYPE'] === 'invoice') return 'An invoice is the last stage: it no longer changes.';
+  if (!may('developer')) return `Approving and invoicing need the role developer; yours is ${user.role}.`;
+  return lines.length === 0 ? 'There is nothing to invoice: the order has no lines.' : undefined;
+}
+
+export function OrderActions({ record, onStep }: OrderActionsProps) {
+  const { values, lines } = record;
+  const { may } = useSession();
+  const [open, setOpen] = useState<'approve' | 'invoice'>();
+  const hindrance = useHindrance(record);
+  const close = () => setOpen(undefined);
+  const take = async (send: () => Promise<AdvancedOrderView>) => {
+    const parts = goodsOf(lines);
+    const stockBefore = await readStock(parts);
+    onStep({ made: await send(), parts, stockBefore });
+  };
+  const approve = () =>
+    take(() =>
+      post<AdvancedOrderView>('orders/approve', {
+        ORDER_NUMBER: values['ORDER_NUMBER'] ?? '',
+      } satisfies ApproveRequest),
+    );
+  const isApprovable = values['ORDER_TYPE'] === 'worksheet' || values['ORDER_TYPE'] === 'quote';
+  return (
+    <>
+      {isApprovable && (
+        <Button disabled={!may('developer')} onClick={() => setOpen('approve')}>
+          Approve
+        </Button>
+      )}
+      {values['ORDER_TYPE'] !== 'invoice' && (
+        <Button tone="primary" disabled={hindrance !== undefined} onClick={() => setOpen('invoice')}>
+          Invoice
+        </Button>
+      )}
+      {open === 'approve' && (
+        <Confirm
+          title={`Approve order ${values['ORDER_NUMBER']}?`}
+          action="Approve"
+          tone="primary"
+          onConfirm={approve}
+          onClose={close}
+        >
+          <Commitment record={record} />
+        </Confirm>
+      )}
+      {open === 'invoice' && <InvoiceDialog order={values} lines={lines} onInvoice={take} onClose={close} />}
+    </>
+  );
+}
+
+function Commitment({ record: { values, lines } }: { record: RecordRead }) {
+  const goods = values['DROP_SHIP'] === 'Y' ? [] : goodsOf(lines);
+  const unitsOf = (part: string) =>
+    lines.filter((line) => isGoods(line, part)).reduce((total, line) => add(total, line['QUANTITY'] ?? ''), '0');
+  return (
+    <>
+      <p>It becomes a sales order and cannot go back.</p>
+      {goods.length === 0 ? (
+        <p>It commits no stock: {values['DROP_SHIP'] === 'Y' ? 'it is drop-shipped.' : 'it has no goods.'}</p>
+      ) : (
+        <>
+          <p>It commits from the stock:</p>
+          <ul class="commitment">
+            {goods.map((part) => (
+              <li key={part}>
+                <strong>{unitsOf(part)}</strong> <bdi>{shorten(part, 80)}</bdi>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+const isGoods = (line: Values, part: string): boolean => line['PART_CODE'] === part && line['CARE_PLAN'] !== 'Y';

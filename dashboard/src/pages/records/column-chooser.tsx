@@ -1,0 +1,85 @@
+/**
+ * Which columns a list of records has: the ones chosen on this device, or those of its kind. The key always stays, because it is the link.
+ */
+import { useState } from 'preact/hooks';
+import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import { KINDS, type Kind } from '../../api/records.ts';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Checkbox } from '../../ui/field.tsx';
+
+const storageKey = (kind: Kind): string => `storeroom.columns.${kind}`;
+
+function readColumns(kind: Kind): readonly string[] {
+  const { key, columns } = KINDS[kind];
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(storageKey(kind)) ?? 'null');
+    if (!Array.isArray(kept) || !kept.every((name) => typeof name === 'string')) return columns;
+    return [key, ...new Set(kept.filter((name) => name !== key))];
+  } catch {
+    return columns;
+  }
+}
+
+/** Example: `const [columns, setColumns] = useColumns('orders')`; undefined goes back to those of the kind. */
+export function useColumns(kind: Kind): [readonly string[], (columns: readonly string[] | undefined) => void] {
+  const [columns, setColumns] = useState(() => readColumns(kind));
+  const change = (next: readonly string[] | undefined) => {
+    setColumns(next ?? KINDS[kind].columns);
+    try {
+      if (next === undefined) localStorage.removeItem(storageKey(kind));
+      else localStorage.setItem(storageKey(kind), JSON.stringify(next));
+    } catch {
+      // Without storage the choice lasts as long as the page.
+    }
+  };
+  return [columns, change];
+}
+
+interface ColumnChooserProps {
+  kind: Kind;
+  fields: FieldsView['fields'][Kind];
+  columns: readonly string[];
+  onColumns: (columns: readonly string[] | undefined) => void;
+}
+
+export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChooserProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { key } = KINDS[kind];
+  const toggle = (name: string, isShown: boolean) =>
+    onColumns(isShown ? [...columns, name] : columns.filter((column) => column !== name));
+  return (
+    <>
+      <Button icon="fields" disabled={fields.length === 0} onClick={() => setOpen(true)}>
+        Columns
+      </Button>
+      {isOpen && (
+        <Dialog
+          title="Columns"
+          description="Kept on this device. New ones are put at the end."
+          width="wide"
+          onClose={() => setOpen(false)}
+        >
+          <div class="column-list">
+            {fields.map(({ name }) => (
+              <Checkbox
+                key={name}
+                name={name}
+                label={<span class="mono">{name}</span>}
+                disabled={name === key}
+                isChecked={columns.includes(name)}
+                onChecked={(isShown) => toggle(name, isShown)}
+              />
+            ))}
+          </div>
+          <Actions>
+            <Button onClick={() => onColumns(undefined)}>Usual columns</Button>
+            <Button tone="primary" onClick={() => setOpen(false)}>
+              Done
+            </Button>
+          </Actions>
+        </Dialog>
+      )}
+    </>
+  );
+}

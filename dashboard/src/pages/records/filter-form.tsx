@@ -1,0 +1,198 @@
+/**
+ * The filters above a list of records: a row each, applied together and then kept in the address. What the service refuses about them is shown here,
+ * with the field it suggests. Does not judge them itself.
+ */
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import type { ApiError } from '../../api/client.ts';
+import { FILTERS_MAX, parseFilters, writeFilter, type Filter } from '../../api/filters.ts';
+import type { Kind } from '../../api/records.ts';
+import { useQuery } from '../../router.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Select, TextField } from '../../ui/field.tsx';
+import { Notice } from '../../ui/notice.tsx';
+
+interface Row extends Filter {
+  readonly id: number;
+}
+let lastId = 0;
+const toRow = (filter: Filter): Row => ({ ...filter, id: ++lastId });
+const normalise = <F extends Filter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
+/** A row without a field is one that is still being written. */
+const insertRows = (rows: readonly Filter[]): string[] =>
+  rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [writeFilter(row)]));
+
+interface FilterBarProps {
+  fields: FieldsView['fields'][Kind];
+  /** What was refused about the filters in force. */
+  error: ApiError | undefined;
+}
+
+export function FilterBar({ fields, error }: FilterBarProps) {
+  const [query, setQuery] = useQuery();
+  const applied = query.getAll('filter').join('\n');
+  const [rows, setRows] = useState<readonly Row[]>(() => parseFilters(query).map(toRow));
+  const bar = useRef<HTMLFormElement>(null);
+  const list = useId();
+  useEffect(() => {
+    if (insertRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow)); // Back, or a link, has changed them.
+  }, [applied]);
+  const isChanged = insertRows(rows).join('\n') !== applied;
+  const apply = (next: readonly Row[]) => {
+    setRows(next.map(normalise));
+    setQuery({ filter: insertRows(next), cursor: null, page: null });
+  };
+  const change = (id: number, part: Partial<Filter>) =>
+    setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
+  /** For what takes the button away that was pressed: the focus goes to the one that stays. */
+  const applyAndLeave = (next: readonly Row[]) => {
+    apply(next);
+    bar.current?.querySelector<HTMLButtonElement>('.add-filter')?.focus();
+  };
+  const correct = (field: string) =>
+    applyAndLeave(rows.map((row) => (normalise(row).field === error?.field ? { ...row, field } : row)));
+  return (
+    <form
+      ref={bar}
+      class={rows.length === 0 ? 'filters none' : 'filters'}
+      aria-label="Filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(rows);
+      }}
+    >
+      {rows.map((row, index) => (
+        <FilterRow
+          key={row.id}
+          row={row}
+          index={index}
+          list={list}
+          error={error}
+          onChange={(part) => change(row.id, part)}
+          onRemove={() => applyAndLeave(rows.filter((one) => one !== row))}
+        />
+      ))}
+      <datalist id={list}>
+        {fields.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <div class="filter-actions">
+        <Button
+          size="small"
+          icon="plus"
+          class="add-filter"
+          disabled={rows.length >= FILTERS_MAX}
+          onClick={() => setRows([...rows, toRow({ conjunction: 'AND', field: '', contains: false, value: '' })])}
+        >
+          Add filter
+        </Button>
+        {rows.length > 0 && (
+          <>
+            <Button size="small" type="submit" tone={isChanged ? 'primary' : 'secondary'}>
+              Apply filters
+            </Button>
+            <Button size="small" tone="quiet" onClick={() => applyAndLeave([])}>
+              Clear all
+            </Button>
+          </>
+        )}
+        {rows.length >= FILTERS_MAX && <span class="hint">A query takes at most {FILTERS_MAX} filters.</span>}
+        {rows.slice(1).some(({ conjunction }) => conjunction === 'OR') && (
+          <span class="hint">AND binds tighter: A OR B AND C is A OR (B AND C).</span>
+        )}
+      </div>
+      {error !== undefined && <FilterRefusal error={error} onCorrect={correct} />}
+    </form>
+  );
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  QUERY_TOO_COSTLY: 'Add an exact filter on an indexed field (Fields shows which are), or look for a longer text.',
+  INVALID_CURSOR:
+    'The address was changed by hand or is not whole: apply the filters again to begin at the first page.',
+};
+
+function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (field: string) => void }) {
+  const suggested = /Did you mean ([A-Z0-9_]+)\?/.exec(error.message)?.[1];
+  const action = suggested !== undefined && (
+    <Button size="small" onClick={() => onCorrect(suggested)}>{`Use ${suggested}`}</Button>
+  );
+  return (
+    <Notice tone="bad" title={error.message} actions={action || undefined}>
+      {REMEDIES[error.code] ?? <code class="small">{error.code}</code>}
+    </Notice>
+  );
+}
+
+interface FilterRowProps {
+  row: Row;
+  index: number;
+  list: string;
+  error: ApiError | undefined;
+  onChange: (part: Partial<Filter>) => void;
+  onRemove: () => void;
+}
+
+function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowProps) {
+  const name = (what: string) => `${what} of filter ${index + 1}`;
+  const isMeant = error?.field !== undefined && error.field === normalise(row).field;
+  const isFieldMeant = isMeant && error.code === 'UNKNOWN_FIELD';
+  return (
+    <div class="filter-row" role="group" aria-label={`Filter ${index + 1}`}>
+      {index === 0 ? (
+        <span class="filter-where muted">Where</span>
+      ) : (
+        <Select
+          label={name('Conjunction')}
+          isLabelHidden
+          name="conjunction"
+          value={row.conjunction}
+          onValue={(conjunction) => onChange({ conjunction: conjunction === 'OR' ? 'OR' : 'AND' })}
+          options={[
+            { value: 'AND', label: 'AND' },
+            { value: 'OR', label: 'OR' },
+          ]}
+        />
+      )}
+      <TextField
+        label={name('Field')}
+        isLabelHidden
+        name="field"
+        isMono
+        list={list}
+        placeholder="FIELD"
+        autofocus={row.field === ''}
+        autocomplete="off"
+        autocapitalize="characters"
+        spellcheck={false}
+        value={row.field}
+        onValue={(field) => onChange({ field })}
+        error={isFieldMeant ? 'There is no such field.' : undefined}
+      />
+      <Select
+        label={name('Match')}
+        isLabelHidden
+        name="match"
+        value={row.contains ? 'contains' : 'exact'}
+        onValue={(match) => onChange({ contains: match === 'contains' })}
+        options={[
+          { value: 'exact', label: 'is exactly' },
+          { value: 'contains', label: 'contains' },
+        ]}
+      />
+      <TextField
+        label={name('Value')}
+        isLabelHidden
+        name="value"
+        placeholder="Value"
+        autocomplete="off"
+        spellcheck={false}
+        value={row.value}
+        onValue={(value) => onChange({ value })}
+        error={isMeant && !isFieldMeant ? 'This value is not taken.' : undefined}
+      />
+      <IconButton icon="close" label={`Remove filter ${index + 1}`} onClick={onRemove} />
+    </div>
+  );
+}

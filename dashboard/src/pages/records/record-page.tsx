@@ -1,0 +1,154 @@
+/**
+ * One customer or one part: its fields in groups, the stock as figures, the orders of a customer. Orders have a page of their own (order.tsx). Changes
+ * nothing.
+ */
+import { writeFilterBody, filteredPath } from '../../api/filters.ts';
+import { useLoad } from '../../api/use-load.ts';
+import {
+  isKind,
+  KINDS,
+  queryRecords,
+  readRecord,
+  recordPath,
+  singleCall,
+  type Kind,
+  type Values,
+} from '../../api/records.ts';
+import { useParams } from '../../router.tsx';
+import { ApiCall } from '../../ui/api-call.tsx';
+import { Badge, StageBadge } from '../../ui/badge.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Empty, LoadError, Skeleton } from '../../ui/notice.tsx';
+import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
+import { Addresses, ADDRESS_FIELDS, FieldList, OtherFields } from '../../ui/record-fields.tsx';
+import { shorten } from '../../ui/text.tsx';
+import { Table } from '../../ui/table.tsx';
+import { NoRecord } from './no-record.tsx';
+import { NotFoundPage } from '../../app/not-found-page.tsx';
+
+const ORDERS_SHOWN = 20;
+/** A heading of spaces or of what has no width would be none. */
+const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u;
+const STOCK: readonly (readonly [field: string, label: string])[] = [
+  ['QTY_ONHAND', 'On hand'],
+  ['QTY_COMMITTED', 'Committed'],
+  ['QTY_AVAILABLE', 'Available'],
+  ['QTY_ONORDER', 'On order'],
+];
+
+export function RecordPage() {
+  const { kind = '', key = '' } = useParams();
+  return isKind(kind) && kind !== 'orders' ? <Record kind={kind} code={key} /> : <NotFoundPage />;
+}
+
+function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string }) {
+  const { data, error, reload } = useLoad(code, (signal) => readRecord(kind, code, signal));
+  if (error?.code === 'NOT_FOUND') return <NoRecord kind={kind} code={code} />;
+  const values = data?.values;
+  const given = values?.[kind === 'customers' ? 'CUSTOMER_NAME' : 'PART_DESCRIPTION'] ?? '';
+  const name = VISIBLE.test(given) ? given : code;
+  const { key, noun } = KINDS[kind];
+  return (
+    <Page
+      title={shorten(name, 120)}
+      badge={values?.['CARE_PLAN'] === 'Y' && <Badge tone="info">Care plan</Badge>}
+      description={
+        <span class="copy-text">
+          {noun[0]!.toUpperCase() + noun.slice(1)} <code class="code-name">{code}</code>
+          <Copy text={code} label={`Copy ${key}`} />
+        </span>
+      }
+    >
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {values === undefined && error === undefined && <Skeleton lines={6} />}
+      {values !== undefined && (kind === 'customers' ? <Customer values={values} /> : <Part values={values} />)}
+      {values !== undefined && <ApiCall call={singleCall(kind, code)} />}
+    </Page>
+  );
+}
+
+const Customer = ({ values }: { values: Values }) => (
+  <>
+    <CustomerOrders code={values['CUSTOMER_CODE'] ?? ''} />
+    <Addresses values={values} />
+    <OtherFields values={values} shown={['CUSTOMER_CODE', 'CUSTOMER_NAME', ...ADDRESS_FIELDS]} />
+  </>
+);
+
+function CustomerOrders({ code }: { code: string }) {
+  const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', contains: false, value: code } as const;
+  const { data, error, isLoading, reload } = useLoad(code, (signal) =>
+    queryRecords('orders', writeFilterBody([filter]), { maxReturn: ORDERS_SHOWN }, signal),
+  );
+  const hasMore = data !== undefined && data.next !== null;
+  return (
+    <Section
+      title="Orders"
+      description={hasMore ? `The first ${ORDERS_SHOWN}, by number.` : undefined}
+      actions={
+        data !== undefined &&
+        data.rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>
+      }
+    >
+      {error === undefined ? (
+        <Table
+          label="Orders of this customer"
+          rows={data?.rows}
+          isLoading={isLoading}
+          skeletonRows={3}
+          rowKey={(row) => row['ORDER_NUMBER'] ?? ''}
+          rowLink={(row) => recordPath('orders', row['ORDER_NUMBER'] ?? '')}
+          columns={[
+            { key: 'ORDER_NUMBER', head: 'ORDER_NUMBER', cell: (row) => row['ORDER_NUMBER'] },
+            { key: 'ORDER_TYPE', head: 'ORDER_TYPE', cell: (row) => <StageBadge stage={row['ORDER_TYPE'] ?? ''} /> },
+            { key: 'REFERENCE_NUMBER', head: 'REFERENCE_NUMBER', cell: (row) => <bdi>{row['REFERENCE_NUMBER']}</bdi> },
+            { key: 'ORDER_DATE', head: 'ORDER_DATE', cell: (row) => row['ORDER_DATE'] },
+            { key: 'ORDER_STATUS', head: 'ORDER_STATUS', cell: (row) => <bdi>{row['ORDER_STATUS']}</bdi> },
+            { key: 'ORDER_TOTAL', head: 'ORDER_TOTAL', cell: (row) => row['ORDER_TOTAL'], align: 'end' },
+          ]}
+          empty={<Empty title="No orders">No order has this customer code.</Empty>}
+        />
+      ) : (
+        <LoadError error={error} onRetry={reload} />
+      )}
+    </Section>
+  );
+}
+
+const PRICES = ['UNIT_PRICE', 'UNIT_COST', 'CREATE_DATE', 'MODIFIED_DATE'];
+const DETAILS = ['BARCODE', 'CATEGORY', 'LOCATION_CODE', 'SERIALIZED', 'CARE_PLAN'];
+
+function Part({ values }: { values: Values }) {
+  return (
+    <>
+      <Columns>
+        {STOCK.map(([field, label]) => {
+          const value = values[field] ?? '';
+          return (
+            <Figure
+              key={field}
+              label={label}
+              value={<span class={value.startsWith('-') ? 'negative' : undefined}>{value || '–'}</span>}
+              note={<code>{field}</code>}
+            />
+          );
+        })}
+      </Columns>
+      <Section title="Part">
+        <Columns>
+          <Card>
+            <FieldList values={values} names={DETAILS} />
+          </Card>
+          <Card>
+            <FieldList values={values} names={PRICES} />
+          </Card>
+        </Columns>
+      </Section>
+      <OtherFields
+        values={values}
+        shown={['PART_CODE', 'PART_DESCRIPTION', ...STOCK.map(([field]) => field), ...DETAILS, ...PRICES]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+/**
+ * What to do about a refusal of the API: the remedy the service gives, with the page where it is done. Says nothing of its own.
+ */
+import { Link } from '../../router.tsx';
+
+type Place = readonly [to: string, label: string];
+const FIELDS: Place = ['/fields', 'Field dictionary'];
+const EXPLORER: Place = ['/explorer', 'API explorer'];
+const ORDERS: Place = ['/records/orders', 'Orders'];
+
+const PLACES: Readonly<Record<string, Place>> = {
+  MISSING_PARAMETER: EXPLORER,
+  INVALID_PARAMETER: EXPLORER,
+  UNKNOWN_PARAMETER: EXPLORER,
+  INVALID_BODY: EXPLORER,
+  MISSING_FIELD: FIELDS,
+  UNKNOWN_FIELD: FIELDS,
+  FIELD_NOT_ALLOWED: FIELDS,
+  INVALID_VALUE: FIELDS,
+  INVALID_FILTER: FIELDS,
+  QUERY_TOO_COSTLY: FIELDS,
+  ORDER_NOT_FOUND: ORDERS,
+  LINE_NOT_FOUND: ORDERS,
+  STAGE_NOT_ALLOWED: ORDERS,
+  CUSTOMER_NOT_FOUND: ['/records/customers', 'Customers'],
+  UNKNOWN_REFERENCE: ['/settings', 'Settings'],
+  RATE_LIMITED: ['/settings', 'Settings'],
+  QUOTA_EXCEEDED: ['/usage', 'Usage'],
+};
+
+/** Example: `<CodeAdvice code="UNKNOWN_FIELD" remedy="Correct the name." />`. */
+export function CodeAdvice({ code, remedy }: { code: string; remedy: string }) {
+  const [to, label] = (Object.hasOwn(PLACES, code) && PLACES[code]) || [];
+  return (
+    <p>
+      {remedy} {to !== undefined && <Link to={to}>{label}</Link>}
+    </p>
+  );
+}

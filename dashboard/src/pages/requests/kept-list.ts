@@ -1,0 +1,64 @@
+/**
+ * The list of requests as it was left, for when Back leads to it again: what was loaded, how far it was scrolled, and which request was opened. Each entry
+ * of the browser's history has its own; in memory only, and for the same user only.
+ */
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
+
+interface KeptList {
+  readonly key: string;
+  readonly pages: readonly RequestsView[];
+  readonly tops: readonly [region: number, page: number];
+  readonly openedPath: string;
+}
+const KEPT_MAX = 8;
+const kept = new Map<number, KeptList>();
+let count = 0;
+
+const readMark = (): number | undefined => (history.state as { requestList?: number } | null)?.requestList;
+
+/** Of the entry of history that is shown; undefined unless it was left with this key. */
+export function findKept(key: string): KeptList | undefined {
+  const found = kept.get(readMark() ?? 0);
+  return found?.key === key ? found : undefined;
+}
+
+const findRegion = (): HTMLElement | null => document.querySelector('.requests .table-region');
+
+/** Marks the entry of history (anew when `search`, the query string, replaced it), puts the scrolling and the focus back, and keeps the list when it is left. */
+export function useKeeping(
+  key: string,
+  search: string,
+  pages: readonly RequestsView[],
+  before: KeptList | undefined,
+): void {
+  const latest = useRef(pages);
+  latest.current = pages;
+  const tops = useRef<[number, number]>([0, 0]);
+  useEffect(() => {
+    // Noted while it goes on: when the page is left the router has already scrolled to the top.
+    const note = () => {
+      tops.current = [findRegion()?.scrollTop ?? 0, scrollY];
+    };
+    document.addEventListener('scroll', note, { capture: true, passive: true });
+    return () => document.removeEventListener('scroll', note, { capture: true });
+  }, []);
+  useLayoutEffect(() => {
+    const mark = readMark() ?? ++count;
+    history.replaceState({ requestList: mark }, '');
+    return () => {
+      if (latest.current.length === 0) return;
+      kept.delete(mark);
+      kept.set(mark, { key, pages: latest.current, tops: tops.current, openedPath: location.pathname });
+      if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!);
+    };
+  }, [key, search]);
+  useEffect(() => {
+    if (before === undefined) return;
+    const region = findRegion();
+    if (region) region.scrollTop = before.tops[0];
+    scrollTo(0, before.tops[1]);
+    tops.current = [...before.tops];
+    region?.querySelector<HTMLElement>(`a[href="${CSS.escape(before.openedPath)}"]`)?.focus({ preventScroll: true });
+  }, []);
+}

@@ -1,0 +1,139 @@
+/**
+ * The list of requests, newest first: filters, the table, going further back, and following what comes in. Back from a request leads to the list as it was.
+ */
+import { useRef, useState } from 'preact/hooks';
+import type { RequestsView, RequestView } from '../../../../src/http/dashboard/interface.ts';
+import { get } from '../../api/client.ts';
+import { usePages } from '../../api/use-pages.ts';
+import { pathOf, useQuery } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
+import { Badge, StatusBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
+import { Page } from '../../ui/page.tsx';
+import { LoadMore } from '../../ui/pager.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { askFor, isFiltered, readFilter } from './search.ts';
+import { RequestFilters } from './search-form.tsx';
+import { findKept, useKeeping } from './kept-list.ts';
+import { mergeNewest, useLive } from './use-live.ts';
+
+/** Example: `formatDuration(0.123)` gives `0.12 ms`, `formatDuration(2310)` gives `2.31 s`. */
+export function formatDuration(milliseconds: number): string {
+  const [figure, unit] = milliseconds >= 1000 ? [milliseconds / 1000, 's'] : [milliseconds, 'ms'];
+  return `${figure.toLocaleString('en', { maximumSignificantDigits: 3 })} ${unit}`;
+}
+
+const COLUMNS: readonly Column<RequestView>[] = [
+  { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="milliseconds" /> },
+  { key: 'status', head: 'Status', cell: ({ httpStatus }) => <StatusBadge status={httpStatus} /> },
+  {
+    key: 'operation',
+    head: 'Operation',
+    isMono: true,
+    cell: ({ operation, explorerUser }) => (
+      <>
+        {operation} {explorerUser !== null && <Badge>explorer</Badge>}
+      </>
+    ),
+  },
+  { key: 'duration', head: 'Duration', align: 'end', cell: ({ milliseconds }) => formatDuration(milliseconds) },
+  { key: 'code', head: 'Error code', isMono: true, cell: ({ code }) => code ?? <span class="muted">–</span> },
+  { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client },
+  { key: 'requestID', head: 'Request ID', isMono: true, cell: ({ requestID }) => requestID },
+];
+
+export function RequestListPage() {
+  const [query, setQuery] = useQuery();
+  const { user, tenant } = useSession();
+  const filter = readFilter(query);
+  const key = `requests ${tenant.teamID} ${user.email} ${JSON.stringify(filter)}`;
+  const [before] = useState(() => findKept(key));
+  const from = useRef('');
+  const { pages, error, isBusy, more, reload, setPages } = usePages<string, RequestsView>(
+    key,
+    (next, signal) => {
+      const asked = askFor(filter, Date.now());
+      // Going on asks for the same time as the page before, not for an hour that ends now.
+      if (next === undefined || from.current === '') from.current = asked.from ?? '';
+      return get<RequestsView>('requests', { ...asked, from: from.current, cursor: next }, signal);
+    },
+    before?.pages,
+  );
+  const isLive = query.get('live') === '1';
+  const live = useLive(isLive, async (signal) => {
+    if (isBusy) return [];
+    const newest = await get<RequestsView>('requests', { ...askFor(filter, Date.now()) }, signal);
+    const { added } = mergeNewest(pages, newest);
+    if (added.length > 0) setPages((now) => mergeNewest(now, newest).pages);
+    return added;
+  });
+  useKeeping(key, query.toString(), pages, before);
+  const rows = pages.flatMap(({ requests }) => requests);
+  const last = pages.at(-1);
+  return (
+    <Page
+      title="Requests"
+      description={`Every call that came with good credentials${last === undefined ? '' : `, kept for ${last.keptDays} ${last.keptDays === 1 ? 'day' : 'days'}`}. Times are in your time zone.`}
+      actions={
+        <>
+          <Button icon="reload" isBusy={isBusy && pages.length > 0} onClick={reload}>
+            Refresh
+          </Button>
+          <Button
+            class={isLive ? 'live on' : 'live'}
+            aria-pressed={isLive}
+            onClick={() => setQuery({ live: isLive ? null : '1' }, { replace: true })}
+          >
+            Live
+          </Button>
+        </>
+      }
+    >
+      <div class="requests">
+        <RequestFilters />
+        {live.error !== undefined && (
+          <Notice tone="warn" title="Live is interrupted">
+            {live.error.message} It is tried again.
+          </Notice>
+        )}
+        {error !== undefined && <LoadError error={error} onRetry={pages.length === 0 ? reload : (more ?? reload)} />}
+        {(error === undefined || pages.length > 0) && (
+          <Table
+            label="Requests"
+            columns={COLUMNS}
+            rows={pages.length === 0 ? undefined : rows}
+            rowKey={({ requestID }) => requestID}
+            rowLink={({ requestID }) => pathOf('/requests/:requestID', { requestID })}
+            rowClass={({ requestID }) => (live.marked.has(requestID) ? 'is-new' : undefined)}
+            isLoading={isBusy && pages.length > 0}
+            empty={<NoRequests last={last} isNarrowed={isFiltered(filter)} />}
+          />
+        )}
+        {last !== undefined && (
+          <LoadMore label="Older" onMore={more} isBusy={isBusy}>
+            {rows.length} {rows.length === 1 ? 'request' : 'requests'}
+            {last.next === null
+              ? '; there are none further back'
+              : last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
+          </LoadMore>
+        )}
+      </div>
+    </Page>
+  );
+}
+
+const SearchedTo = ({ at }: { at: string }) => (
+  <>
+    {' '}
+    found back to <Time at={at} to="seconds" />; Older searches further
+  </>
+);
+
+function NoRequests({ last, isNarrowed }: { last: RequestsView | undefined; isNarrowed: boolean }) {
+  if (last?.next)
+    return <Empty title="Nothing found so far">There is more of the log to look through: go on with Older.</Empty>;
+  if (isNarrowed) return <Empty title="No requests match">Take a longer time or fewer filters.</Empty>;
+  return <Empty title="No requests yet">A call is here a moment after it was answered.</Empty>;
+}

@@ -1,0 +1,220 @@
+/**
+ * One request of the log: how it came, what was sent, what was refused about it, and the same call as curl. A request is in the log a moment after its
+ * answer, so one that is not there yet is looked for again.
+ */
+import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
+import { ApiError, get } from '../../api/client.ts';
+import { addQuery, writeCurl } from '../../api/call-text.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { useParams } from '../../router.tsx';
+import { useSession, type Session } from '../../session.tsx';
+import { Method, StatusBadge } from '../../ui/badge.tsx';
+import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/copy.tsx';
+import { KeyValue } from '../../ui/key-value.tsx';
+import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
+import { Card, Page, Section } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { CodeAdvice } from './advice.tsx';
+import { formatDuration } from './list-page.tsx';
+
+const API_PATH = '/tenant/api/pims/v1';
+/** Longer values are cut in the log. */
+const QUERY_CHARACTERS_MAX = 1024;
+const LOOK_MS = 2000;
+const PAUSE_MS = 650;
+
+const isMissing = (fault: unknown): boolean => fault instanceof ApiError && fault.code === 'NOT_FOUND';
+
+async function findRequest(requestID: string, signal: AbortSignal): Promise<RequestDetailView> {
+  const endsAt = performance.now() + LOOK_MS;
+  for (;;) {
+    try {
+      return await get<RequestDetailView>('requests/single', { requestID }, signal);
+    } catch (fault) {
+      if (!isMissing(fault) || signal.aborted || performance.now() > endsAt) throw fault;
+      await new Promise((resume) => {
+        window.setTimeout(resume, PAUSE_MS);
+      });
+    }
+  }
+}
+
+export function RequestPage() {
+  const { requestID = '' } = useParams();
+  const session = useSession();
+  const { data, error, reload } = useLoad(`request ${requestID}`, (signal) => findRequest(requestID, signal));
+  return (
+    <Page
+      title={data === undefined ? 'Request' : data.operation}
+      badge={data !== undefined && <StatusBadge status={data.httpStatus} />}
+      description={<CopyText text={requestID} label="Copy request ID" />}
+      actions={data !== undefined && <CopyButton text={writeAsCurl(session, data)} label="Copy as curl" />}
+    >
+      {data !== undefined && <Request request={data} />}
+      {data === undefined && error === undefined && (
+        <Card>
+          <Skeleton lines={8} />
+        </Card>
+      )}
+      {error !== undefined &&
+        (isMissing(error) ? (
+          <Notice title="This request is not in the log">
+            {error.message} It is older than that, or it has not been written yet: a request is here a moment after its
+            answer, and only when its credentials were good.
+          </Notice>
+        ) : (
+          <LoadError error={error} onRetry={reload} />
+        ))}
+    </Page>
+  );
+}
+
+function Request({ request }: { request: RequestDetailView }) {
+  return (
+    <div class="request">
+      <div class="request-side">
+        {request.code !== null && <Refused request={request} code={request.code} />}
+        <Card>
+          <Members request={request} />
+        </Card>
+      </div>
+      <div class="request-sent">
+        <QueryParameters query={request.query} />
+        <Body body={request.body} />
+        <AsCurl request={request} />
+      </div>
+    </div>
+  );
+}
+
+const Refused = ({ request, code }: { request: RequestDetailView; code: string }) => (
+  <Notice tone={request.httpStatus >= 500 ? 'bad' : 'warn'} title={request.message ?? 'The request was refused.'}>
+    <p>
+      <code>{code}</code>
+      {request.field !== null && (
+        <>
+          {' '}
+          at <code>{request.field}</code>
+        </>
+      )}
+    </p>
+    {request.remedy !== null && <CodeAdvice code={code} remedy={request.remedy} />}
+  </Notice>
+);
+
+function Members({ request }: { request: RequestDetailView }) {
+  const { at, method, path, milliseconds, client, apiID, explorerUser, httpStatus } = request;
+  const how =
+    explorerUser === null ? <CopyText text={apiID ?? ''} label="Copy API ID" /> : `API explorer, by ${explorerUser}`;
+  return (
+    <KeyValue
+      rows={[
+        ['Time', <Time key="at" at={at} to="milliseconds" />],
+        ['UTC', <code key="utc">{at}</code>],
+        ['Status', <StatusBadge key="status" status={httpStatus} />],
+        ['Duration', formatDuration(milliseconds)],
+        [
+          'Path',
+          <>
+            <Method method={method} /> <code>{path}</code>
+          </>,
+        ],
+        [explorerUser === null ? 'API ID' : 'Came by', how],
+        ['Client', <code key="client">{client}</code>],
+      ]}
+    />
+  );
+}
+
+function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
+  const rows = Object.entries(query);
+  return (
+    <Section title="Query parameters">
+      {rows.length === 0 ? (
+        <p class="muted">None, other than who asked.</p>
+      ) : (
+        <Table
+          label="Names and values"
+          rows={rows}
+          rowKey={([name]) => name}
+          columns={[
+            { key: 'name', head: 'Name', isMono: true, cell: ([name]) => name },
+            {
+              key: 'value',
+              head: 'Value',
+              isMono: true,
+              isWide: true,
+              cell: ([, value]) => (value === '' ? <span class="muted">empty</span> : value),
+            },
+            {
+              key: 'copy',
+              head: 'Copy',
+              align: 'end',
+              cell: ([name, value]) => <Copy text={value} label={`Copy ${name}`} />,
+            },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
+
+/** Indented; as it is when it is cut, or holds numbers this browser would change. */
+function readBody(body: string): { shown: string; isCut: boolean } {
+  try {
+    const value: unknown = JSON.parse(body);
+    return { shown: JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body, isCut: false };
+  } catch {
+    return { shown: body, isCut: true };
+  }
+}
+
+function Body({ body }: { body: string | null }) {
+  if (body === null)
+    return (
+      <Section title="Body">
+        <p class="muted">None.</p>
+      </Section>
+    );
+  const { shown, isCut } = readBody(body);
+  return (
+    <Section
+      title="Body"
+      description={isCut ? 'Cut: the log keeps the first 4,096 characters, shown here as they came.' : undefined}
+    >
+      <CodeBlock label="Body of the request" code={shown} copied={body} />
+    </Section>
+  );
+}
+
+function writeAsCurl({ baseURL, tenant }: Session, { method, path, query, body }: RequestDetailView): string {
+  const below = path.startsWith(API_PATH) ? path.slice(API_PATH.length) : path;
+  return writeCurl(addQuery(`${baseURL}${below}`, { teamID: tenant.teamID, ...query }), {
+    method,
+    bodyText: body ?? undefined,
+  });
+}
+
+function AsCurl({ request }: { request: RequestDetailView }) {
+  const curl = writeAsCurl(useSession(), request);
+  const { query, body, operation } = request;
+  const isCut =
+    (body !== null && readBody(body).isCut) ||
+    Object.values(query).some(({ length }) => length >= QUERY_CHARACTERS_MAX);
+  const isWrite = /^(create|add|update)/.test(operation);
+  return (
+    <Section title="Repeat it">
+      {isCut && (
+        <Notice tone="warn">
+          The log keeps the beginning of long values only: this command is not the whole request.
+        </Notice>
+      )}
+      <CodeBlock label="curl" code={curl} />
+      <p class="hint">
+        Put the keys into the environment as <code>API_ID</code> and <code>API_SECRET</code>. The call is metered
+        {isWrite && ', and writes once more'}.
+      </p>
+    </Section>
+  );
+}

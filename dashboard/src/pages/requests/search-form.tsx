@@ -1,0 +1,186 @@
+/**
+ * The filters above the list of requests, all kept in the address, and the way to one request by its ID.
+ */
+import type { TargetedSubmitEvent } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { navigate, pathOf, useQuery } from '../../router.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Select, TextField } from '../../ui/field.tsx';
+import { Toolbar } from '../../ui/page.tsx';
+import {
+  CUSTOM,
+  DEFAULT_RANGE,
+  EXACT,
+  OPERATIONS,
+  RANGES,
+  isFiltered,
+  readFilter,
+  readLocal,
+  writeLocal,
+} from './search.ts';
+
+const CLASSES = [
+  { value: '', label: 'All statuses' },
+  { value: '2xx', label: '2xx answered' },
+  { value: '4xx', label: '4xx refused' },
+  { value: '5xx', label: '5xx failed' },
+];
+
+export function RequestFilters() {
+  const [query, setQuery] = useQuery();
+  const filter = readFilter(query);
+  return (
+    <>
+      <div class="request-find">
+        <Toolbar label="Filters">
+          <StatusFilter
+            status={query.get('status') ?? ''}
+            onStatus={(status, options) => setQuery({ status }, options)}
+          />
+          <Select
+            label="Operation"
+            name="operation"
+            isLabelHidden
+            value={filter.operation}
+            onValue={(operation) => setQuery({ operation })}
+            options={[
+              { value: '', label: 'All operations' },
+              ...OPERATIONS.map((name) => ({ value: name, label: name })),
+            ]}
+          />
+          <Select
+            label="Time"
+            name="range"
+            isLabelHidden
+            value={filter.range}
+            onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
+            options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
+          />
+          {isFiltered(filter) && (
+            <Button
+              tone="quiet"
+              onClick={() => setQuery({ status: null, operation: null, range: null, from: null, to: null })}
+            >
+              Clear filters
+            </Button>
+          )}
+        </Toolbar>
+        <FindRequest />
+      </div>
+      {filter.range === CUSTOM && (
+        <CustomTime from={filter.from} to={filter.to} onChange={(change) => setQuery(change, { replace: true })} />
+      )}
+    </>
+  );
+}
+
+function StatusFilter({
+  status,
+  onStatus,
+}: {
+  status: string;
+  onStatus: (status: string, options?: { replace: boolean }) => void;
+}) {
+  const isExact = !CLASSES.some(({ value }) => value === status);
+  const [typed, setTyped] = useState('');
+  const [isChosenHere, setChosenHere] = useState(false);
+  useLayoutEffect(() => setTyped(isExact && status !== EXACT ? status : ''), [status]);
+  const choose = (value: string) => {
+    setChosenHere(true);
+    onStatus(value);
+  };
+  const type = (text: string) => {
+    setTyped(text);
+    // What is typed halfway asks for nothing yet.
+    if (text === '' || /^[1-5]\d\d$/.test(text)) onStatus(text || EXACT, { replace: true });
+  };
+  return (
+    <>
+      <Select
+        label="Status"
+        name="statusClass"
+        isLabelHidden
+        value={isExact ? EXACT : status}
+        onValue={choose}
+        options={[...CLASSES, { value: EXACT, label: 'Exact status…' }]}
+      />
+      {isExact && (
+        <div class="status-exact">
+          <TextField
+            label="Exact status"
+            name="status"
+            isLabelHidden
+            isMono
+            inputmode="numeric"
+            maxLength={3}
+            placeholder="404"
+            autocomplete="off"
+            autofocus={isChosenHere}
+            value={typed}
+            onValue={type}
+            error={typed.length === 3 && !/^[1-5]\d\d$/.test(typed) ? 'Three digits, such as 404.' : undefined}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+function CustomTime({
+  from,
+  to,
+  onChange,
+}: {
+  from: string;
+  to: string;
+  onChange: (change: { from?: string; to?: string }) => void;
+}) {
+  const isTurned = from !== '' && to !== '' && from >= to;
+  return (
+    <Toolbar label="Custom time">
+      <TextField
+        label="From, your time"
+        name="from"
+        type="datetime-local"
+        value={writeLocal(from)}
+        onValue={(local) => onChange({ from: readLocal(local) })}
+        error={isTurned ? 'This is not before the end.' : undefined}
+      />
+      <TextField
+        label="Up to, your time"
+        name="to"
+        type="datetime-local"
+        value={writeLocal(to)}
+        onValue={(local) => onChange({ to: readLocal(local) })}
+      />
+    </Toolbar>
+  );
+}
+
+function FindRequest() {
+  const [wanted, setWanted] = useState('');
+  const find = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (wanted.trim() !== '') navigate(pathOf('/requests/:requestID', { requestID: wanted.trim() }));
+  };
+  return (
+    <form class="request-id" role="search" aria-label="Find a request" onSubmit={find}>
+      <TextField
+        label="Request ID"
+        name="requestID"
+        isLabelHidden
+        isMono
+        type="search"
+        placeholder="Request ID"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        value={wanted}
+        onValue={setWanted}
+      />
+      <Button type="submit" icon="search">
+        Find
+      </Button>
+    </form>
+  );
+}

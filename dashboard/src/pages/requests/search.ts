@@ -1,0 +1,80 @@
+/**
+ * What the list of requests is narrowed to, as the address has it, and what the service is asked for it. Custom times are UTC in the address, so that a
+ * link means the same everywhere, and local time in the fields. Loads nothing.
+ */
+import type { RequestsQuery } from '../../../../src/http/dashboard/interface.ts';
+
+export const RANGES = [
+  { value: '1h', label: 'Last hour', ms: 3_600_000 },
+  { value: '24h', label: 'Last 24 hours', ms: 86_400_000 },
+  { value: '7d', label: 'Last 7 days', ms: 7 * 86_400_000 },
+  { value: '30d', label: 'Last 30 days', ms: 30 * 86_400_000 },
+] as const;
+export const DEFAULT_RANGE = '30d';
+export const CUSTOM = 'custom';
+/** In the address as long as an exact status is wanted and not typed yet. */
+export const EXACT = 'exact';
+
+/** The operations of the API, in the order of its reference. */
+export const OPERATIONS = [
+  'getOrder',
+  'queryOrders',
+  'findOrdersByStorefrontReference',
+  'createOrder',
+  'addLineItem',
+  'updateLineItem',
+  'getCustomer',
+  'queryCustomers',
+  'createCustomer',
+  'updateCustomer',
+  'getInventoryItem',
+  'queryInventoryItems',
+] as const;
+
+export interface RequestFilter {
+  readonly status: string;
+  readonly operation: string;
+  /** `1h` … `30d`, or `custom` with `from` and `to`. */
+  readonly range: string;
+  /** UTC ISO 8601, '' for none. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export function readFilter(query: URLSearchParams): RequestFilter {
+  const read = (name: string): string => query.get(name) ?? '';
+  const range =
+    RANGES.some(({ value }) => value === read('range')) || read('range') === CUSTOM ? read('range') : DEFAULT_RANGE;
+  const isCustom = range === CUSTOM;
+  const status = read('status') === EXACT ? '' : read('status');
+  return {
+    status,
+    operation: read('operation'),
+    range,
+    from: isCustom ? read('from') : '',
+    to: isCustom ? read('to') : '',
+  };
+}
+
+export const isFiltered = ({ status, operation, range }: RequestFilter): boolean =>
+  status !== '' || operation !== '' || range !== DEFAULT_RANGE;
+
+export function askFor({ status, operation, range, from, to }: RequestFilter, nowMs: number): RequestsQuery {
+  const ms = RANGES.find(({ value }) => value === range)?.ms;
+  return { status, operation, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
+}
+
+/** For a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for what is no time. */
+export function writeLocal(at: string): string {
+  const time = new Date(at);
+  if (at === '' || Number.isNaN(time.getTime())) return '';
+  const two = (number: number): string => String(number).padStart(2, '0');
+  const year = String(time.getFullYear()).padStart(4, '0');
+  return `${year}-${two(time.getMonth() + 1)}-${two(time.getDate())}T${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
+/** The other way round. */
+export function readLocal(local: string): string {
+  const time = new Date(local);
+  return local === '' || Number.isNaN(time.getTime()) ? '' : time.toISOString();
+}

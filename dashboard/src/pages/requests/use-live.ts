@@ -1,0 +1,98 @@
+/**
+ * Following the request log: once a second the newest page, put above what is shown, as long as the tab can be seen. What is new is said at most every few
+ * seconds, not row by row.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
+import type { ApiError } from '../../api/client.ts';
+import { toApiError } from '../../api/use-load.ts';
+import { announce } from '../../ui/toaster.tsx';
+
+const POLL_MS = 1000;
+const RETRY_MS = 5000;
+const SAY_MS = 8000;
+const MARKED_MS = 2500;
+/** So many stay; behind them it begins anew with the newest page. */
+const ROWS_MAX = 1000;
+
+/** The newest page above what was there. Both are newest first, so what follows its last request follows it here too. */
+export function mergeNewest(
+  before: readonly RequestsView[],
+  newest: RequestsView,
+): { pages: readonly RequestsView[]; added: string[] } {
+  const known = before.flatMap(({ requests }) => requests);
+  const ids = new Set(known.map(({ requestID }) => requestID));
+  const added = newest.requests.filter(({ requestID }) => !ids.has(requestID)).map(({ requestID }) => requestID);
+  const last = newest.requests.at(-1);
+  const lastBefore = before.at(-1);
+  if (last === undefined || lastBefore === undefined || added.length === 0)
+    return { pages: lastBefore === undefined ? [newest] : before, added };
+  const place = known.findIndex(({ requestID }) => requestID === last.requestID);
+  // More came than a page holds, or it holds all there is: nothing that was there follows it.
+  if (place < 0 || known.length + added.length > ROWS_MAX) return { pages: [newest], added };
+  return { pages: [{ ...lastBefore, requests: [...newest.requests, ...known.slice(place + 1)] }], added };
+}
+
+export interface Live {
+  /** IDs of requests that came just now. */
+  readonly marked: ReadonlySet<string>;
+  /** Why the last look failed; the next is tried all the same. */
+  readonly error: ApiError | undefined;
+}
+
+/** `look` loads the newest page and says what was new in it. */
+export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<string[]>): Live {
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const [error, setError] = useState<ApiError>();
+  const latest = useRef(look);
+  latest.current = look;
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const controller = new AbortController();
+    let timer = 0;
+    let unmarkTimer = 0;
+    let unsaid = 0;
+    let saidAt = 0;
+    let isLooking = false;
+    const take = (added: string[]) => {
+      setError(undefined);
+      unsaid += added.length;
+      if (added.length > 0) {
+        setMarked(new Set(added));
+        clearTimeout(unmarkTimer);
+        unmarkTimer = window.setTimeout(() => setMarked(new Set()), MARKED_MS);
+      }
+      if (unsaid === 0 || Date.now() - saidAt < SAY_MS) return;
+      announce(`${unsaid} new ${unsaid === 1 ? 'request' : 'requests'}`);
+      saidAt = Date.now();
+      unsaid = 0;
+    };
+    const tick = async () => {
+      clearTimeout(timer);
+      if (document.hidden || isLooking) return;
+      isLooking = true;
+      let waitMs = POLL_MS;
+      try {
+        const added = await latest.current(controller.signal);
+        if (!controller.signal.aborted) take(added);
+      } catch (fault) {
+        waitMs = RETRY_MS;
+        if (!controller.signal.aborted) setError(toApiError(fault));
+      }
+      isLooking = false;
+      if (!controller.signal.aborted) timer = window.setTimeout(() => void tick(), waitMs);
+    };
+    const wake = () => void tick();
+    document.addEventListener('visibilitychange', wake);
+    timer = window.setTimeout(wake, POLL_MS);
+    return () => {
+      controller.abort();
+      document.removeEventListener('visibilitychange', wake);
+      clearTimeout(timer);
+      clearTimeout(unmarkTimer);
+      setMarked(new Set());
+      setError(undefined);
+    };
+  }, [isLive]);
+  return { marked, error };
+}

@@ -1,0 +1,64 @@
+/**
+ * Removing a user: asked about by name, and twice where it is one's own account, so that nobody shuts themselves out by accident.
+ */
+import { useState } from 'preact/hooks';
+import type { UserRequest } from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { restate } from '../../api/restate.ts';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/toaster.tsx';
+import { lastOwner, type UserRow } from './user-dialogs.tsx';
+
+export interface RemoveUserProps {
+  user: UserRow;
+  onRemoved: () => void;
+  onClose: () => void;
+}
+
+export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
+  const [isMeant, setMeant] = useState(false);
+  const remove = async () => {
+    await restate(post('users/remove', { email: user.email } satisfies UserRequest), 'LAST_OWNER', lastOwner(user));
+    if (user.isYou) return location.assign('/dashboard/sign-in');
+    toast(`${user.email} was removed`);
+    return onRemoved();
+  };
+  if (!user.isYou)
+    return (
+      <Confirm title={`Remove ${user.email}?`} action="Remove" onConfirm={remove} onClose={onClose}>
+        They are signed out at once and cannot sign in any more. What they did stays in the audit log, and the keys they
+        issued stay good.
+      </Confirm>
+    );
+  if (isMeant)
+    return (
+      <Confirm
+        key="really"
+        title="Really remove your own account?"
+        action="Remove my account"
+        onConfirm={remove}
+        onClose={onClose}
+      >
+        <strong>{user.email}</strong> is removed from this team and signed out now. Only another owner can invite you
+        again.
+      </Confirm>
+    );
+  return (
+    <Dialog
+      key="first"
+      title="Remove yourself?"
+      description={`${user.email} is the account you are signed in with.`}
+      onClose={onClose}
+    >
+      <p>You would lose access to this team at once. To only sign out, use Sign out below the menu.</p>
+      <Actions>
+        <Button tone="primary" onClick={onClose}>
+          Keep my account
+        </Button>
+        <Button onClick={() => setMeant(true)}>Go on</Button>
+      </Actions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,178 @@
+/**
+ * Settings of the team: its name, how new orders begin, whether codes must exist. Owners change them, others read them; what the operator sets is
+ * shown and not changed here.
+ */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { SettingsRequest, SettingsView } from '../../../../src/http/dashboard/interface.ts';
+import { get, post } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { useSession } from '../../session.tsx';
+import { StageBadge } from '../../ui/badge.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { CopyText } from '../../ui/copy.tsx';
+import { Checkbox, RadioGroup, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { KeyValue } from '../../ui/key-value.tsx';
+import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { Card, Page, Section } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toaster.tsx';
+
+const STAGES: readonly { value: SettingsView['defaultStage']; label: string; hint: string }[] = [
+  {
+    value: 'worksheet',
+    label: 'Worksheet',
+    hint: 'A draft: somebody looks at it before it is offered or ordered. Commits no stock.',
+  },
+  { value: 'quote', label: 'Quote', hint: 'An offer to the customer. Commits no stock.' },
+  { value: 'sales_order', label: 'Sales order', hint: 'Ordered: its quantities are committed from stock at once.' },
+];
+const STRICT_ON =
+  'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
+const STRICT_OFF = 'Codes of parts, customers and locations are taken as they are, also unknown ones.';
+const NAME_MAX = 200;
+
+const count = new Intl.NumberFormat('en');
+const limit = (most: number | null): string => (most === null ? 'No limit' : count.format(most));
+
+export function SettingsPage() {
+  const { user, may, reload: reloadSession } = useSession();
+  const { data, error, reload } = useLoad('settings', (signal) => get<SettingsView>('settings', {}, signal));
+  const [saved, setSaved] = useState<SettingsView>();
+  const settings = saved ?? data;
+  const keep = (changed: SettingsView) => {
+    setSaved(changed);
+    toast('Settings saved');
+    void reloadSession();
+  };
+  return (
+    <Page
+      title="Settings"
+      width="narrow"
+      description={may('owner') ? undefined : `Changing them needs the role owner; yours is ${user.role}.`}
+    >
+      {error && <LoadError error={error} onRetry={reload} />}
+      {!settings && !error && (
+        <Card>
+          <Skeleton lines={8} />
+        </Card>
+      )}
+      {settings && (
+        <>
+          <Card>
+            {may('owner') ? <SettingsForm settings={settings} onSaved={keep} /> : <Settings settings={settings} />}
+          </Card>
+          <Limits settings={settings} />
+          <About settings={settings} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: (settings: SettingsView) => void }) {
+  const [name, setName] = useState(settings.name);
+  const [stage, setStage] = useState<string>(settings.defaultStage);
+  const [isStrict, setStrict] = useState(settings.strict);
+  const save = async () => {
+    const request: SettingsRequest = {
+      name: name.trim(),
+      defaultStage: stage as SettingsView['defaultStage'],
+      strict: isStrict,
+    };
+    const changed = await post<SettingsView>('settings', request);
+    setName(changed.name);
+    onSaved(changed);
+  };
+  return (
+    <Form onSubmit={save} label="Settings of the team">
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={NAME_MAX}
+        autocomplete="off"
+        value={name}
+        onValue={setName}
+      />
+      <RadioGroup
+        label="Default stage"
+        name="defaultStage"
+        hint="Where an order begins that does not send ORDER_TYPE."
+        value={stage}
+        onValue={setStage}
+        options={STAGES}
+      />
+      <Checkbox
+        label="Strict references"
+        name="strict"
+        isChecked={isStrict}
+        onChecked={setStrict}
+        hint={isStrict ? STRICT_ON : STRICT_OFF}
+      />
+      <Actions>
+        <Button type="submit" tone="primary">
+          Save
+        </Button>
+      </Actions>
+    </Form>
+  );
+}
+
+const Settings = ({ settings: { name, defaultStage, strict } }: { settings: SettingsView }) => (
+  <KeyValue
+    rows={[
+      ['Name', name],
+      [
+        'Default stage',
+        <WithHint
+          value={<StageBadge stage={defaultStage} />}
+          hint={STAGES.find(({ value }) => value === defaultStage)?.hint ?? ''}
+        />,
+      ],
+      ['Strict references', <WithHint value={strict ? 'On' : 'Off'} hint={strict ? STRICT_ON : STRICT_OFF} />],
+    ]}
+  />
+);
+
+const WithHint = ({ value, hint }: { value: ComponentChildren; hint: string }) => (
+  <>
+    {value}
+    <p class="hint">{hint}</p>
+  </>
+);
+
+const Limits = ({ settings }: { settings: SettingsView }) => (
+  <Section
+    title="Limits"
+    description={
+      <>
+        Set by the operator with <code>storeroom tenant set</code>.
+      </>
+    }
+  >
+    <Card>
+      <KeyValue
+        rows={[
+          ['Calls a month (UTC)', limit(settings.monthQuota)],
+          ['Calls a second', limit(settings.callsPerSecond)],
+        ]}
+      />
+    </Card>
+  </Section>
+);
+
+const About = ({ settings: { teamID, createdAt, requestLogDays } }: { settings: SettingsView }) => (
+  <Section title="About this team">
+    <Card>
+      <KeyValue
+        rows={[
+          ['Team ID', <CopyText text={teamID} label="Copy the team ID" />],
+          ['Made', <Time at={createdAt} to="days" />],
+          ['Request log kept', `${count.format(requestLogDays)} ${requestLogDays === 1 ? 'day' : 'days'}`],
+        ]}
+      />
+    </Card>
+  </Section>
+);

@@ -1,0 +1,144 @@
+/**
+ * The dialogs an owner changes users by: inviting one, giving another role, making a new link. A link that was made is handed to the page, which shows
+ * it once.
+ */
+import { useState } from 'preact/hooks';
+import type {
+  NewUserRequest,
+  UserLinkView,
+  UserRequest,
+  UserRoleRequest,
+  UsersView,
+} from '../../../../src/http/dashboard/interface.ts';
+import { post } from '../../api/client.ts';
+import { restate } from '../../api/restate.ts';
+import { useSession, type Role } from '../../session.tsx';
+import { SubmitActions } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { RadioGroup, TextField } from '../../ui/field.tsx';
+import { focusHeading } from '../../ui/focus.ts';
+import { Form } from '../../ui/form.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { toast } from '../../ui/toaster.tsx';
+
+export type UserRow = UsersView['users'][number];
+type OnIssued = (email: string, link: UserLinkView) => void;
+
+const ROLES: readonly { value: Role; label: string; hint: string }[] = [
+  { value: 'viewer', label: 'Viewer', hint: 'Sees records, requests, usage and settings; changes nothing.' },
+  {
+    value: 'developer',
+    label: 'Developer',
+    hint: 'Also changes orders and fields, uses the whole API explorer, replaces the keys.',
+  },
+  { value: 'owner', label: 'Owner', hint: 'Also changes the settings and the users, reads the audit log.' },
+];
+
+/** Why the service keeps somebody an owner. */
+export const lastOwner = ({ email, isYou }: UserRow): string =>
+  `${isYou ? 'You are' : `${email} is`} the only owner, and a team keeps at least one. Make somebody else an owner first.`;
+
+export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<string>('viewer');
+  const invite = async () => {
+    const request: NewUserRequest = { email: email.trim(), role: role as Role };
+    const link = await restate(
+      post<UserLinkView>('users', request),
+      'USER_EXISTS',
+      'The team has a user with this address. Give them a new link or another role instead.',
+      'email',
+    );
+    onIssued(request.email, link);
+  };
+  return (
+    <Dialog
+      title="Invite user"
+      description="Makes a one-time link, by which they set their password. Storeroom sends no e-mail: you hand the link over."
+      onClose={onClose}
+    >
+      <Form onSubmit={invite}>
+        <TextField
+          label="E-mail address"
+          name="email"
+          type="email"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          required
+          autofocus
+          maxLength={254}
+          value={email}
+          onValue={setEmail}
+        />
+        <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} />
+        <SubmitActions onCancel={onClose}>Invite</SubmitActions>
+      </Form>
+    </Dialog>
+  );
+}
+
+export function ChangeRole({
+  user,
+  onChanged,
+  onClose,
+}: {
+  user: UserRow;
+  onChanged: () => void;
+  onClose: () => void;
+}) {
+  const { reload } = useSession();
+  const [role, setRole] = useState<string>(user.role);
+  const save = async () => {
+    if (role !== user.role) {
+      const request: UserRoleRequest = { email: user.email, role: role as Role };
+      await restate(post('users/role', request), 'LAST_OWNER', lastOwner(user));
+      toast(`${user.email} is now ${role}`);
+      onChanged();
+      if (user.isYou) {
+        await reload();
+        focusHeading(); // Of what a page says to those who are no owners.
+      }
+    }
+    onClose();
+  };
+  return (
+    <Dialog
+      title="Change role"
+      description={`Of ${user.email}. It holds from their next request on.`}
+      onClose={onClose}
+    >
+      <Form onSubmit={save}>
+        <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} autofocus />
+        {user.isYou && role !== user.role && (
+          <Notice tone="warn" title="This is your own role">
+            Once you are no owner, only another owner can make you one again.
+          </Notice>
+        )}
+        <SubmitActions onCancel={onClose}>Save</SubmitActions>
+      </Form>
+    </Dialog>
+  );
+}
+
+export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: OnIssued; onClose: () => void }) {
+  const make = async () =>
+    onIssued(user.email, await post<UserLinkView>('users/link', { email: user.email } satisfies UserRequest));
+  return (
+    <Dialog title="Make a new link?" onClose={onClose}>
+      <Form onSubmit={make}>
+        <div class="confirm-text">
+          <p>
+            For <strong>{user.email}</strong>, for a forgotten password or a lost telephone.
+          </p>
+          <p>
+            {user.hasPassword
+              ? 'When the link is used, it sets a new password, takes the second factor away and ends all their sessions. Until then everything stays as it is.'
+              : 'They set their password by it. A link made before can no longer be used.'}
+          </p>
+        </div>
+        <SubmitActions onCancel={onClose}>Make link</SubmitActions>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,131 @@
+/**
+ * The users of the team, for owners: who there is and in which role, inviting, new links, other roles, removing. Which dialog is open is said here;
+ * what it does is users-dialogs.tsx.
+ */
+import { useState } from 'preact/hooks';
+import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
+import { get } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { useSession } from '../../session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { LoadError, Notice } from '../../ui/notice.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { ChangeRole, Invite, NewLink, type UserRow } from './user-dialogs.tsx';
+import { ShowLink } from './issued-link.tsx';
+import { RemoveUser } from './remove-user.tsx';
+
+type Open =
+  | { readonly dialog: 'invite' }
+  | { readonly dialog: 'role' | 'link' | 'remove'; readonly user: UserRow }
+  | { readonly dialog: 'issued'; readonly email: string; readonly link: UserLinkView };
+
+const COLUMNS: readonly Column<UserRow>[] = [
+  {
+    key: 'email',
+    head: 'E-mail',
+    cell: ({ email, isYou }) => (
+      <span class="user-cell">
+        <span title={email}>{email}</span>
+        {isYou && <Badge tone="info">You</Badge>}
+      </span>
+    ),
+  },
+  { key: 'role', head: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
+  {
+    key: 'password',
+    head: 'Password',
+    cell: ({ hasPassword }) => (hasPassword ? <Badge tone="good">Set</Badge> : <Badge tone="warn">Not set yet</Badge>),
+  },
+  {
+    key: 'factor',
+    head: 'Second factor',
+    cell: ({ hasSecondFactor }) => (hasSecondFactor ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>),
+  },
+  { key: 'since', head: 'Since', isHiddenOnPhone: true, cell: ({ createdAt }) => <Time at={createdAt} to="days" /> },
+];
+
+export function UsersPage() {
+  const { user, may } = useSession();
+  if (may('owner')) return <Users />;
+  return (
+    <Page title="Users">
+      <Notice title="Only owners see the users of a team">Your role is {user.role}. Ask an owner of your team.</Notice>
+    </Page>
+  );
+}
+
+function Users() {
+  const { data, error, isLoading, reload } = useLoad('users', (signal) => get<UsersView>('users', {}, signal));
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const showLink = (email: string, link: UserLinkView) => {
+    setOpen({ dialog: 'issued', email, link });
+    reload();
+  };
+  const actions: Column<UserRow> = {
+    key: 'actions',
+    head: 'Actions',
+    align: 'end',
+    cell: (row) => (
+      <span class="row-actions">
+        <Button
+          size="small"
+          tone="quiet"
+          aria-label={`Change role of ${row.email}`}
+          onClick={() => setOpen({ dialog: 'role', user: row })}
+        >
+          Change role
+        </Button>
+        <Button
+          size="small"
+          tone="quiet"
+          aria-label={`New link for ${row.email}`}
+          onClick={() => setOpen({ dialog: 'link', user: row })}
+        >
+          New link
+        </Button>
+        <Button
+          size="small"
+          tone="quiet"
+          aria-label={`Remove ${row.email}`}
+          onClick={() => setOpen({ dialog: 'remove', user: row })}
+        >
+          Remove
+        </Button>
+      </span>
+    ),
+  };
+  return (
+    <Page
+      title="Users"
+      description="Who may sign in to this team. Programs use the keys of API Settings and are no users."
+      actions={
+        <Button tone="primary" icon="plus" onClick={() => setOpen({ dialog: 'invite' })}>
+          Invite user
+        </Button>
+      }
+    >
+      <div class="stack">
+        {error && <LoadError error={error} onRetry={reload} />}
+        {(data || !error) && (
+          <Table
+            label="Users"
+            columns={[...COLUMNS, actions]}
+            rows={data?.users}
+            rowKey={({ email }) => email}
+            isLoading={isLoading}
+            skeletonRows={3}
+          />
+        )}
+      </div>
+      {open?.dialog === 'invite' && <Invite onIssued={showLink} onClose={close} />}
+      {open?.dialog === 'role' && <ChangeRole user={open.user} onChanged={reload} onClose={close} />}
+      {open?.dialog === 'link' && <NewLink user={open.user} onIssued={showLink} onClose={close} />}
+      {open?.dialog === 'remove' && <RemoveUser user={open.user} onRemoved={reload} onClose={close} />}
+      {open?.dialog === 'issued' && <ShowLink email={open.email} link={open.link} onClose={close} />}
+    </Page>
+  );
+}

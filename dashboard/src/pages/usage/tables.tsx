@@ -1,0 +1,86 @@
+/**
+ * The calls of a month as tables, by operation or by day, sorted by the column the user chooses; both choices stay in the address.
+ */
+import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
+import { useQuery } from '../../router.tsx';
+import { ShareBar } from '../../ui/meter.tsx';
+import { Empty } from '../../ui/notice.tsx';
+import { Section } from '../../ui/page.tsx';
+import { useSort, type SortValues } from '../../ui/sort.ts';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { formatCount, formatDay, sumBy, type Counts } from './daily-counts.ts';
+
+export const TABLES_ID = 'usage-tables';
+const VALUES: SortValues<Counts> = {
+  name: ({ name }) => name,
+  calls: ({ calls }) => calls,
+  answered: ({ calls, refused }) => calls - refused,
+  refused: ({ refused }) => refused,
+};
+
+export function UsageTables({ view }: { view: UsageView }) {
+  const [query, setQuery] = useQuery();
+  return (
+    <div id={TABLES_ID}>
+      <Section title="Calls in detail">
+        <Tabs
+          label="Calls in detail"
+          selected={query.get('by') ?? 'operation'}
+          onSelect={(by) => setQuery({ by: by === 'operation' ? null : by, sort: null }, { replace: true })}
+          tabs={[
+            {
+              id: 'operation',
+              label: 'By operation',
+              content: () => <CountTable key="operation" view={view} by="operation" />,
+            },
+            { id: 'day', label: 'By day', content: () => <CountTable key="day" view={view} by="day" /> },
+          ]}
+        />
+      </Section>
+    </div>
+  );
+}
+
+function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) {
+  const isByDay = by === 'day';
+  const { sorted, sort } = useSort(sumBy(view.rows, by), VALUES, isByDay ? 'name' : '-calls');
+  const columns: Column<Counts>[] = [
+    {
+      key: 'name',
+      head: isByDay ? 'Day (UTC)' : 'Operation',
+      isMono: !isByDay,
+      isSortable: true,
+      cell: ({ name }) => (isByDay ? <time dateTime={name}>{formatDay(name)}</time> : name),
+    },
+    { key: 'calls', head: 'Calls', align: 'end', isSortable: true, cell: ({ calls }) => formatCount(calls) },
+    {
+      key: 'answered',
+      head: 'Answered',
+      align: 'end',
+      isSortable: true,
+      cell: ({ calls, refused }) => formatCount(calls - refused),
+    },
+    { key: 'refused', head: 'Refused', align: 'end', isSortable: true, cell: ({ refused }) => formatCount(refused) },
+    {
+      key: 'share',
+      head: 'Share of the calls',
+      isWide: true,
+      cell: ({ calls }) => <ShareBar part={calls} whole={view.total} />,
+    },
+  ];
+  return (
+    <Table
+      label={isByDay ? 'Calls by day' : 'Calls by operation'}
+      columns={columns}
+      rows={sorted}
+      rowKey={({ name }) => name}
+      sort={sort}
+      empty={
+        <Empty title="No calls in this month">
+          A call is counted when its credentials are good, also when it is refused afterwards.
+        </Empty>
+      }
+    />
+  );
+}
