@@ -7,9 +7,10 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Service } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
+import { trials } from '../kit/trials.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 20);
+const KILLS = trials('KILLS', { quick: 2, all: 20 });
 const CONNECTIONS = 64;
 const READY_MS = 2000;
 
