@@ -65,7 +65,7 @@ export const ERRORS = {
   UNKNOWN_FIELD: entry(
     400,
     'The field is not in the field dictionary of this record type.',
-    'Correct the name; the message gives the nearest known one.',
+    'Correct the name; `suggestion` gives the nearest known one, if one is near.',
   ),
   FIELD_NOT_ALLOWED: entry(400, 'The field is set by the service and is never sent.', 'Leave the field out.'),
   INVALID_VALUE: entry(
@@ -208,12 +208,14 @@ export type ErrorCode = keyof typeof ERRORS;
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  /** The name that may have been meant by `field`. */
+  readonly suggestion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ErrorCode,
     message: string = ERRORS[code].message,
-    about: { field?: string; retryAfterSeconds?: number } = {},
+    about: { field?: string; suggestion?: string | undefined; retryAfterSeconds?: number } = {},
   ) {
     // A refusal is an answer, not a fault: nobody reads its stack, and capturing one costs more than the rest of the answer.
     const limit = Error.stackTraceLimit;
@@ -223,6 +225,7 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.code = code;
     this.field = about.field;
+    this.suggestion = about.suggestion;
     this.retryAfterSeconds = about.retryAfterSeconds;
   }
 

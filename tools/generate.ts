@@ -103,9 +103,9 @@ function writeErrors(): string {
 
 # Errors
 
-Every error of every endpoint has one body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"requestId":…}\`.
+Every error of every endpoint has one body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}\`.
 Branch on \`code\`: codes never change their meaning. \`message\` is a sentence for people and may be more exact than the one below; \`field\` is there
-when one parameter or field is to blame; \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
+when one parameter or field is to blame, \`suggestion\` when a known field has nearly its name; \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
 A 4xx wrote nothing. After a 5xx, or no answer at all, nobody knows whether a write happened: repeat it with its \`Idempotency-Key\`
 ([guide](api-guide.md#repeating-a-write-safely)).

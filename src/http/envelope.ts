@@ -20,9 +20,11 @@ export const STATIC_HEADERS = {
 export const renderEnvelope = (data: Json, subRecords: Json | null = null): string =>
   `{"status":"success","data":${data},"subRecords":${subRecords}}`;
 
-/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…?,"requestId":…}` */
-export const renderError = ({ message, code, field }: Refusal, requestId: string): string =>
-  hideSecrets(JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, requestId }));
+/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…?,"suggestion":…?,"requestId":…}` */
+export const renderError = ({ message, code, field, suggestion }: Refusal, requestId: string): string =>
+  hideSecrets(
+    JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, suggestion, requestId }),
+  );
 
 /** Sends an answer once the call is counted. Throws what the counting threw; the answer then says that the store is unavailable. */
 export async function sendAnswer(

@@ -122,9 +122,10 @@ export const errorAnswer = (codes: readonly ErrorCode[]): Schema =>
       message: textOf('A plain sentence; for a PIMS refusal the words of PIMS.'),
       code: textOf('Stable; branch on this.', { enum: codes }),
       field: textOf('The parameter or field that is wrong.'),
+      suggestion: textOf('The known name nearest to an unknown field.'),
       requestId: textOf('As in X-Request-Id; quote it when reporting.'),
     },
-    ['field'],
+    ['field', 'suggestion'],
   );
 
 const timestamp: Schema = { type: ['string', 'null'], description: 'ISO 8601; null when PIMS has none.' };

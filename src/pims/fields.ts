@@ -10,6 +10,8 @@ export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
 export interface Field {
   readonly name: string;
   readonly type: FieldType;
+  /** What the field means, in a sentence for the contract and the field dictionary. */
+  readonly description: string;
   /** Set by PIMS and never taken from a caller. */
   readonly assigned: boolean;
   /** Exact filters on it walk an index. */
@@ -26,20 +28,113 @@ export type Dictionaries = Readonly<Record<RecordType, FieldDictionary>>;
 /** A row of PostgreSQL lies in one page of 8 KiB, which has room for 400 pointers to values kept elsewhere. */
 export const DICTIONARY_MAX = 400;
 
-const ADDRESS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
-const ADDRESSES = ['B', 'S'].flatMap((side) => ADDRESS.map((part) => `${side}${part}`)).join(' ');
+type Mark = 'assigned' | 'indexed' | 'searched' | 'custom';
 
-/** Field names with marks: `#` number, `@` date, `?` flag, `!` set by PIMS, `*` indexed, `~` in the trigram index. */
-const FIELDS: Record<RecordType, string> = {
-  orders: `ORDER_NUMBER!*~ ORDER_TYPE REFERENCE_NUMBER*~ CUSTOMER_CODE*~ LOCATION_CODE ORDER_DATE@* ORDER_STATUS*~ SALESPERSON_CODE PO_NUMBER~ TERMS_CODE
-    SHIP_VIA DROP_SHIP? TRACKING_NUMBERS~ NOTES SUBTOTAL# FREIGHT# TAX_TOTAL# ORDER_TOTAL# ${ADDRESSES.replace('BNAME', 'BNAME~').replace('SNAME', 'SNAME~').replace('BEMAIL', 'BEMAIL*~')}`,
-  lines: `ORDER_NUMBER LINE_NUMBER#! PART_CODE DESCRIPTION QUANTITY# NUMBER_SHIPPED# UNIT_PRICE# DISCOUNT# SERIAL_NUMBERS CARE_PLAN? LINE_REF_LOCK_CODE!`,
-  customers: `CUSTOMER_CODE*~ CUSTOMER_NAME*~ ${ADDRESSES.replace(/\b(BNAME|BEMAIL|BPHONE|SNAME|SEMAIL|BCITY|BSTATE|BZIPCODE)\b/g, '$1*~')} TERMS_CODE CREDIT_LIMIT# NOTES`,
-  inventory: `PART_CODE*~ PART_DESCRIPTION*~ BARCODE*~ CATEGORY* LOCATION_CODE* QTY_ONHAND# QTY_COMMITTED#! QTY_AVAILABLE#! QTY_ONORDER# UNIT_PRICE# UNIT_COST#
-    SERIALIZED? CARE_PLAN?`,
+const field = (name: string, type: FieldType, description: string, marks: readonly Mark[] = []): Field => ({
+  name,
+  type,
+  description,
+  assigned: marks.includes('assigned'),
+  indexed: marks.includes('indexed'),
+  searched: marks.includes('searched'),
+  custom: marks.includes('custom'),
+});
+
+const ADDRESS_PARTS = {
+  NAME: 'name',
+  ATTN: 'attention line',
+  ADDRESS1: 'address, first line',
+  ADDRESS2: 'address, second line',
+  CITY: 'city',
+  STATE: 'state',
+  ZIPCODE: 'ZIP or postal code',
+  COUNTRY: 'country',
+  PHONE: 'phone number',
+  EMAIL: 'e-mail address',
 };
-const TIMESTAMPS = ['CREATE_DATE', 'MODIFIED_DATE'];
-const TYPE_MARKS: [string, FieldType][] = [['#', 'number'], ['@', 'date'], ['?', 'flag']]; // prettier-ignore
+type AddressMarks = Partial<Record<keyof typeof ADDRESS_PARTS, readonly Mark[]>>;
+
+/** The ten fields of a billing (B…) or shipping (S…) address. */
+const address = (side: 'Billing' | 'Shipping', marks: AddressMarks): Field[] =>
+  Object.entries(ADDRESS_PARTS).map(([part, words]) =>
+    field(side[0] + part, 'text', `${side} ${words}.`, marks[part as keyof typeof ADDRESS_PARTS]),
+  );
+
+const searched: Mark[] = ['searched'];
+const indexed: Mark[] = ['indexed'];
+const both: Mark[] = ['indexed', 'searched'];
+const assigned: Mark[] = ['assigned'];
+
+const TIMESTAMPS = [
+  field('CREATE_DATE', 'timestamp', 'Time the record was created.', assigned),
+  field('MODIFIED_DATE', 'timestamp', 'Time of the last change.', assigned),
+];
+
+export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
+  orders: [
+    field('ORDER_NUMBER', 'text', 'Number PIMS gives the order; names it in every call.', ['assigned', ...both]),
+    field('ORDER_TYPE', 'text', 'Stage of the order.'),
+    field('REFERENCE_NUMBER', 'text', 'Storefront order number, with its leading #.', both),
+    field('CUSTOMER_CODE', 'text', 'CUSTOMER_CODE of the customer who ordered.', both),
+    field('LOCATION_CODE', 'text', 'Location the order belongs to.'),
+    field('ORDER_DATE', 'date', 'Date of the order.', indexed),
+    field('ORDER_STATUS', 'text', 'Free-text status, separate from the stage.', both),
+    field('SALESPERSON_CODE', 'text', 'Salesperson.'),
+    field('PO_NUMBER', 'text', "Customer's purchase order number.", searched),
+    field('TERMS_CODE', 'text', 'Payment terms.'),
+    field('SHIP_VIA', 'text', 'Carrier or shipping method.'),
+    field('DROP_SHIP', 'flag', 'Whether the supplier ships the order; it then moves no stock.'),
+    field('TRACKING_NUMBERS', 'text', 'Tracking numbers, separated by commas.', searched),
+    field('NOTES', 'text', 'Notes.'),
+    field('SUBTOTAL', 'number', 'Total of the lines.'),
+    field('FREIGHT', 'number', 'Shipping charge.'),
+    field('TAX_TOTAL', 'number', 'Total tax.'),
+    field('ORDER_TOTAL', 'number', 'Total of the order.'),
+    ...address('Billing', { NAME: searched, EMAIL: both }),
+    ...address('Shipping', { NAME: searched }),
+    ...TIMESTAMPS,
+  ],
+  lines: [
+    field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.'),
+    field('LINE_NUMBER', 'number', 'Number of the line within its order.', assigned),
+    field('PART_CODE', 'text', 'PART_CODE of the part ordered.'),
+    field('DESCRIPTION', 'text', "What is ordered; the part's own description when none is sent."),
+    field('QUANTITY', 'number', 'Units ordered.'),
+    field('NUMBER_SHIPPED', 'number', 'Units shipped, from 0 to QUANTITY.'),
+    field('UNIT_PRICE', 'number', 'Price of one unit.'),
+    field('DISCOUNT', 'number', 'Discount on the line.'),
+    field('SERIAL_NUMBERS', 'text', 'Serial numbers of the units shipped, separated by commas.'),
+    field('CARE_PLAN', 'flag', 'Whether the line is a care plan, which has no serial numbers.'),
+    field('LINE_REF_LOCK_CODE', 'text', 'Code that names the line in updates; it never changes.', assigned),
+    ...TIMESTAMPS,
+  ],
+  customers: [
+    field('CUSTOMER_CODE', 'text', 'Code that names the customer.', both),
+    field('CUSTOMER_NAME', 'text', 'Name of the customer.', both),
+    ...address('Billing', { NAME: both, CITY: both, STATE: both, ZIPCODE: both, PHONE: both, EMAIL: both }),
+    ...address('Shipping', { NAME: both, EMAIL: both }),
+    field('TERMS_CODE', 'text', 'Payment terms.'),
+    field('CREDIT_LIMIT', 'number', 'Credit limit.'),
+    field('NOTES', 'text', 'Notes.'),
+    ...TIMESTAMPS,
+  ],
+  inventory: [
+    field('PART_CODE', 'text', 'Code that names the part.', both),
+    field('PART_DESCRIPTION', 'text', 'Description of the part.', both),
+    field('BARCODE', 'text', 'Barcode.', both),
+    field('CATEGORY', 'text', 'Category.', indexed),
+    field('LOCATION_CODE', 'text', 'Location that holds the stock.', indexed),
+    field('QTY_ONHAND', 'number', 'Units in stock.'),
+    field('QTY_COMMITTED', 'number', 'Units that open sales orders hold.', assigned),
+    field('QTY_AVAILABLE', 'number', 'QTY_ONHAND less QTY_COMMITTED; may be negative.', assigned),
+    field('QTY_ONORDER', 'number', 'Units ordered from suppliers.'),
+    field('UNIT_PRICE', 'number', 'Price of one unit.'),
+    field('UNIT_COST', 'number', 'Cost of one unit.'),
+    field('SERIALIZED', 'flag', 'Whether each unit has a serial number.'),
+    field('CARE_PLAN', 'flag', 'Whether the part is a care plan.'),
+    ...TIMESTAMPS,
+  ],
+};
 
 /** The record types: their PIMS table and the field a caller names a record by. */
 export const RECORD_TYPES = {
@@ -48,26 +143,6 @@ export const RECORD_TYPES = {
   customers: { table: 'CUSTOMER', key: 'CUSTOMER_CODE', noun: 'customer' },
   inventory: { table: 'INVENTORY', key: 'PART_CODE', noun: 'part' },
 } as const satisfies Record<RecordType, { table: string; key: string; noun: string }>;
-
-function parseFields(marked: string): Field[] {
-  const fields = marked.split(/\s+/).map((word) => ({
-    name: word.replace(/[^A-Z0-9_]/g, ''),
-    type: TYPE_MARKS.find(([mark]) => word.includes(mark))?.[1] ?? ('text' as const),
-    assigned: word.includes('!'),
-    indexed: word.includes('*'),
-    searched: word.includes('~'),
-    custom: false,
-  }));
-  const stamp = { type: 'timestamp', assigned: true, indexed: false, searched: false, custom: false } as const;
-  return [...fields, ...TIMESTAMPS.map((name) => ({ name, ...stamp }))];
-}
-
-export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
-  orders: parseFields(FIELDS.orders),
-  lines: parseFields(FIELDS.lines),
-  customers: parseFields(FIELDS.customers),
-  inventory: parseFields(FIELDS.inventory),
-};
 
 /** The field types a tenant can give a field of its own. */
 export const CUSTOM_FIELD_TYPES = ['text', 'number', 'date', 'flag'] as const satisfies FieldType[];
@@ -81,16 +156,9 @@ export interface CustomField {
 /** The dictionaries of a tenant with these custom fields. */
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {
   const build = (recordType: RecordType): FieldDictionary => {
-    const own = customFields.filter((field) => field.recordType === recordType);
-    const added = own.map(({ name, type }) => ({
-      name,
-      type,
-      assigned: false,
-      indexed: false,
-      searched: false,
-      custom: true,
-    }));
-    return new Map([...BUILT_IN_FIELDS[recordType], ...added].map((field) => [field.name, field]));
+    const own = customFields.filter((each) => each.recordType === recordType);
+    const added = own.map(({ name, type }) => field(name, type, 'Custom field of the tenant.', ['custom']));
+    return new Map([...BUILT_IN_FIELDS[recordType], ...added].map((each) => [each.name, each]));
   };
   return {
     orders: build('orders'),
@@ -119,26 +187,29 @@ export function refuseCustomField(dictionary: FieldDictionary, name: string): Re
   return undefined;
 }
 
-/** The field of this name, or a refusal that gives the nearest known one. */
+/** The field of this name. Throws UNKNOWN_FIELD, which suggests the nearest known name if one is near, or FIELD_NOT_ALLOWED for FUNCTION. */
 export function findField(dictionary: FieldDictionary, recordType: RecordType, name: string): Field {
-  const field = dictionary.get(name);
-  if (field) return field;
-  const { table } = RECORD_TYPES[recordType];
+  const known = dictionary.get(name);
+  if (known) return known;
   if (name === 'FUNCTION')
     throw new Refusal('FIELD_NOT_ALLOWED', 'FUNCTION is set by the service and is never sent.', { field: name });
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
-  const message = `${table} has no field '${shown}'. Did you mean ${nearestName(dictionary, name)}? Field names are upper case.`;
-  throw new Refusal('UNKNOWN_FIELD', message, { field: shown });
+  const suggestion = findNearName(dictionary, name);
+  const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
+  const message = `${RECORD_TYPES[recordType].table} has no field '${shown}'.${hint} Field names are upper case.`;
+  throw new Refusal('UNKNOWN_FIELD', message, { field: shown, suggestion });
 }
 
-function nearestName(dictionary: FieldDictionary, name: string): string {
+/** The known name nearest to this one, at most two edits or a third of its characters away. */
+function findNearName(dictionary: FieldDictionary, name: string): string | undefined {
   const wanted = name.slice(0, 64).toUpperCase();
-  let best = { name: '', distance: Infinity };
+  let nearest: string | undefined;
+  let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const known of dictionary.keys()) {
     const distance = editDistance(wanted, known);
-    if (distance < best.distance) best = { name: known, distance };
+    if (distance < least) [nearest, least] = [known, distance];
   }
-  return best.name;
+  return nearest;
 }
 
 /** Levenshtein distance over two rows. */

@@ -65,6 +65,18 @@ test('200 orders of another tenant are never among them', async () => {
   assert.equal((await succeed<Values[]>(other.queryOrders([]))).length, 1);
 });
 
+test('400 UNKNOWN_FIELD suggests a known field when one is near, and nothing otherwise', async () => {
+  const near = await shop.queryOrders([{ field: 'CUSTMER_CODE', value: 'x' }]);
+  assert.match(
+    expectRefusal(near, 400, 'UNKNOWN_FIELD', 'CUSTMER_CODE'),
+    /'CUSTMER_CODE'\. Did you mean CUSTOMER_CODE\?/,
+  );
+  assert.equal(near.body['suggestion'], 'CUSTOMER_CODE');
+  const far = await shop.queryOrders([{ field: 'COLOUR', value: 'x' }]);
+  assert.doesNotMatch(expectRefusal(far, 400, 'UNKNOWN_FIELD', 'COLOUR'), /Did you mean/);
+  assert.ok(!('suggestion' in far.body));
+});
+
 test('400 UNKNOWN_FIELD for a field of another record type', async () => {
   expectRefusal(
     await shop.queryOrders([{ field: 'CUSTOMER_NAME', value: 'x' }]),

@@ -25,6 +25,7 @@ const ERROR_SCHEMA: Schema = {
     message: { type: 'string', minLength: 1 },
     code: { type: 'string', pattern: '^[A-Z][A-Z_]+$' },
     field: { type: 'string' },
+    suggestion: { type: 'string' },
     requestId: { type: 'string', minLength: 1 },
   },
 };
