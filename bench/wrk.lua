@@ -14,6 +14,6 @@ end
 
 function done(summary, latency)
   local e = summary.errors
-  print(string.format('{"requests":%d,"us":%d,"p50":%d,"p99":%d,"failures":%d}', summary.requests, summary.duration,
+  print(string.format('{"count":%d,"us":%d,"p50":%d,"p99":%d,"failures":%d}', summary.requests, summary.duration,
     latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
 end

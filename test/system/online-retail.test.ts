@@ -1,6 +1,6 @@
 /**
  * Real data: ten days of a retailer's sales, 25,281 lines with cancellations, negative quantities and gaps, go in through the command line and come
- * out over HTTP as they were. How fast is measured in bench/import.ts.
+ * out over HTTP as they were. How fast is measured in bench/import-speed.ts.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
