@@ -1,5 +1,6 @@
 /**
- * Runs `storeroom` as its users do, a process a command, on a data folder of its own that goes when the tests of the file are over.
+ * Runs `storeroom` on a data folder of its own that goes when the tests of the file are over: in the process that the commands of a file
+ * share, or in one of its own.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -7,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { runInRunner } from './commands.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const EMPTY = { PATH: process.env['PATH'] };
@@ -32,7 +34,9 @@ export interface CommandLine {
   readonly ask: <T = Record<string, unknown>>(...words: string[]) => Promise<T>;
   /** Runs one with --json that has to be refused, and gives the error: nothing on standard output, one object on standard error. */
   readonly refused: (...words: string[]) => Promise<Fault>;
-  /** Runs one whose reader goes away after the first of its output. */
+  /** Runs one in a process of its own. */
+  readonly runAlone: (...words: string[]) => Promise<Result>;
+  /** The same, with a reader that goes away after the first of its output. */
   readonly runUnread: (...words: string[]) => Promise<Result>;
   /** Writes a file beside the data and gives its path. */
   readonly file: (name: string, content: string | Buffer) => string;
@@ -44,10 +48,11 @@ export function openCommandLine(environment: Record<string, string> = {}): Comma
   after(() => rmSync(folder, { recursive: true }));
   const data = join(folder, 'data');
   const env = { ...EMPTY, STOREROOM_DATA: data, ...environment };
-  const run = (...words: string[]): Promise<Result> => runProcess(words, env);
+  const run = (...words: string[]): Promise<Result> => runInRunner({ words, env });
   return {
     data,
     run,
+    runAlone: (...words) => runProcess(words, env),
     runUnread: (...words) => runProcess(words, env, { stopsReading: true }),
     async ask<T>(...words: string[]) {
       const { exitCode, out, err } = await run(...words, '--json');

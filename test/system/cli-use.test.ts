@@ -41,7 +41,22 @@ const WRONG_USE = [
   ['config', '--verbose'],
 ];
 
-suite('help', { concurrency: 2 }, () => {
+test('the process of a command ends with 0 when it is done, 1 when it is refused, 2 after wrong use, and says all of it', async () => {
+  const { runAlone } = openCommandLine();
+  const ends = [
+    [['config', '--json'], 0, /^\{.*\}\n$/, /^$/],
+    [['tenant', 'list'], 1, /^$/, /^storeroom: There is no data in .*\n$/],
+    [['tenants'], 2, /^$/, /^error: unknown command 'tenants'\n/],
+  ] as const;
+  for (const [words, code, says, complains] of ends) {
+    const { exitCode, out, err } = await runAlone(...words);
+    assert.equal(exitCode, code, words.join(' '));
+    assert.match(out, says);
+    assert.match(err, complains);
+  }
+});
+
+suite('help', () => {
   const { run } = openCommandLine();
 
   for (const command of COMMANDS)
@@ -59,7 +74,7 @@ suite('help', { concurrency: 2 }, () => {
   });
 });
 
-suite('wrong use ends with 2 and says why on standard error', { concurrency: 2 }, () => {
+suite('wrong use ends with 2 and says why on standard error', () => {
   const { run, data } = openCommandLine();
 
   for (const words of WRONG_USE)
@@ -82,7 +97,7 @@ suite('wrong use ends with 2 and says why on standard error', { concurrency: 2 }
   });
 });
 
-suite('a data folder that is not there', { concurrency: 2 }, () => {
+suite('a data folder that is not there', () => {
   const { refused, data } = openCommandLine();
 
   for (const words of [

@@ -1,0 +1,37 @@
+/**
+ * A process that runs command lines one after another, each as `storeroom` runs it, and sends back what it printed: for tests to which the
+ * end of the process is not the point. commands.ts starts it.
+ */
+import { runCommandLine } from '../../src/cli/program.ts';
+
+export interface CommandRequest {
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface CommandOutcome {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+process.umask(0o077);
+process.on('disconnect', () => process.exit());
+process.stdout.setMaxListeners(0); // each command line adds one
+
+/** Keeps what is printed from here on, and gives it. */
+function capture(stream: NodeJS.WriteStream): () => string {
+  const parts: Buffer[] = [];
+  stream.write = (part: string | Uint8Array): boolean => {
+    parts.push(Buffer.from(part as string));
+    return true;
+  };
+  return () => Buffer.concat(parts).toString();
+}
+
+process.on('message', ({ words, env }: CommandRequest) => {
+  const [out, err] = [capture(process.stdout), capture(process.stderr)];
+  void runCommandLine([process.execPath, 'storeroom', ...words], env).then((exitCode) =>
+    process.send!({ exitCode, out: out(), err: err() } satisfies CommandOutcome),
+  );
+});
