@@ -6,7 +6,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { Refusal } from '../errors.ts';
 import { parseDecimal } from '../pims/decimal.ts';
 import { advanceOrder } from '../pims/operations.ts';
-import type { InvoiceRequest } from '../pims/lifecycle.ts';
+import type { OrderTransition } from '../pims/lifecycle.ts';
 import { splitList, type Values } from '../pims/values.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { viewStorefrontOrders, type OrderWithLines } from '../pims/storefront.ts';
@@ -80,21 +80,24 @@ async function advance(
   { environment }: CommandContext,
   teamId: string,
   orderNumber: string,
-  step: { approve: true } | { invoice: InvoiceRequest },
+  step: OrderTransition,
   options: AnswerOptions,
 ) {
   const result = await withTenant(environment, teamId, async ({ pims, tenant, store }) => {
     const now = new Date().toISOString();
-    const { stage, rest } = await advanceOrder(pims, orderNumber, step, { now, strict: tenant.strict });
+    const { stage, backorder } = await advanceOrder(pims, orderNumber, step, { now, strict: tenant.strict });
     const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
-    await store.accounts.appendAudit(teamId, byCommand(now, action, orderNumber, rest === null ? {} : { rest }));
-    return { teamID: teamId, orderNumber, stage, rest };
+    await store.accounts.appendAudit(
+      teamId,
+      byCommand(now, action, orderNumber, backorder === null ? {} : { backorder }),
+    );
+    return { teamID: teamId, orderNumber, stage, backorder };
   });
-  const rest = result.rest ? ` What is still open is the sales order ${result.rest}.` : '';
+  const open = result.backorder ? ` What is still open is the sales order ${result.backorder}.` : '';
   answer(
     options,
     result,
-    `Order ${orderNumber} is ${result.stage === 'invoice' ? 'an invoice' : 'a sales order'} now.${rest}`,
+    `Order ${orderNumber} is ${result.stage === 'invoice' ? 'an invoice' : 'a sales order'} now.${open}`,
   );
 }
 

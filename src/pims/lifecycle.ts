@@ -23,7 +23,7 @@ export interface OrderStep {
   readonly order: Values;
   readonly lines: Values[];
   /** What is still open after a partial invoice: becomes a sales order under a new number. Lines that move whole keep their LINE_REF_LOCK_CODE; '' asks for a new one. */
-  readonly rest: { readonly order: Values; readonly lines: Values[] } | null;
+  readonly backorder: { readonly order: Values; readonly lines: Values[] } | null;
   readonly stock: StockMovement[];
 }
 
@@ -34,6 +34,9 @@ export interface InvoiceRequest {
   readonly tracking: readonly string[];
 }
 
+/** How an order reaches its next stage. */
+export type OrderTransition = { readonly approve: true } | { readonly invoice: InvoiceRequest };
+
 /** Makes a worksheet or a quote a sales order, which commits its stock. */
 export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
   if (STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order'))
@@ -42,7 +45,7 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
       `Order ${order['ORDER_NUMBER']} is already ${nameStage(order)}; only a worksheet or a quote can be approved.`,
     );
   const approved = { ...order, ORDER_TYPE: 'sales_order' };
-  return { order: approved, lines, rest: null, stock: moveStock([order, lines], [approved, lines]) };
+  return { order: approved, lines, backorder: null, stock: moveStock([order, lines], [approved, lines]) };
 }
 
 /**
@@ -77,14 +80,14 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
 
   const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
   const invoice = { ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking };
-  const rest = open.length === 0 ? null : { order: { ...order, ...REST_OF_ORDER }, lines: open };
+  const backorder = open.length === 0 ? null : { order: { ...order, ...BACKORDER }, lines: open };
   const after: [Values, Values[]][] = [[invoice, invoiced]];
-  if (rest) after.push([rest.order, rest.lines]);
-  return { order: invoice, lines: invoiced, rest, stock: moveStock([order, lines], ...after) };
+  if (backorder) after.push([backorder.order, backorder.lines]);
+  return { order: invoice, lines: invoiced, backorder, stock: moveStock([order, lines], ...after) };
 }
 
 /** The amounts of an order stay with its number, so that no sum over a reference counts them twice. */
-const REST_OF_ORDER: Values = {
+const BACKORDER: Values = {
   ORDER_NUMBER: '',
   ORDER_TYPE: 'sales_order',
   TRACKING_NUMBERS: '',

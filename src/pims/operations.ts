@@ -4,7 +4,7 @@
  */
 import { orThrow, Refusal } from '../errors.ts';
 import { parseFilters, type Filter } from './filter.ts';
-import { FIRST_STAGES, type InvoiceRequest, type Stage } from './lifecycle.ts';
+import { FIRST_STAGES, type OrderTransition, type Stage } from './lifecycle.ts';
 import { checkText, parseValues, type RawValue, type Values } from './values.ts';
 import { RECORD_TYPES, type RecordType } from './fields.ts';
 import type { Json, KeyedType, Page, PimsStore, WriteOptions, Written } from './port.ts';
@@ -67,21 +67,21 @@ export async function updateLineItem(store: PimsStore, body: Body, context: Writ
   );
 }
 
-/** Approves or invoices an order, as the PIMS's own users do. `rest`: the sales order that what is still open has become. */
+/** Approves or invoices an order, as the PIMS's own users do. `backorder`: the sales order that what is still open has become. */
 export async function advanceOrder(
   store: PimsStore,
   orderNumber: string,
-  step: { readonly approve: true } | { readonly invoice: InvoiceRequest },
+  step: OrderTransition,
   options: WriteOptions,
-): Promise<{ stage: Stage; rest: string | null }> {
+): Promise<{ stage: Stage; backorder: string | null }> {
   checkText('ORDER_NUMBER', orderNumber);
   if ('invoice' in step) {
     for (const serial of [...step.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
     for (const number of step.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
   const { data } = orThrow(await store.advanceOrder(orderNumber, step, options));
-  const { rest } = JSON.parse(data) as { rest: string | null };
-  return { stage: 'approve' in step ? 'sales_order' : 'invoice', rest };
+  const { backorder } = JSON.parse(data) as { backorder: string | null };
+  return { stage: 'approve' in step ? 'sales_order' : 'invoice', backorder };
 }
 
 export async function findOrdersByStorefrontReference(

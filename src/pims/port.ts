@@ -5,7 +5,7 @@
  */
 import type { Outcome } from '../errors.ts';
 import type { FilterTree } from './filter.ts';
-import type { InvoiceRequest } from './lifecycle.ts';
+import type { OrderTransition } from './lifecycle.ts';
 import type { Values } from './values.ts';
 import type { CustomField, Dictionaries, RecordType } from './fields.ts';
 import type { OrderWithLines } from './storefront.ts';
@@ -76,12 +76,8 @@ export interface PimsStore {
   updateCustomer(customerCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>>;
   addLine(orderNumber: string, values: Values, options: WriteOptions): Promise<Outcome<Written>>;
   updateLine(orderNumber: string, lockCode: string, change: Values, options: WriteOptions): Promise<Outcome<Written>>;
-  /** Carries an order to its next stage by the rules of lifecycle.ts. Data is `{"ORDER_NUMBER": …, "rest": … or null}`. */
-  advanceOrder(
-    orderNumber: string,
-    step: { approve: true } | { invoice: InvoiceRequest },
-    options: WriteOptions,
-  ): Promise<Outcome<Written>>;
+  /** Carries an order to its next stage by the rules of lifecycle.ts. Data is `{"ORDER_NUMBER": …, "backorder": … or null}`. */
+  advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): Promise<Outcome<Written>>;
   addField(field: CustomField): Promise<Outcome<void>>;
   /** Writes rows as they are given, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */
   importRows(

@@ -73,8 +73,15 @@ test('line items: own fields are taken on add and update, answered with the line
     OWN_TEXT: '',
     OWN_NUMBER: '-1',
   });
-  const { rest } = await shop.run<{ rest: string }>('order', 'invoice', 'shop', ORDER_NUMBER, '--line', '1=1');
-  for (const number of [ORDER_NUMBER, rest]) {
+  const { backorder } = await shop.run<{ backorder: string }>(
+    'order',
+    'invoice',
+    'shop',
+    ORDER_NUMBER,
+    '--line',
+    '1=1',
+  );
+  for (const number of [ORDER_NUMBER, backorder]) {
     assert.deepEqual(pick((await shop.getOrder(number)).body.data as Values), KEPT);
     assert.deepEqual(pick((await shop.lines(number))[0]!), { ...KEPT, OWN_TEXT: '', OWN_NUMBER: '-1' });
   }

@@ -48,7 +48,7 @@ async function newOrder(
 }
 
 const approve = (number: string): Promise<Values> => shop.run('order', 'approve', 'shop', number);
-const invoice = (number: string, ...words: string[]): Promise<{ rest: string | null }> =>
+const invoice = (number: string, ...words: string[]): Promise<{ backorder: string | null }> =>
   shop.run('order', 'invoice', 'shop', number, ...words);
 
 /** On hand − committed = available. */
@@ -80,7 +80,7 @@ test('worksheet → sales_order → invoice: reserves nothing, commits, takes fr
   await expectStage('worksheet', '10 − 0 = 10');
   await approve(number);
   await expectStage('sales_order', '10 − 3 = 7');
-  assert.deepEqual((await invoice(number)).rest, null);
+  assert.deepEqual((await invoice(number)).backorder, null);
   await expectStage('invoice', '7 − 0 = 7');
 });
 
@@ -139,14 +139,14 @@ test('lines added to a sales order and changed in it move what is committed; tho
   await expectStock('10 − 3 = 7');
 });
 
-test('a partial invoice leaves the invoice and a new sales order with the rest, of the same reference', async () => {
+test('a partial invoice leaves the invoice and a new sales order with the backorder, of the same reference', async () => {
   const number = await newOrder(
     { REFERENCE_NUMBER: '#part', CUSTOMER_CODE: 'VINET', SNAME: 'Corinne', ORDER_DATE: '1/2/2026' },
     '5',
   );
   await approve(number);
-  const { rest } = await invoice(number, '--line', '1=2', '--tracking', '1Z9,PG7');
-  assert.ok(rest !== null && rest !== number);
+  const { backorder } = await invoice(number, '--line', '1=2', '--tracking', '1Z9,PG7');
+  assert.ok(backorder !== null && backorder !== number);
   await expectStock('8 − 3 = 5');
   const [first, second] = await lookUp('#part');
   assert.deepEqual(
@@ -155,12 +155,12 @@ test('a partial invoice leaves the invoice and a new sales order with the rest, 
   );
   assert.deepEqual(
     [second!.order_type, second!.pims_order_number, second!['tracking_numbers']],
-    ['sales_order', rest, []],
+    ['sales_order', backorder, []],
   );
   assert.deepEqual([first!.items[0]!.quantity, first!.items[0]!.shipped], [2, 2]);
   assert.deepEqual([second!.items[0]!.quantity, second!.items[0]!.shipped], [3, 0]);
   assert.deepEqual(second!['shipping_address'], first!['shipping_address']);
-  const { data } = (await shop.getOrder(rest)).body as { data: Values };
+  const { data } = (await shop.getOrder(backorder)).body as { data: Values };
   assert.deepEqual(
     [data['CUSTOMER_CODE'], data['ORDER_DATE'], data['REFERENCE_NUMBER']],
     ['VINET', '01/02/2026', '#part'],
@@ -179,14 +179,14 @@ test('quantities over all records of a reference add up to the units ordered, an
     [[], 7.5, 4],
   ];
   for (const [words, shipped, otherShipped] of steps) {
-    const { rest } = await invoice(open, ...words);
+    const { backorder } = await invoice(open, ...words);
     const items = (await lookUp('#sum')).flatMap((order) => order.items);
     const sum = (part: string, of: 'quantity' | 'shipped'): number =>
       items.filter(({ part_number }) => part_number === part).reduce((total, item) => total + item[of], 0);
     assert.deepEqual([sum(PART, 'quantity'), sum('OTHER', 'quantity')], [7.5, 4]);
     assert.deepEqual([sum(PART, 'shipped'), sum('OTHER', 'shipped')], [shipped, otherShipped]);
     await expectStock(`${10 - shipped} − ${7.5 - shipped} = 2.5`);
-    if (rest !== null) open = rest;
+    if (backorder !== null) open = backorder;
   }
   assert.deepEqual(
     (await lookUp('#sum')).map(({ order_type }) => order_type),
@@ -202,40 +202,42 @@ test('lines keep their numbers and lock codes: a line invoiced stays, a line lef
     { PART_CODE: 'THIRD', QUANTITY: '3' },
   );
   const [first, second, third] = valuesOf(await shop.lines(number), 'LINE_REF_LOCK_CODE');
-  const { rest } = await invoice(number, '--line', '1=2', '--line', '3=1');
+  const { backorder } = await invoice(number, '--line', '1=2', '--line', '3=1');
   const show = async (order: string): Promise<unknown[]> =>
     (await shop.lines(order)).map((line) => [line['LINE_NUMBER'], line['QUANTITY'], line['NUMBER_SHIPPED']]);
   assert.deepEqual(await show(number), [
     ['1', '2', '2'],
     ['3', '1', '1'],
   ]);
-  assert.deepEqual(await show(rest!), [
+  assert.deepEqual(await show(backorder!), [
     ['2', '1', '0'],
     ['3', '2', '0'],
   ]);
-  const [moved, split] = valuesOf(await shop.lines(rest!), 'LINE_REF_LOCK_CODE');
+  const [moved, split] = valuesOf(await shop.lines(backorder!), 'LINE_REF_LOCK_CODE');
   assert.deepEqual(valuesOf(await shop.lines(number), 'LINE_REF_LOCK_CODE'), [first, third]);
   assert.equal(moved, second);
   assert.ok(split !== third && split!.length >= 22);
-  const updated = await succeed(shop.updateLineItem({ ORDER_NUMBER: rest, LINE_REF_LOCK_CODE: second, QUANTITY: '5' }));
+  const updated = await succeed(
+    shop.updateLineItem({ ORDER_NUMBER: backorder, LINE_REF_LOCK_CODE: second, QUANTITY: '5' }),
+  );
   assert.equal(updated['QUANTITY'], '5');
 });
 
-test('a drop-shipped order touches no stock at any stage, nor does its rest', async () => {
+test('a drop-shipped order touches no stock at any stage, nor does its backorder', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#drop', DROP_SHIP: 'Y' }, '5');
   await approve(number);
   await expectStock('10 − 0 = 10');
-  const { rest } = await invoice(number, '--line', '1=2');
+  const { backorder } = await invoice(number, '--line', '1=2');
   await expectStock('10 − 0 = 10');
   assert.deepEqual(
     (await lookUp('#drop')).map((order) => order['is_dropship']),
     [true, true],
   );
-  await invoice(rest!);
+  await invoice(backorder!);
   await expectStock('10 − 0 = 10');
 });
 
-test('serial numbers belong to shipped units: the invoice has them, the rest has none', async () => {
+test('serial numbers belong to shipped units: the invoice has them, the backorder has none', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#serials', ORDER_TYPE: 'sales_order' }, '3');
   await invoice(number, '--line', '1=2', '--serial', '1=S1,S2');
   const items = (await lookUp('#serials')).map((order) => order.items[0]!.serial_numbers);

@@ -75,19 +75,19 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   await makeCalls(service, keys, ROUNDS_TODAY);
   await expectGood(today.post('/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }));
   await expectGood(today.post('/fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' }));
-  const { rest } = (await expectGood(
+  const { backorder } = (await expectGood(
     today.post('/orders/invoice', {
       ORDER_NUMBER: '20010',
       quantities: { 1: '2', 2: '2' },
       serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
       tracking: ['PG7740219907'],
     }),
-  )) as { rest: string };
+  )) as { backorder: string };
   const { requests } = (await expectGood(today.get('/requests', { status: '4xx' }))) as {
     requests: { requestID: string; code: string }[];
   };
   const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;
-  return { service, owner: today, withFactor, link, order: rest, invoice: '20010', requestID: refused.requestID };
+  return { service, owner: today, withFactor, link, order: backorder, invoice: '20010', requestID: refused.requestID };
 }
 
 async function expectGood(replying: ReturnType<Visitor['post']>): Promise<unknown> {

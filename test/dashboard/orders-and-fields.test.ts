@@ -54,7 +54,7 @@ suite('orders', () => {
     const number = await newOrder({ ORDER_TYPE: 'quote', REFERENCE_NUMBER: '#1' }, { PART_CODE: 'A', QUANTITY: '4' });
     assert.equal(await stockOf('A'), '10 − 0 = 10');
     const { status, body } = await approve(number);
-    assert.deepEqual([status, body], [200, { ORDER_NUMBER: number, ORDER_TYPE: 'sales_order', rest: null }]);
+    assert.deepEqual([status, body], [200, { ORDER_NUMBER: number, ORDER_TYPE: 'sales_order', backorder: null }]);
     assert.equal(await stockOf('A'), '10 − 4 = 6');
     assert.deepEqual((await lookUp('#1')).map(({ order_type: stage }) => stage), ['sales_order']); // prettier-ignore
     assert.equal((await approve(number)).body.code, 'STAGE_NOT_ALLOWED');
@@ -62,7 +62,7 @@ suite('orders', () => {
     assert.deepEqual(requests, [], 'what is done in the dashboard is no call');
   });
 
-  test('invoicing a part, with serials and tracking, leaves the rest as a sales order of the same reference', async () => {
+  test('invoicing a part, with serials and tracking, leaves the backorder as a sales order of the same reference', async () => {
     const number = await newOrder(
       { ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#2' },
       { PART_CODE: 'B', QUANTITY: '5' },
@@ -75,15 +75,15 @@ suite('orders', () => {
     });
     assert.equal(status, 200, text);
     assert.equal(`${body.ORDER_NUMBER} ${body.ORDER_TYPE}`, `${number} invoice`);
-    assert.ok(typeof body.rest === 'string' && body.rest !== number);
+    assert.ok(typeof body.backorder === 'string' && body.backorder !== number);
     assert.equal(await stockOf('B'), '8 − 3 = 5');
     const found = await lookUp('#2');
     const byNumber = new Map(found.map((order) => [order.pims_order_number, order]));
-    assert.deepEqual([...byNumber.keys()].toSorted(), [number, body.rest as string].toSorted());
-    const [invoiced, rest] = [byNumber.get(number)!, byNumber.get(body.rest as string)!];
-    assert.deepEqual([invoiced.order_type, rest.order_type], ['invoice', 'sales_order']);
+    assert.deepEqual([...byNumber.keys()].toSorted(), [number, body.backorder as string].toSorted());
+    const [invoiced, backorder] = [byNumber.get(number)!, byNumber.get(body.backorder as string)!];
+    assert.deepEqual([invoiced.order_type, backorder.order_type], ['invoice', 'sales_order']);
     assert.deepEqual(invoiced.items.map(({ quantity, shipped, serial_numbers: serials }) => ({ quantity, shipped, serials })), [{ quantity: 2, shipped: 2, serials: ['SN1', 'SN2'] }]); // prettier-ignore
-    assert.deepEqual(rest.items.map(({ quantity, shipped }) => ({ quantity, shipped })), [{ quantity: 3, shipped: 0 }, { quantity: 2, shipped: 0 }]); // prettier-ignore
+    assert.deepEqual(backorder.items.map(({ quantity, shipped }) => ({ quantity, shipped })), [{ quantity: 3, shipped: 0 }, { quantity: 2, shipped: 0 }]); // prettier-ignore
     assert.equal(
       (
         await succeed(
@@ -92,7 +92,7 @@ suite('orders', () => {
       )['TRACKING_NUMBERS'],
       '1Z9,1Z8',
     );
-    assert.equal((await invoice(body.rest as string)).body.rest, null);
+    assert.equal((await invoice(body.backorder as string)).body.backorder, null);
     assert.equal(await stockOf('B'), '5 − 0 = 5');
   });
 

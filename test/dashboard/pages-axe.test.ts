@@ -18,7 +18,7 @@ const PHONE = { width: 390, height: 844 };
 
 let service: Service;
 let owner: Visitor;
-let rest: string;
+let backorder: string;
 let requestID: string;
 before(async () => {
   service = await openScene();
@@ -51,7 +51,7 @@ before(async () => {
   };
   const invoiced = await owner.post('/orders/invoice', invoice);
   assert.equal(invoiced.status, 200, invoiced.text);
-  ({ rest } = invoiced.body as { rest: string });
+  ({ backorder } = invoiced.body as { backorder: string });
   for (const [path, body] of [
     ['/keys/replace', { password: PASSWORD, overlap: '24h' }],
     ['/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }],
@@ -116,7 +116,7 @@ test('dialogs, and what is shown once', async (context) => {
     await waitUntilLoaded(page);
     await look(page);
   };
-  await open(path('records', 'orders', rest), 'Invoice');
+  await open(path('records', 'orders', backorder), 'Invoice');
   await open('/fields', 'Add field');
   await open('/users', 'Invite user');
   await open('/account', 'Set up');

@@ -201,8 +201,8 @@ test('2 of 5 units invoiced in the browser are so in the API, in the stock and o
   await waitUntilLoaded(page);
 
   const found = await lookUp('#5001');
-  const rest = found[1]!.pims_order_number;
-  assert.deepEqual(found.map((one) => [one.order_type, one.pims_order_number]), [['invoice', number], ['sales_order', rest]]); // prettier-ignore
+  const backorder = found[1]!.pims_order_number;
+  assert.deepEqual(found.map((one) => [one.order_type, one.pims_order_number]), [['invoice', number], ['sales_order', backorder]]); // prettier-ignore
   const items = found.map((one) =>
     one.items.map((item) => [item.part_number, item.quantity, item.shipped, item.serial_numbers, item.is_care_plan]),
   );
@@ -224,8 +224,8 @@ test('2 of 5 units invoiced in the browser are so in the API, in the stock and o
     0,
     'an invoice goes no further',
   );
-  await page.getByRole('link', { name: rest }).first().click();
-  await page.getByRole('heading', { level: 1, name: `Order ${rest}` }).waitFor();
+  await page.getByRole('link', { name: backorder }).first().click();
+  await page.getByRole('heading', { level: 1, name: `Order ${backorder}` }).waitFor();
   await waitUntilLoaded(page);
   assert.deepEqual((await rowOf(page, comparison, 'PHONE')).slice(1), ['5', '2', '2', '3', '2', '3']);
   await goTo(page, '/records/inventory/PHONE');

@@ -7,7 +7,7 @@ import { Refusal } from '../../src/errors.ts';
 import * as engine from '../../src/pims/operations.ts';
 import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations.ts';
 import { foldCase, type Filter } from '../../src/pims/filter.ts';
-import type { InvoiceRequest } from '../../src/pims/lifecycle.ts';
+import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
 import type { CustomField } from '../../src/pims/fields.ts';
 import type { KeyedType, Page, PimsStore, WriteOptions, Written } from '../../src/pims/port.ts';
@@ -15,7 +15,7 @@ import type { Model } from './model.ts';
 import type { BodyPlan, FilterPlan, KeyPlan, RunPlan, Step, WritePlan } from './operations.ts';
 
 type MaybeLater<T> = T | Promise<T>;
-type Advance = { approve: true } | { invoice: InvoiceRequest };
+type Advance = OrderTransition;
 
 /** One tenant's inventory system as its callers and its operator see it. */
 export interface System {

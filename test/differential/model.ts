@@ -6,7 +6,7 @@ import { Refusal, type Outcome } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations.ts';
 import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
-import { approveOrder, invoiceOrder, type InvoiceRequest, type StockMovement } from '../../src/pims/lifecycle.ts';
+import { approveOrder, invoiceOrder, type OrderTransition, type StockMovement } from '../../src/pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
 import { checkText, parseValues, sortKey, splitList, type Values } from '../../src/pims/values.ts';
 import {
@@ -171,11 +171,7 @@ export class Model {
   }
 
   /** The step of an operator between two calls. */
-  advanceOrder(
-    orderNumber: string,
-    step: { approve: true } | { invoice: InvoiceRequest },
-    options: WriteOptions,
-  ): Written {
+  advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): Written {
     return this.#once(options, () => {
       const order = this.#existingOrder(orderNumber);
       const lines = this.#linesOf(orderNumber);
@@ -185,9 +181,9 @@ export class Model {
       const modified = { MODIFIED_DATE: options.now };
       Object.assign(order, advanced.order, modified);
       this.#lines.set(orderNumber, advanced.lines.map((line) => ({ ...line, ...modified }))); // prettier-ignore
-      let rest: string | null = null;
-      if (advanced.rest) {
-        const { order: open, lines: openLines } = advanced.rest;
+      let backorder: string | null = null;
+      if (advanced.backorder) {
+        const { order: open, lines: openLines } = advanced.backorder;
         const number = this.#create('orders', without(open, 'ORDER_NUMBER'), options.now);
         const moved = openLines.map((line) => ({
           ...line,
@@ -196,10 +192,10 @@ export class Model {
           ...modified,
         }));
         this.#lines.set(number, moved);
-        rest = number;
+        backorder = number;
       }
       this.#moveStock(advanced.stock, options.now);
-      return { ORDER_NUMBER: orderNumber, rest };
+      return { ORDER_NUMBER: orderNumber, backorder };
     });
   }
 

@@ -77,7 +77,7 @@ const BREAKS: Break[] = [
   {
     promise: 'counts and reads are repeated when their connection is lost',
     test: 'system/nodes.test.ts',
-    file: 'store/postgres/pool.ts',
+    file: 'store/postgres/shared-connection.ts',
     good: '!(fault instanceof ConnectionLost) || fault.isSilent',
     broken: 'true as boolean',
     says: /✖ calls whose count is cut off after its commit[^]*503 !== 200/,
@@ -85,7 +85,7 @@ const BREAKS: Break[] = [
   {
     promise: 'the answer comes after the commit, on PostgreSQL',
     test: 'system/nodes.test.ts',
-    file: 'store/postgres/write-groups.ts',
+    file: 'store/postgres/write-queue.ts',
     good: '    return outcomes;\n',
     broken: `    for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -95,7 +95,7 @@ const BREAKS: Break[] = [
   {
     promise: 'a write whose COMMIT has no answer is not written again',
     test: 'system/nodes.test.ts',
-    file: 'store/postgres/write-groups.ts',
+    file: 'store/postgres/write-queue.ts',
     good: 'fault instanceof ConnectionLost && fault.isUndone && ',
     broken: 'fault instanceof ConnectionLost && ',
     says: /✖ a write whose COMMIT has no answer/,
@@ -123,7 +123,7 @@ const BREAKS: Break[] = [
   {
     promise: 'a server that does not answer is given up',
     test: 'system/database-loss.test.ts',
-    file: 'store/postgres/open-postgres.ts',
+    file: 'store/postgres/store.ts',
     good: 'const SILENCE_MS = 1400;',
     broken: 'const SILENCE_MS = 60_000;',
     says: /✖ frozen/,
@@ -147,7 +147,7 @@ const BREAKS: Break[] = [
   {
     promise: 'a lock is waited for within bounds',
     test: 'system/database-locks.test.ts',
-    file: 'store/postgres/open-postgres.ts',
+    file: 'store/postgres/store.ts',
     good: '      statement_timeout: STATEMENT_MS,\n      lock_timeout: LOCK_MS,\n',
     broken: '',
     says: /✖ a tenant whose row is held/,
@@ -155,7 +155,7 @@ const BREAKS: Break[] = [
   {
     promise: 'writes that have waited too long are refused',
     test: 'system/database-locks.test.ts',
-    file: 'store/postgres/write-groups.ts',
+    file: 'store/postgres/write-queue.ts',
     good: 'const WAIT_MS = 1200;',
     broken: 'const WAIT_MS = 60_000;',
     says: /an answer took \d/,
@@ -163,7 +163,7 @@ const BREAKS: Break[] = [
   {
     promise: 'a query has a budget',
     test: 'system/database-locks.test.ts',
-    file: 'store/postgres/open-postgres.ts',
+    file: 'store/postgres/store.ts',
     good: '{ statement_timeout: options.queryBudgetMs, ',
     broken: '{ ',
     says: /✖ a query over its budget/,
@@ -171,7 +171,7 @@ const BREAKS: Break[] = [
   {
     promise: 'synchronous_commit is on',
     test: 'system/database-settings.test.ts',
-    file: 'store/postgres/open-postgres.ts',
+    file: 'store/postgres/store.ts',
     good: "'full_page_writes', 'synchronous_commit'] as const",
     broken: "'full_page_writes'] as const",
     says: /✖ synchronous_commit=off of the role in the database[^]*it has started/,

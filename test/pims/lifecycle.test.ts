@@ -78,7 +78,7 @@ suite('stages', () => {
     const step = done(approveOrder(order('quote', { NOTES: 'n' }), lines));
     assert.deepEqual(step.order, order('sales_order', { NOTES: 'n' }));
     assert.deepEqual(step.lines, lines);
-    assert.equal(step.rest, null);
+    assert.equal(step.backorder, null);
     assert.deepEqual(done(approveOrder(order('worksheet'), [])).stock, []);
   });
 });
@@ -96,10 +96,10 @@ suite('invoicing', () => {
         ['0.5', '0.5', 'lock-2'],
       ],
     );
-    assert.equal(step.rest, null);
+    assert.equal(step.backorder, null);
   });
 
-  test('in part: the rest is a sales order of the same reference without number, tracking or amounts', () => {
+  test('in part: the backorder is a sales order of the same reference without number, tracking or amounts', () => {
     const before = order('worksheet', {
       REFERENCE_NUMBER: '#1001',
       CUSTOMER_CODE: 'C',
@@ -118,7 +118,7 @@ suite('invoicing', () => {
     );
     assert.equal(step.order['TRACKING_NUMBERS'], '1Z0,1Z1');
     assert.equal(step.order['ORDER_TOTAL'], '12');
-    assert.deepEqual(step.rest!.order, {
+    assert.deepEqual(step.backorder!.order, {
       ...before,
       ORDER_NUMBER: '',
       ORDER_TYPE: 'sales_order',
@@ -134,7 +134,7 @@ suite('invoicing', () => {
       );
     assert.deepEqual(show(step.lines), ['1: 1 1 lock-1', '2: 3 3 lock-2']);
     assert.deepEqual(
-      show(step.rest!.lines),
+      show(step.backorder!.lines),
       ['1: 2 0 ', '3: 3 0 lock-3'],
       'a line that moves whole keeps its lock code',
     );
@@ -150,7 +150,7 @@ suite('invoicing', () => {
     );
     assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
     assert.deepEqual(
-      step.rest!.lines.map((one) => one['SERIAL_NUMBERS']),
+      step.backorder!.lines.map((one) => one['SERIAL_NUMBERS']),
       ['', ''],
     );
     refused(
@@ -181,7 +181,7 @@ suite('invoicing', () => {
     const step = done(
       invoiceOrder(order('sales_order'), [line(1, { QUANTITY: '-3' })], ask({ quantities: { 1: '-1' } })),
     );
-    assert.deepEqual([step.lines[0]!['QUANTITY'], step.rest!.lines[0]!['QUANTITY']], ['-1', '-2']);
+    assert.deepEqual([step.lines[0]!['QUANTITY'], step.backorder!.lines[0]!['QUANTITY']], ['-1', '-2']);
     assert.deepEqual(step.stock, [{ PART_CODE: 'P1', onHand: '1', committed: '1' }]);
   });
 
@@ -251,10 +251,10 @@ function play({
     assert.equal(outcome.order['ORDER_TYPE'], 'invoice');
     movements.push(...outcome.stock);
     invoices.push(outcome.lines);
-    if (!outcome.rest) return { lines, invoices, movements };
-    assert.equal(outcome.rest.order['REFERENCE_NUMBER'], '#1');
-    assert.equal(outcome.rest.order['ORDER_TYPE'], 'sales_order');
-    open = outcome.rest;
+    if (!outcome.backorder) return { lines, invoices, movements };
+    assert.equal(outcome.backorder.order['REFERENCE_NUMBER'], '#1');
+    assert.equal(outcome.backorder.order['ORDER_TYPE'], 'sales_order');
+    open = outcome.backorder;
   }
   throw new Error('The last round invoices everything.');
 }
@@ -319,7 +319,7 @@ suite('splits', () => {
           assert.equal(onHand, committed);
           assert.notEqual(compareDecimals(onHand, '0'), 0, 'a movement of nothing is none');
         }
-        const lockCodes = [...step.lines, ...(step.rest?.lines ?? [])]
+        const lockCodes = [...step.lines, ...(step.backorder?.lines ?? [])]
           .map((one) => one['LINE_REF_LOCK_CODE'])
           .filter((code) => code !== '');
         assert.equal(new Set(lockCodes).size, lockCodes.length, 'no lock code names two lines');

@@ -43,8 +43,10 @@ async function invoice(
     serials: new Map(Object.entries(serials)),
   };
   return (
-    JSON.parse(accepted(await pims.advanceOrder(order, { invoice: request }, write())).data) as { rest: string | null }
-  ).rest;
+    JSON.parse(accepted(await pims.advanceOrder(order, { invoice: request }, write())).data) as {
+      backorder: string | null;
+    }
+  ).backorder;
 }
 
 const stockOf = async (pims: PimsStore, part: string): Promise<string> => {
@@ -177,9 +179,9 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(await stockOf(pims, 'P'), '10 on hand, 12 committed, -2 available');
     accepted(await pims.updateLine(order, lock, { QUANTITY: '8' }, write()));
     assert.equal(await stockOf(pims, 'P'), '10 on hand, 8 committed, 2 available');
-    const rest = await invoice(pims, order, { '1': '5' }, { '1': ['S1', 'S2'] });
+    const backorder = await invoice(pims, order, { '1': '5' }, { '1': ['S1', 'S2'] });
     assert.equal(await stockOf(pims, 'P'), '5 on hand, 3 committed, 2 available');
-    assert.equal(await invoice(pims, rest!), null);
+    assert.equal(await invoice(pims, backorder!), null);
     assert.equal(await stockOf(pims, 'P'), '2 on hand, 0 committed, 2 available');
     const records = await pims.findOrders('REFERENCE_NUMBER', '#1');
     const show = records.map(({ order: one, lines }) =>
@@ -224,9 +226,11 @@ export function describeOrders(store: StoreUnderTest): void {
             else {
               const quantities = new Map(which % 4 === 0 ? [] : [[number, units]]);
               const invoiced = await pims.advanceOrder(order, { invoice: { ...everything, quantities } }, write());
-              const { rest } =
-                invoiced instanceof Refusal ? { rest: null } : (JSON.parse(invoiced.data) as { rest: string | null });
-              if (rest !== null) orders.push(rest);
+              const { backorder } =
+                invoiced instanceof Refusal
+                  ? { backorder: null }
+                  : (JSON.parse(invoiced.data) as { backorder: string | null });
+              if (backorder !== null) orders.push(backorder);
             }
           }
         }

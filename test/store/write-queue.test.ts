@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
-import { WriteQueue } from '../../src/store/sqlite/write-queue.ts';
+import { SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
 import { newFolder } from './sqlite-folder.ts';
 
 interface Opened {
   readonly db: Database;
-  readonly queue: WriteQueue;
+  readonly queue: SqliteWriteQueue;
   readonly fatal: unknown[];
   /** The numbers that are there, as another connection sees them. */
   readonly committed: () => number[];
@@ -27,7 +27,7 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
   db.exec('CREATE TABLE T (N INTEGER UNIQUE) STRICT');
   const reader = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
   const fatal: unknown[] = [];
-  const queue = new WriteQueue(db, {
+  const queue = new SqliteWriteQueue(db, {
     gather,
     syncAfterCommit: gather === 'none',
     checkpoint: async () => undefined,

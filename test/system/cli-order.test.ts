@@ -38,7 +38,7 @@ suite('the life of an order', () => {
       teamID: 'acme',
       orderNumber: '1000',
       stage: 'sales_order',
-      rest: null,
+      backorder: null,
     });
     assert.equal(await stock(), '10 − 3 = 7');
     assert.equal((await show('1000')).order['ORDER_TYPE'], 'sales_order');
@@ -57,7 +57,7 @@ suite('the life of an order', () => {
     assert.equal(await stock(), '10 − 3 = 7');
   });
 
-  test('a partial invoice takes its units from stock; the rest stays committed as a sales order of the same reference', async () => {
+  test('a partial invoice takes its units from stock; the backorder stays committed as a sales order of the same reference', async () => {
     const words = [
       '--line',
       '1=2',
@@ -72,7 +72,13 @@ suite('the life of an order', () => {
       '--tracking',
       'T3',
     ];
-    const { rest, stage } = await ask<{ rest: string; stage: string }>('order', 'invoice', 'acme', '1000', ...words);
+    const { backorder, stage } = await ask<{ backorder: string; stage: string }>(
+      'order',
+      'invoice',
+      'acme',
+      '1000',
+      ...words,
+    );
     assert.equal(stage, 'invoice');
     assert.equal(await stock(), '8 − 1 = 7');
 
@@ -90,9 +96,9 @@ suite('the life of an order', () => {
         ['PLAN+3Y', '2', '2', ''],
       ],
     );
-    assert.deepEqual(invoice.sameReference, [{ orderNumber: rest, stage: 'sales_order' }]);
+    assert.deepEqual(invoice.sameReference, [{ orderNumber: backorder, stage: 'sales_order' }]);
 
-    const open = await show(rest);
+    const open = await show(backorder);
     assert.deepEqual(
       [open.order['ORDER_TYPE'], open.order['REFERENCE_NUMBER'], open.order['ORDER_TOTAL']],
       ['sales_order', '#1001', ''],
@@ -107,10 +113,10 @@ suite('the life of an order', () => {
     assert.deepEqual(open.sameReference, [{ orderNumber: '1000', stage: 'invoice' }]);
     assert.equal(new Set([...invoice.lines, ...open.lines].map((line) => line['LINE_REF_LOCK_CODE'])).size, 4);
 
-    const last = await run('order', 'invoice', 'acme', rest);
-    assert.equal(last.out, `Order ${rest} is an invoice now.\n`);
+    const last = await run('order', 'invoice', 'acme', backorder);
+    assert.equal(last.out, `Order ${backorder} is an invoice now.\n`);
     assert.equal(await stock(), '7 − 0 = 7');
-    assert.equal((await refused('order', 'invoice', 'acme', rest)).code, 'STAGE_NOT_ALLOWED');
+    assert.equal((await refused('order', 'invoice', 'acme', backorder)).code, 'STAGE_NOT_ALLOWED');
   });
 
   test('a worksheet can be invoiced at once, whole', async () => {
@@ -118,7 +124,7 @@ suite('the life of an order', () => {
       teamID: 'acme',
       orderNumber: '1001',
       stage: 'invoice',
-      rest: null,
+      backorder: null,
     });
     assert.equal(await stock(), '5 − 0 = 5');
   });

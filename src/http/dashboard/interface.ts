@@ -163,7 +163,7 @@ export interface AdvancedOrderView {
   ORDER_NUMBER: string;
   ORDER_TYPE: string;
   /** Number of the sales order that what is still open became; null when nothing is. */
-  rest: string | null;
+  backorder: string | null;
 }
 
 /** GET fields. */

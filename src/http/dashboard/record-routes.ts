@@ -4,7 +4,7 @@
  */
 import { orThrow } from '../../errors.ts';
 import { advanceOrder } from '../../pims/operations.ts';
-import type { InvoiceRequest } from '../../pims/lifecycle.ts';
+import type { OrderTransition } from '../../pims/lifecycle.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type Dictionaries, type Field, type RecordType } from '../../pims/fields.ts';
 import type { OperationServices } from '../route.ts';
 import { listOf, objectOf, required, textOf, type Schema } from '../schemas.ts';
@@ -23,13 +23,10 @@ const LINES_MAX = 1000;
 const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values, maxProperties: LINES_MAX });
 
 export function recordRoutes({ pims, audit }: OperationServices & DashboardServices): Route[] {
-  async function advance(
-    visit: Visit<{ ORDER_NUMBER: string }>,
-    step: { approve: true } | { invoice: InvoiceRequest },
-  ): Promise<AdvancedOrderView> {
+  async function advance(visit: Visit<{ ORDER_NUMBER: string }>, step: OrderTransition): Promise<AdvancedOrderView> {
     const { signedIn, body, nowMs } = visit;
     const { tenant } = signedIn;
-    const { stage, rest } = await advanceOrder(pims(tenant), body.ORDER_NUMBER, step, {
+    const { stage, backorder } = await advanceOrder(pims(tenant), body.ORDER_NUMBER, step, {
       now: new Date(nowMs).toISOString(),
       strict: tenant.strict,
     });
@@ -37,10 +34,10 @@ export function recordRoutes({ pims, audit }: OperationServices & DashboardServi
       visit,
       stage === 'invoice' ? 'order invoiced' : 'order approved',
       body.ORDER_NUMBER,
-      rest === null ? {} : { rest },
+      backorder === null ? {} : { backorder },
     );
     await audit.appendAudit(tenant.teamId, entry);
-    return { ORDER_NUMBER: body.ORDER_NUMBER, ORDER_TYPE: stage, rest };
+    return { ORDER_NUMBER: body.ORDER_NUMBER, ORDER_TYPE: stage, backorder };
   }
 
   return [

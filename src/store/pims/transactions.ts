@@ -3,7 +3,7 @@
  * idempotency key apart while the first is running. Holds no rules and no SQL.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
-import type { InvoiceRequest } from '../../pims/lifecycle.ts';
+import type { OrderTransition } from '../../pims/lifecycle.ts';
 import type { Values } from '../../pims/values.ts';
 import type { CustomField, RecordType } from '../../pims/fields.ts';
 import type { ImportResult, ImportRow, WriteOptions, Written } from '../../pims/port.ts';
@@ -34,11 +34,7 @@ export abstract class PimsWrites {
     return this.#write(options, () => this.writer.updateLine(orderNumber, lockCode, change, options));
   }
 
-  advanceOrder(
-    orderNumber: string,
-    step: { approve: true } | { invoice: InvoiceRequest },
-    options: WriteOptions,
-  ): Promise<Outcome<Written>> {
+  advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): Promise<Outcome<Written>> {
     return this.#write(options, () => this.writer.advanceOrder(orderNumber, step, options));
   }
 

@@ -5,7 +5,7 @@
  */
 import { Refusal, type Outcome } from '../../errors.ts';
 import { addDecimals, subtractDecimals } from '../../pims/decimal.ts';
-import { approveOrder, invoiceOrder, type InvoiceRequest, type StockMovement } from '../../pims/lifecycle.ts';
+import { approveOrder, invoiceOrder, type OrderTransition, type StockMovement } from '../../pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../pims/line-item.ts';
 import { listValues } from '../../pims/operations.ts';
 import { refuseLongKey, sortKey, type Values } from '../../pims/values.ts';
@@ -120,11 +120,7 @@ export class PimsWriter {
     return JSON.stringify(changed);
   }
 
-  *advanceOrder(
-    orderNumber: string,
-    request: { approve: true } | { invoice: InvoiceRequest },
-    { now }: WriteOptions,
-  ): Writing<Outcome<string>> {
+  *advanceOrder(orderNumber: string, request: OrderTransition, { now }: WriteOptions): Writing<Outcome<string>> {
     const order = yield* this.#record('orders', orderNumber);
     if (!order) return orderNotFound(orderNumber);
     const lines = (yield* rows<[string]>(this.sql.lines, orderNumber)).map(([line]) => JSON.parse(line) as Values);
@@ -134,14 +130,19 @@ export class PimsWriter {
     yield* run(this.sql.deleteLines, orderNumber);
     for (const line of step.lines)
       yield* this.#insertLine({ ...line, MODIFIED_DATE: now }, Number(line['LINE_NUMBER']));
-    const rest = step.rest ? yield* this.nextNumber('orders') : null;
-    if (step.rest && rest) {
-      yield* this.insert('orders', { ...step.rest.order, ORDER_NUMBER: rest, CREATE_DATE: now, MODIFIED_DATE: now });
-      for (const line of step.rest.lines)
-        yield* this.#insertLine({ ...line, ORDER_NUMBER: rest, MODIFIED_DATE: now }, Number(line['LINE_NUMBER']));
+    const backorder = step.backorder ? yield* this.nextNumber('orders') : null;
+    if (step.backorder && backorder) {
+      yield* this.insert('orders', {
+        ...step.backorder.order,
+        ORDER_NUMBER: backorder,
+        CREATE_DATE: now,
+        MODIFIED_DATE: now,
+      });
+      for (const line of step.backorder.lines)
+        yield* this.#insertLine({ ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now }, Number(line['LINE_NUMBER']));
     }
     yield* this.moveStock(step.stock, now);
-    return JSON.stringify({ ORDER_NUMBER: orderNumber, rest });
+    return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
   }
 
   *addField({ recordType, name, type }: CustomField): Writing<Outcome<void>> {

@@ -6,15 +6,16 @@ import type { Control } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 import { ConnectionLost } from './connection.ts';
 import { CONTROL } from './migrate.ts';
-import type { Pool, Slot } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { SharedConnection } from './shared-connection.ts';
 import { runWriting } from './write-queue.ts';
 
 export class PostgresControl implements Control {
   readonly schema = `${CONTROL}.` as const;
-  readonly #reader: Slot;
+  readonly #reader: SharedConnection;
   readonly #writers: Pool;
 
-  constructor(reader: Slot, writers: Pool) {
+  constructor(reader: SharedConnection, writers: Pool) {
     this.#reader = reader;
     this.#writers = writers;
   }
@@ -37,8 +38,8 @@ export class PostgresControl implements Control {
   }
 
   #commit<T>(work: () => Writing<Outcome<T>>): Promise<T> {
-    return this.#writers.use(0, (slot) =>
-      slot.transaction(async (connection) => {
+    return this.#writers.use(0, (shared) =>
+      shared.transaction(async (connection) => {
         const { result } = await runWriting(connection, work());
         // Thrown, it undoes what was written before it.
         if (result instanceof Refusal) throw result;

@@ -14,7 +14,7 @@ interface Asked<Answer> {
 const ON_THE_WAY_MAX = 2;
 const QUESTIONS_MAX = 256;
 
-export class Batch<Answer> {
+export class KeyBatch<Answer> {
   readonly #load: (questions: string[]) => Promise<ReadonlyMap<string, Answer>>;
   readonly #line: Asked<Answer>[] = [];
   #onTheWay = 0;

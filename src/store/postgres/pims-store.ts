@@ -11,15 +11,16 @@ import { PimsImport } from '../pims/import.ts';
 import { PimsWriter } from '../pims/writer.ts';
 import { PimsWrites } from '../pims/transactions.ts';
 import type { Writing } from '../writing.ts';
-import { Batch } from './key-batch.ts';
+import { KeyBatch } from './key-batch.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
 import { buildPimsSql, type PimsSql } from './pims-sql.ts';
-import type { Pool, Slot } from './pool.ts';
-import { runWriting, WriteGroups } from './write-queue.ts';
+import type { Pool } from './pool.ts';
+import type { SharedConnection } from './shared-connection.ts';
+import { runWriting, PostgresWriteQueue } from './write-queue.ts';
 
 export interface PimsConnections {
   /** Reads by key. */
-  readonly reader: Slot;
+  readonly reader: SharedConnection;
   readonly writers: Pool;
   readonly queries: Pool;
   /** Opens one that nobody else uses and no time limit ends, for what takes long. */
@@ -42,11 +43,11 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
   readonly #connections: PimsConnections;
   readonly #schema: string;
   protected readonly writer: PimsWriter;
-  readonly #groups: WriteGroups;
-  readonly #ordersWithLines: Batch<KeyedRow>;
-  readonly #records: Readonly<Record<KeyedType, Batch<KeyedRow>>>;
-  readonly #ordersByReference: Batch<KeyedRow[]>;
-  readonly #fieldsVersions: Batch<number>;
+  readonly #queue: PostgresWriteQueue;
+  readonly #ordersWithLines: KeyBatch<KeyedRow>;
+  readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
+  readonly #ordersByReference: KeyBatch<KeyedRow[]>;
+  readonly #fieldsVersions: KeyBatch<number>;
   #sql: PimsSql;
   #fieldsVersion = FIELDS_VERSION_FIRST;
 
@@ -56,16 +57,18 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
     this.writer = new PimsWriter(() => this.#sql.writer());
-    this.#groups = new WriteGroups(connections.writers, connections.place, (connection) => this.#lock(connection));
-    const byKey = (sql: () => string): Batch<KeyedRow> =>
-      new Batch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
+    this.#queue = new PostgresWriteQueue(connections.writers, connections.place, (connection) =>
+      this.#lock(connection),
+    );
+    const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
+      new KeyBatch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
     this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines());
-    const records = (recordType: KeyedType): Batch<KeyedRow> => byKey(() => this.#sql.records[recordType]());
+    const records = (recordType: KeyedType): KeyBatch<KeyedRow> => byKey(() => this.#sql.records[recordType]());
     this.#records = { orders: records('orders'), customers: records('customers'), inventory: records('inventory') };
-    this.#ordersByReference = new Batch(async (keys) =>
+    this.#ordersByReference = new KeyBatch(async (keys) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
     );
-    this.#fieldsVersions = new Batch(
+    this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
     );
   }
@@ -86,8 +89,8 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
 
   async queryRecords(recordType: KeyedType, request: PageRequest): Promise<Outcome<Page>> {
     try {
-      return await this.#connections.queries.use(this.#connections.place, (slot) =>
-        this.#parsePage(slot, recordType, request),
+      return await this.#connections.queries.use(this.#connections.place, (shared) =>
+        this.#parsePage(shared, recordType, request),
       );
     } catch (fault) {
       if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
@@ -139,10 +142,10 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     }
   }
 
-  async #parsePage(slot: Slot, recordType: KeyedType, request: PageRequest): Promise<Page> {
+  async #parsePage(shared: SharedConnection, recordType: KeyedType, request: PageRequest): Promise<Page> {
     const { sql, values } = this.#sql.page(recordType, request);
-    const rows = await slot.askOnce<[string, Json, number]>(sql, values);
-    if (rows[0] && (await this.#follow(rows[0][2]))) return this.#parsePage(slot, recordType, request);
+    const rows = await shared.askOnce<[string, Json, number]>(sql, values);
+    if (rows[0] && (await this.#follow(rows[0][2]))) return this.#parsePage(shared, recordType, request);
     const hasMore = rows.length > request.limit;
     if (hasMore) rows.pop();
     return { records: `[${rows.map(([, record]) => record).join(',')}]`, next: hasMore ? rows.at(-1)![0] : null };
@@ -155,7 +158,7 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
   }
 
   protected commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
-    return this.#groups.run(work);
+    return this.#queue.run(work);
   }
 
   async *#importAtOnce(

@@ -1,193 +1,62 @@
-/**
- * Connections and how they are shared: a slot opens its connection when it is needed and again after it was lost; a pool lends a slot to one user at a
- * time, with a bounded line before it. Knows nothing of records.
- */
+/** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
 import { Refusal } from '../../errors.ts';
-import type { Availability } from './availability.ts';
-import {
-  CANCELED,
-  Connection,
-  ConnectionLost,
-  reasonOf,
-  sqlStateOf,
-  type ConnectionOptions,
-  type Values,
-} from './connection.ts';
-import type { Row } from '../writing.ts';
+import type { SharedConnection } from './shared-connection.ts';
 
 const WAITING_MAX = 200;
 const WAIT_MS = 800;
 
-/** SQLSTATEs. */
-const TAKES_NO_WRITES = '25006';
-const DISK_FULL = '53100';
-const TOO_MANY_CONNECTIONS = '53300';
-const LOCK_NOT_AVAILABLE = '55P03';
-const DEADLOCK = '40P01';
-const BUSY = [CANCELED, LOCK_NOT_AVAILABLE, DEADLOCK];
-/** The schema of a tenant that has been removed in this moment. */
-const REMOVED = ['3F000', '42P01'];
-
-/** One connection, whichever it is at the moment. */
-export class Slot {
-  readonly #options: ConnectionOptions;
-  readonly #availability: Availability;
-  #connection: Connection | undefined;
-  #opening: Promise<Connection> | undefined;
-
-  constructor(options: ConnectionOptions, availability: Availability) {
-    this.#options = options;
-    this.#availability = availability;
-  }
-
-  /** Runs a statement that may be repeated without harm, and repeats it once when its connection was lost. */
-  async ask<R extends Row>(sql: string, values: Values): Promise<R[]> {
-    try {
-      return await this.#twice((connection) => connection.query<R>(sql, values));
-    } catch (fault) {
-      throw this.#refuse(fault);
-    }
-  }
-
-  /** Runs work in one transaction. Never repeated here: once COMMIT was sent, nobody knows whether it took place. */
-  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    let isCommitSent = false;
-    try {
-      const connection = await this.#connect();
-      try {
-        // What follows goes out behind it without waiting, and fails with it.
-        connection.execute('BEGIN').catch(() => undefined);
-        const result = await work(connection);
-        isCommitSent = true;
-        await connection.commit();
-        return result;
-      } catch (fault) {
-        await connection.execute('ROLLBACK').catch(() => connection.destroy('it could not be rolled back'));
-        throw fault;
-      }
-    } catch (fault) {
-      if (fault instanceof ConnectionLost) fault.isUndone = !isCommitSent;
-      throw this.#refuse(fault);
-    }
-  }
-
-  /** Runs a statement that is not kept, and that may be repeated without harm. One that took too long is the business of the caller. */
-  async askOnce<R extends Row>(sql: string, values: Values): Promise<R[]> {
-    try {
-      return await this.#twice((connection) => connection.queryOnce<R>(sql, values));
-    } catch (fault) {
-      throw sqlStateOf(fault) === CANCELED ? fault : this.#refuse(fault);
-    }
-  }
-
-  destroy(): void {
-    this.#connection?.destroy('the database is gone', true);
-  }
-
-  async close(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
-    await this.#connection?.close();
-  }
-
-  /** Throws STORE_UNAVAILABLE when there is none to be had. */
-  async #connect(): Promise<Connection> {
-    this.#availability.check();
-    if (this.#connection?.isOpen) return this.#connection;
-    return (this.#opening ??= this.#open());
-  }
-
-  async #twice<T>(ask: (connection: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await ask(await this.#connect());
-    } catch (fault) {
-      if (!(fault instanceof ConnectionLost) || fault.isSilent) throw fault;
-      return await ask(await this.#connect());
-    }
-  }
-
-  /** What a caller is told of a fault. A server that is silent, or takes no writes, is lost to everybody. */
-  #refuse(fault: unknown): unknown {
-    const state = sqlStateOf(fault) ?? '';
-    if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);
-    if (state === TAKES_NO_WRITES) this.#availability.lose('it takes no writes');
-    if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
-    if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-    if (BUSY.includes(state))
-      return new Refusal('SERVICE_BUSY', 'The database is busy, or a row is locked; nothing was written.', {
-        retryAfterSeconds: 1,
-      });
-    return fault;
-  }
-
-  async #open(): Promise<Connection> {
-    const before = this.#connection;
-    try {
-      this.#connection = await Connection.open(this.#options);
-      void before?.close();
-      return this.#connection;
-    } catch (fault) {
-      if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS)
-        throw new Refusal('SERVICE_BUSY', 'The database takes no more connections.', { retryAfterSeconds: 1 });
-      this.#availability.suspect();
-      throw new ConnectionLost(reasonOf(fault));
-    } finally {
-      this.#opening = undefined;
-    }
-  }
-}
-
-interface Waiting {
-  readonly take: (slot: Slot) => void;
+interface Borrower {
+  readonly take: (connection: SharedConnection) => void;
   readonly giveUp: NodeJS.Timeout;
 }
 
 export class Pool {
-  readonly #all: readonly Slot[];
-  readonly #free: Slot[];
-  readonly #waiting = new Set<Waiting>();
+  readonly #all: readonly SharedConnection[];
+  readonly #free: SharedConnection[];
+  readonly #waiting = new Set<Borrower>();
 
-  constructor(slots: readonly Slot[]) {
-    this.#all = slots;
-    this.#free = [...slots];
+  constructor(connections: readonly SharedConnection[]) {
+    this.#all = connections;
+    this.#free = [...connections];
   }
 
   /**
-   * Lends a slot for the time of some work; the one at `place`, if it is free, since its connection has seen the tenant before. SERVICE_BUSY when too
-   * many are waiting, or for too long.
+   * Lends a connection for the time of some work; the one at `place` if it is free, since it has seen the tenant before.
+   * SERVICE_BUSY when too many are waiting, or for too long.
    */
-  async use<T>(place: number, work: (slot: Slot) => Promise<T>): Promise<T> {
-    const slot = this.#takeFree(place) ?? (await this.#wait());
+  async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
+    const connection = this.#takeFree(place) ?? (await this.#wait());
     try {
-      return await work(slot);
+      return await work(connection);
     } finally {
       const [next] = this.#waiting;
       if (next) {
         this.#waiting.delete(next);
         clearTimeout(next.giveUp);
-        next.take(slot);
-      } else this.#free.push(slot);
+        next.take(connection);
+      } else this.#free.push(connection);
     }
   }
 
   destroy(): void {
-    for (const slot of this.#all) slot.destroy();
+    for (const connection of this.#all) connection.destroy();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#all.map((slot) => slot.close()));
+    await Promise.all(this.#all.map((connection) => connection.close()));
   }
 
-  #takeFree(place: number): Slot | undefined {
+  #takeFree(place: number): SharedConnection | undefined {
     const preferred = this.#free.indexOf(this.#all[place % this.#all.length]!);
     return preferred >= 0 ? this.#free.splice(preferred, 1)[0] : this.#free.pop();
   }
 
-  #wait(): Promise<Slot> {
+  #wait(): Promise<SharedConnection> {
     const busy = (): Refusal =>
       new Refusal('SERVICE_BUSY', 'All connections to the database are in use.', { retryAfterSeconds: 1 });
     if (this.#waiting.size >= WAITING_MAX) throw busy();
     return new Promise((take, reject) => {
-      const waiting: Waiting = {
+      const waiting: Borrower = {
         take,
         giveUp: setTimeout(() => {
           this.#waiting.delete(waiting);

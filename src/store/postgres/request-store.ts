@@ -70,7 +70,7 @@ export class PostgresRequestStore implements RequestStore {
       Math.min(blocks.length, 1),
       ...columnsOf(uses, ['teamId', 'apiId', 'usedAt', 'client', 'usedInUrlAt']),
     ];
-    await this.#writers.use(0, (slot) => slot.ask(ADD, values));
+    await this.#writers.use(0, (shared) => shared.ask(ADD, values));
   }
 
   async loadBlocks(
@@ -103,14 +103,14 @@ export class PostgresRequestStore implements RequestStore {
       let deleted = FORGOTTEN_AT_ONCE;
       while (deleted === FORGOTTEN_AT_ONCE) {
         const values = [teamId, teamId, before, FORGOTTEN_AT_ONCE];
-        [[deleted] = [0]] = await this.#writers.use(0, (slot) => slot.ask<[number]>(FORGET, values));
+        [[deleted] = [0]] = await this.#writers.use(0, (shared) => shared.ask<[number]>(FORGET, values));
         await nextTurn();
       }
     }
   }
 
   #read<R extends unknown[]>(sql: string, ...values: (string | number)[]): Promise<R[]> {
-    return this.#queries.use(0, (slot) => slot.ask<R>(sql, values));
+    return this.#queries.use(0, (shared) => shared.ask<R>(sql, values));
   }
 }
 

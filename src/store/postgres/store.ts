@@ -14,9 +14,10 @@ import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './
 import { PostgresControl } from './control-database.ts';
 import { CONTROL, migrate } from './migrate.ts';
 import { PostgresPimsStore } from './pims-store.ts';
-import { Pool, Slot } from './pool.ts';
+import { Pool } from './pool.ts';
 import { PostgresRequestStore } from './request-store.ts';
 import { PostgresTenantStore } from './tenant-store.ts';
+import { SharedConnection } from './shared-connection.ts';
 import { PostgresUsageStore } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
@@ -51,8 +52,8 @@ const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 export class PostgresStore {
   readonly #options: OpenPostgresOptions;
   readonly #availability: Availability;
-  readonly #slots: readonly Slot[];
-  readonly #readers: readonly Slot[];
+  readonly #shared: readonly SharedConnection[];
+  readonly #readers: readonly SharedConnection[];
   readonly #pools: readonly Pool[];
   readonly #open = new Map<string, PimsStore>();
   readonly tenants: TenantStore;
@@ -74,12 +75,13 @@ export class PostgresStore {
       options.queryBudgetMs + LOCK_MS,
     );
     this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
-    const slots = (of: ConnectionOptions): Slot[] =>
-      Array.from({ length: options.connections }, () => new Slot(of, this.#availability));
-    const [keys, usage] = [new Slot(short, this.#availability), new Slot(short, this.#availability)];
-    this.#readers = slots(short);
-    this.#slots = [keys, usage, ...this.#readers];
-    this.#pools = [new Pool(slots(short)), new Pool(slots(long))];
+    const share = (of: ConnectionOptions): SharedConnection => new SharedConnection(of, this.#availability);
+    const shareMany = (of: ConnectionOptions): SharedConnection[] =>
+      Array.from({ length: options.connections }, () => share(of));
+    const [keys, usage] = [share(short), share(short)];
+    this.#readers = shareMany(short);
+    this.#shared = [keys, usage, ...this.#readers];
+    this.#pools = [new Pool(shareMany(short)), new Pool(shareMany(long))];
     const control = new PostgresControl(this.#readers[0]!, this.#pools[0]!);
     this.tenants = new PostgresTenantStore(control, keys, () => this.openOwn());
     this.accounts = new AccountStore(control);
@@ -96,7 +98,7 @@ export class PostgresStore {
         await checkServer(connection);
         await migrate(connection);
         // From here on the node is seen in pg_stat_activity, where a move looks for it.
-        await store.#slots[0]!.ask('SELECT 1', []);
+        await store.#shared[0]!.ask('SELECT 1', []);
         if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0)
           throw refuseUnfinished('this database');
       } finally {
@@ -136,7 +138,7 @@ export class PostgresStore {
 
   async close(): Promise<void> {
     this.#availability.close();
-    await Promise.all([...this.#slots, ...this.#pools].map((one) => one.close()));
+    await Promise.all([...this.#shared, ...this.#pools].map((one) => one.close()));
   }
 
   /** Opens a connection that nobody else uses and no time limit ends, for what takes long. */
@@ -152,7 +154,7 @@ export class PostgresStore {
   }
 
   #destroy(): void {
-    for (const one of [...this.#slots, ...this.#pools]) one.destroy();
+    for (const one of [...this.#shared, ...this.#pools]) one.destroy();
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {

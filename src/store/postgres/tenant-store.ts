@@ -7,10 +7,10 @@ import type { Outcome } from '../../errors.ts';
 import type { Caller, Tenant, TenantStore } from '../../tenant/port.ts';
 import type { Control } from '../control/database.ts';
 import { FIRST_SETTINGS, refuseTaken, TENANT_COLUMNS, Tenants, toTenant, type TenantRow } from '../control/tenants.ts';
-import { Batch } from './key-batch.ts';
+import { KeyBatch } from './key-batch.ts';
 import type { Connection } from './connection.ts';
 import { CONTROL, PIMS_VERSION, buildTenantScript } from './migrate.ts';
-import type { Slot } from './pool.ts';
+import type { SharedConnection } from './shared-connection.ts';
 
 const TENANTS = `${CONTROL}."TENANTS"`;
 const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", ${TENANT_COLUMNS}
@@ -25,16 +25,16 @@ interface FoundKey {
 }
 
 export class PostgresTenantStore extends Tenants implements TenantStore {
-  readonly #slot: Slot;
+  readonly #connection: SharedConnection;
   readonly #openOwn: () => Promise<Connection>;
-  readonly #callers: Batch<FoundKey>;
+  readonly #callers: KeyBatch<FoundKey>;
 
-  /** Keys are looked up on the slot. `openOwn` opens a connection without time limits, for what makes or removes many tables. */
-  constructor(control: Control, slot: Slot, openOwn: () => Promise<Connection>) {
+  /** Keys are looked up on the shared connection. `openOwn` opens a connection without time limits, for what makes or removes many tables. */
+  constructor(control: Control, connection: SharedConnection, openOwn: () => Promise<Connection>) {
     super(control);
-    this.#slot = slot;
+    this.#connection = connection;
     this.#openOwn = openOwn;
-    this.#callers = new Batch((questions) => this.#findCallers(questions));
+    this.#callers = new KeyBatch((questions) => this.#findCallers(questions));
   }
 
   async findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
@@ -86,7 +86,7 @@ export class PostgresTenantStore extends Tenants implements TenantStore {
 
   async #findCallers(questions: string[]): Promise<ReadonlyMap<string, FoundKey>> {
     const pairs = questions.map((question) => question.split(' ') as [string, string]);
-    const rows = await this.#slot.ask<[string, Uint8Array, string, ...TenantRow]>(FIND_CALLERS, [
+    const rows = await this.#connection.ask<[string, Uint8Array, string, ...TenantRow]>(FIND_CALLERS, [
       pairs.map(([apiId]) => apiId),
       pairs.map(([, teamId]) => teamId),
     ]);

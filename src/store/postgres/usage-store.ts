@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
 import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
 import { CONTROL } from './migrate.ts';
-import type { Slot } from './pool.ts';
+import type { SharedConnection } from './shared-connection.ts';
 
 const NODES = `${CONTROL}."USAGE_NODES"`;
 const USAGE = `${CONTROL}."USAGE"`;
@@ -44,17 +44,17 @@ const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
   );
 
 export class PostgresUsageStore implements UsageStore {
-  readonly #slot: Slot;
+  readonly #connection: SharedConnection;
   readonly #node = randomUUID();
   #sequence = 0;
 
-  constructor(slot: Slot) {
-    this.#slot = slot;
+  constructor(connection: SharedConnection) {
+    this.#connection = connection;
   }
 
   /** One batch at a time: a node's sequence numbers have to arrive in their order. */
   async addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
-    if (this.#sequence === 0) await this.#slot.ask(FORGET_NODES, []);
+    if (this.#sequence === 0) await this.#connection.ask(FORGET_NODES, []);
     const months = new Map<string, { team: string; month: string; calls: number }>();
     for (const { teamId, day, calls } of counts) {
       const month = day.slice(0, 7);
@@ -73,14 +73,14 @@ export class PostgresUsageStore implements UsageStore {
     type Total = [string, string, number];
     let totals: Total[];
     try {
-      totals = await this.#slot.ask<Total>(ADD, [
+      totals = await this.#connection.ask<Total>(ADD, [
         this.#node,
         ++this.#sequence,
         ...days,
         ...of,
         sums.map(({ calls }) => calls),
       ]);
-      if (totals.length === 0) totals = await this.#slot.ask<Total>(READ_TOTALS, of);
+      if (totals.length === 0) totals = await this.#connection.ask<Total>(READ_TOTALS, of);
     } catch (fault) {
       throw fault instanceof Refusal ? uncounted(fault) : fault;
     }
@@ -88,13 +88,17 @@ export class PostgresUsageStore implements UsageStore {
   }
 
   async loadUsage(teamId: string, month: string): Promise<MonthUsage> {
-    const rows = await this.#slot.ask<[string, string, number]>(READ_MONTH, [teamId, `${month}-00`, `${month}-99`]);
+    const rows = await this.#connection.ask<[string, string, number]>(READ_MONTH, [
+      teamId,
+      `${month}-00`,
+      `${month}-99`,
+    ]);
     const byDay = rows.map(([day, operation, calls]) => ({ day, operation, calls }));
     return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };
   }
 
   async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
-    const rows = await this.#slot.ask<[string, number]>(LIST_MONTHS, [teamId]);
+    const rows = await this.#connection.ask<[string, number]>(LIST_MONTHS, [teamId]);
     return rows.map(([month, calls]) => ({ month, calls }));
   }
 }

@@ -6,9 +6,10 @@
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { Row, Writing } from '../writing.ts';
 import { ConnectionLost, type Connection } from './connection.ts';
-import type { Pool, Slot } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { SharedConnection } from './shared-connection.ts';
 
-interface Waiting {
+interface PostgresWrite {
   readonly work: () => Writing<Outcome<unknown>>;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
@@ -19,12 +20,12 @@ interface Waiting {
 const WAIT_MS = 1200;
 const GROUP_MAX = 100;
 
-export class WriteGroups {
+export class PostgresWriteQueue {
   readonly #writers: Pool;
   readonly #place: number;
   /** Locks the tenant, first thing in every transaction, and follows its dictionaries. */
   readonly #lock: (connection: Connection) => Promise<void>;
-  #waiting: Waiting[] = [];
+  #waiting: PostgresWrite[] = [];
   #isWorking = false;
 
   constructor(writers: Pool, place: number, lock: (connection: Connection) => Promise<void>) {
@@ -58,7 +59,7 @@ export class WriteGroups {
       });
       if (group.length === 0) continue;
       await this.#writers
-        .use(this.#place, (slot) => this.#write(slot, group))
+        .use(this.#place, (shared) => this.#write(shared, group))
         .catch((fault: unknown) => answerAll(group, fault));
     }
     this.#isWorking = false;
@@ -68,19 +69,19 @@ export class WriteGroups {
    * A fault of one undoes the whole transaction; then each gets one of its own, and the fault hits nobody else. What a lost connection has undone is
    * done again, once.
    */
-  async #write(slot: Slot, group: readonly Waiting[], isAgain = false): Promise<void> {
+  async #write(shared: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
     try {
-      const outcomes = await slot.transaction((connection) => this.#runAll(connection, group));
+      const outcomes = await shared.transaction((connection) => this.#runAll(connection, group));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
       if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain)
-        return this.#write(slot, group, true);
+        return this.#write(shared, group, true);
       if (group.length === 1 || fault instanceof Refusal) answerAll(group, fault);
-      else for (const item of group) await this.#write(slot, [item]);
+      else for (const item of group) await this.#write(shared, [item]);
     }
   }
 
-  async #runAll(connection: Connection, group: readonly Waiting[]): Promise<unknown[]> {
+  async #runAll(connection: Connection, group: readonly PostgresWrite[]): Promise<unknown[]> {
     await this.#lock(connection);
     const outcomes: unknown[] = [];
     for (const { work } of group) {
@@ -93,7 +94,7 @@ export class WriteGroups {
   }
 }
 
-function answerAll(group: readonly Waiting[], fault: unknown): void {
+function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
   for (const { resolve, reject } of group)
     if (fault instanceof Refusal) resolve(fault as never);
     else reject(fault);

@@ -8,7 +8,7 @@ import type { Bound, Row, Writing } from '../writing.ts';
 import { runWriting, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { TurnReader } from './turn-reader.ts';
-import { WriteQueue, type WriteQueueOptions } from './write-queue.ts';
+import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 /** Tenants beyond this number are read anew now and then. */
 const KEPT_MAX = 10_000;
@@ -17,16 +17,16 @@ export class SqliteControl implements Control {
   readonly schema = '';
   readonly #db: Database;
   readonly #reader: TurnReader;
-  readonly #queue: WriteQueue;
+  readonly #queue: SqliteWriteQueue;
   readonly #kept = new Map<string, Row>();
   /** Of the file when the rows kept were read. */
   #version = -1;
 
-  constructor(db: Database, options: Pick<WriteQueueOptions, 'checkpoint' | 'onFatal'>) {
+  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal'>) {
     migrate(db, 'control');
     this.#db = db;
     this.#reader = new TurnReader(db, options.onFatal, () => this.#followChanges());
-    this.#queue = new WriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
+    this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
   }
 
   read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {

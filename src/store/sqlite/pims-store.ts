@@ -18,7 +18,7 @@ import { buildPimsSql, type PimsSql } from './pims-sql.ts';
 import { runPage } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
 import type { WorkerPool } from './worker-pool.ts';
-import { WriteQueue } from './write-queue.ts';
+import { SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions {
   readonly workers: WorkerPool;
@@ -38,7 +38,7 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
   readonly #reader: TurnReader;
   readonly #writerDb: Database;
   protected readonly writer: PimsWriter;
-  readonly #queue: WriteQueue;
+  readonly #queue: SqliteWriteQueue;
   readonly #options: PimsStoreOptions;
   #sql: PimsSql;
   #schemaVersion = -1;
@@ -53,7 +53,7 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
     this.#sql = this.#followSchema(this.#readerDb);
     this.writer = new PimsWriter(() => this.#sql);
     const { checkpoint, onFatal } = options;
-    this.#queue = new WriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
+    this.#queue = new SqliteWriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
   }
 
   dictionaries(): Promise<Dictionaries> {

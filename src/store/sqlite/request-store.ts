@@ -8,9 +8,9 @@ import { Refusal } from '../../errors.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
-import { WriteQueue, type WriteQueueOptions } from './write-queue.ts';
+import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
-interface RequestStoreOptions extends Pick<WriteQueueOptions, 'checkpoint'> {
+interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint'> {
   readonly busyTimeoutMs: number;
   /** Told once when the log cannot be written and read. */
   readonly report: (event: string) => void;
@@ -40,7 +40,7 @@ const ANY = '~';
 
 interface Opened {
   readonly db: Database;
-  readonly queue: WriteQueue;
+  readonly queue: SqliteWriteQueue;
 }
 
 export class SqliteRequestStore implements RequestStore {
@@ -159,7 +159,7 @@ export class SqliteRequestStore implements RequestStore {
       this.#report(fault);
       throw fault;
     }
-    return { db, queue: new WriteQueue(db, { checkpoint, onFatal, gather: 'none', syncAfterCommit: false }) };
+    return { db, queue: new SqliteWriteQueue(db, { checkpoint, onFatal, gather: 'none', syncAfterCommit: false }) };
   }
 
   #report(fault: unknown): void {

@@ -4,7 +4,7 @@
  */
 import { faultOf, type Database } from './database.ts';
 
-interface Waiting {
+interface QueuedRead {
   readonly read: () => unknown;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
@@ -14,7 +14,7 @@ export class TurnReader {
   readonly #db: Database;
   readonly #onSnapshot: () => void;
   readonly #onFatal: (fault: unknown) => void;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedRead[] = [];
 
   /** `onSnapshot` runs at the start of each snapshot, inside it; `onFatal` when the file can no longer be trusted. */
   constructor(db: Database, onFatal: (fault: unknown) => void, onSnapshot: () => void = () => undefined) {

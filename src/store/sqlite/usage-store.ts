@@ -6,7 +6,7 @@ import { Refusal } from '../../errors.ts';
 import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
-import { WriteQueue, type WriteQueueOptions } from './write-queue.ts';
+import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
 const ADD_MONTH =
@@ -22,12 +22,12 @@ const uncounted = (): Refusal =>
 
 export class SqliteUsageStore implements UsageStore {
   readonly #db: Database;
-  readonly #queue: WriteQueue;
+  readonly #queue: SqliteWriteQueue;
 
-  constructor(db: Database, options: Pick<WriteQueueOptions, 'checkpoint' | 'onFatal'>) {
+  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal'>) {
     migrate(db, 'usage');
     this.#db = db;
-    this.#queue = new WriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
+    this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   }
 
   async addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {

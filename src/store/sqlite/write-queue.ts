@@ -11,7 +11,7 @@ import { faultOf, type Database } from './database.ts';
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
 
-interface Waiting {
+interface SqliteWrite {
   readonly work: () => unknown;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
@@ -19,7 +19,7 @@ interface Waiting {
   fault?: unknown;
 }
 
-export interface WriteQueueOptions {
+export interface SqliteWriteQueueOptions {
   /** `turn`: wait for the end of the event loop's turn to gather company; `none`: whoever calls has gathered already. */
   readonly gather: 'turn' | 'none';
   /** Set when COMMIT does not sync: the log is then synced in the thread pool before anybody is answered. */
@@ -37,17 +37,17 @@ const COMMITS_PER_CHECKPOINT = 400;
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 const COMMITS_PER_LOOK = 8;
 
-export class WriteQueue {
+export class SqliteWriteQueue {
   readonly #db: Database;
-  readonly #options: WriteQueueOptions;
-  #waiting: Waiting[] = [];
+  readonly #options: SqliteWriteQueueOptions;
+  #waiting: SqliteWrite[] = [];
   #flushing: Promise<void> | undefined;
   #logFile: number | undefined;
   #commits = 0;
   #broken: Refusal | undefined;
   #checkpoint: Promise<void> | undefined;
 
-  constructor(db: Database, options: WriteQueueOptions) {
+  constructor(db: Database, options: SqliteWriteQueueOptions) {
     this.#db = db;
     this.#options = options;
   }
@@ -113,7 +113,7 @@ export class WriteQueue {
     }
   }
 
-  async #commit(group: Waiting[], isLastTry = false): Promise<void> {
+  async #commit(group: SqliteWrite[], isLastTry = false): Promise<void> {
     try {
       for (const item of group) this.#runOne(item);
       this.#db.run('COMMIT');
@@ -137,7 +137,7 @@ export class WriteQueue {
     return !((await this.#begin()) instanceof Refusal);
   }
 
-  #runOne(item: Waiting): void {
+  #runOne(item: SqliteWrite): void {
     delete item.fault;
     this.#db.run('SAVEPOINT one');
     try {

@@ -91,10 +91,10 @@ function Outcome({ step: { made } }: { step: Step }) {
   return (
     <Notice tone="good" title="Invoiced">
       Invoice {link(made.ORDER_NUMBER)}.{' '}
-      {made.rest === null ? (
+      {made.backorder === null ? (
         'Nothing is left of the order.'
       ) : (
-        <>What is left became the sales order {link(made.rest)}.</>
+        <>What is left became the sales order {link(made.backorder)}.</>
       )}{' '}
       The stock is below.
     </Notice>
