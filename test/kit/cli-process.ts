@@ -3,21 +3,13 @@
  * share, or in one of its own.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { runInRunner } from './commands.ts';
+import { runInRunner, runProcess, type Outcome } from './commands.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const EMPTY = { PATH: process.env['PATH'] };
-
-interface Result {
-  readonly exitCode: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 interface Fault {
   readonly code: string;
@@ -29,15 +21,15 @@ export interface CommandLine {
   /** The data folder; not made before a command makes it. */
   readonly data: string;
   /** Runs a command line and takes whatever it ends with. */
-  readonly run: (...words: string[]) => Promise<Result>;
+  readonly run: (...words: string[]) => Promise<Outcome>;
   /** Runs one with --json that has to succeed, and gives its answer: one object on standard output, nothing on standard error. */
   readonly ask: <T = Record<string, unknown>>(...words: string[]) => Promise<T>;
   /** Runs one with --json that has to be refused, and gives the error: nothing on standard output, one object on standard error. */
   readonly refused: (...words: string[]) => Promise<Fault>;
   /** Runs one in a process of its own. */
-  readonly runAlone: (...words: string[]) => Promise<Result>;
+  readonly runAlone: (...words: string[]) => Promise<Outcome>;
   /** The same, with a reader that goes away after the first of its output. */
-  readonly runUnread: (...words: string[]) => Promise<Result>;
+  readonly runUnread: (...words: string[]) => Promise<Outcome>;
   /** Writes a file beside the data and gives its path. */
   readonly file: (name: string, content: string | Buffer) => string;
 }
@@ -48,12 +40,12 @@ export function openCommandLine(environment: Record<string, string> = {}): Comma
   after(() => rmSync(folder, { recursive: true }));
   const data = join(folder, 'data');
   const env = { ...EMPTY, STOREROOM_DATA: data, ...environment };
-  const run = (...words: string[]): Promise<Result> => runInRunner({ words, env });
+  const run = (...words: string[]): Promise<Outcome> => runInRunner({ words, env });
   return {
     data,
     run,
-    runAlone: (...words) => runProcess(words, env),
-    runUnread: (...words) => runProcess(words, env, { stopsReading: true }),
+    runAlone: (...words) => runProcess({ words, env }),
+    runUnread: (...words) => runProcess({ words, env }, { stopsReading: true }),
     async ask<T>(...words: string[]) {
       const { exitCode, out, err } = await run(...words, '--json');
       assert.equal(`${exitCode} ${err}`, '0 ', words.join(' '));
@@ -75,16 +67,4 @@ export function openCommandLine(environment: Record<string, string> = {}): Comma
 export function readOneObject<T>(text: string): T {
   assert.match(text, /^\{.*\}\n$/);
   return JSON.parse(text) as T;
-}
-
-function runProcess(words: readonly string[], env: NodeJS.ProcessEnv, { stopsReading = false } = {}): Promise<Result> {
-  const { promise, resolve, reject } = Promise.withResolvers<Result>();
-  const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  let err = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-  if (stopsReading) child.stdout.once('data', () => child.stdout.destroy());
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-  child.on('error', reject).on('close', (exitCode) => resolve({ exitCode, out, err }));
-  return promise;
 }

@@ -1,8 +1,13 @@
-/** Runs command lines of `storeroom` without a process for each: one process of the test file runs them one after another (command-runner.ts). */
-import { fork, type ChildProcess } from 'node:child_process';
+/** Runs command lines of `storeroom`: in a process of their own, or one after another in the process that a test file has for all (command-runner.ts). */
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import type { CommandOutcome, CommandRequest } from './command-runner.ts';
 
+/** Its exit code is null when a signal ended its process. */
+export type Outcome = Omit<CommandOutcome, 'exitCode'> & { readonly exitCode: number | null };
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const RUNNER = new URL('command-runner.ts', import.meta.url);
 
 let runner: ChildProcess | undefined;
@@ -42,4 +47,15 @@ function startRunner(): ChildProcess {
   child.unref();
   child.channel!.unref();
   return child;
+}
+
+/** The same in a process of its own; with `stopsReading` its reader goes away after the first of its output. */
+export async function runProcess({ words, env }: CommandRequest, { stopsReading = false } = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  if (stopsReading) child.stdout.once('data', () => child.stdout.destroy());
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  return { exitCode, out, err };
 }

@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runInRunner, runProcess } from './commands.ts';
 import { Contract } from './contract.ts';
 import { newDatabase } from './postgres.ts';
 
@@ -80,20 +81,15 @@ export function placeVariables(place: string): { STOREROOM_DATA: string; STORERO
     : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
 }
 
-/** Runs `storeroom …args` on a data folder or a database and waits for its end. */
+/** Runs `storeroom …args` on a data folder or a database: `serve` in a process of its own, all else in the one that commands share. */
 export async function runCommand(
   place: string,
   args: readonly string[],
-  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
+  { env: more = {} }: { env?: Record<string, string> } = {},
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...placeVariables(place), ...env } });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  child.stdin.end(input);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr, json: () => JSON.parse(stdout) };
+  const env = { ...process.env, ...placeVariables(place), ...more };
+  const { exitCode, out, err } = await (args[0] === 'serve' ? runProcess : runInRunner)({ words: args, env });
+  return { code: exitCode, stdout: out, stderr: err, json: () => JSON.parse(out) };
 }
 
 export interface ServiceOptions {
