@@ -12,6 +12,7 @@ import { text } from 'node:stream/consumers';
 import { format } from 'oxfmt';
 import pino from 'pino';
 import { Accounts } from '../src/account/accounts.ts';
+import { Users } from '../src/account/users.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { buildApp } from '../src/http/app.ts';
@@ -66,8 +67,9 @@ async function writeOpenApi(): Promise<string> {
     ...config,
     tenants: store.tenants,
     meter: new Meter(store.usage),
-    accounts: new Accounts(store.accounts),
-    audit: store.accounts,
+    users: new Users(store.users),
+    accounts: new Accounts(store),
+    audit: store.audit,
     usage: store.usage,
     requests: store.requests,
     requestLog: new RequestLog(store.requests, { keptDays: config.requestLogDays }),

@@ -1,16 +1,17 @@
 /**
- * An attempt to prove who one is, by password and second factor: throttled, counted before it is looked at, and the same for users that do not exist.
- * Opens no session and changes nothing but counts; what a proof is good for is for its caller to say. Source: decision 0023.
+ * Proves who a caller is, by password and second factor. Every attempt is throttled, counted before it is checked, and answered alike for users that do
+ * not exist. Source: decision 0023.
  */
+import { entryBy, type AuditEntry } from '../audit/entry.ts';
+import type { AuditStore } from '../audit/port.ts';
 import { Refusal } from '../errors.ts';
 import { checkPassword } from './password.ts';
-import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
 import type { User, UserName, UserStore } from './port.ts';
-import type { AuditStore } from '../audit/port.ts';
+import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
 import { checkFailures, ClientThrottle, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
 
-/** When a request came, from which address and with which User-Agent. */
-export interface Visit {
+/** When a request came, from which address, with which User-Agent. */
+export interface ClientContext {
   readonly nowMs: number;
   readonly client: string;
   readonly agent: string;
@@ -25,81 +26,90 @@ export interface Proof {
 export type Factor = 'password' | 'totp' | 'recovery code';
 
 export interface Proven {
-  /** As read before the attempt was counted. */
+  /** As loaded before the attempt was counted. */
   readonly user: User;
   readonly factor: Factor;
-  /** Opens what was sealed for the user: 32 bytes, only as long as this request. */
+  /** Opens what was sealed for the user: 32 bytes, dropped with the request. */
   readonly key: Buffer;
 }
+
+/** The entry of an action of users upon their own account. */
+export const ownEntry = (
+  { email }: UserName,
+  action: string,
+  context: ClientContext,
+  detail?: AuditEntry['detail'],
+): AuditEntry => entryBy({ ...context, actor: email }, action, email, detail);
 
 type Counted = Failures & { readonly user: User | undefined };
 
 export class Attempts {
-  readonly #store: UserStore & AuditStore;
+  readonly #users: UserStore;
+  readonly #audit: AuditStore;
   readonly #clients = new ClientThrottle();
   readonly #unknown = new UnknownAccounts();
   readonly #refusalMs: number;
 
-  /** A refusal is not answered earlier than after `refusalMs`: what only an account that exists costs (its counts on disk) is hidden in that. */
-  constructor(store: UserStore & AuditStore, refusalMs: number) {
-    this.#store = store;
+  /** A refusal takes at least `refusalMs`, which hides the store's work for accounts that exist. */
+  constructor(users: UserStore, audit: AuditStore, refusalMs: number) {
+    this.#users = users;
+    this.#audit = audit;
     this.#refusalMs = refusalMs;
   }
 
-  /** Counts an attempt of an address; throws TOO_MANY_ATTEMPTS. */
-  takeClient({ client, nowMs }: Visit): void {
+  /** Counts an attempt of an address. TOO_MANY_ATTEMPTS. */
+  takeClient({ client, nowMs }: ClientContext): void {
     this.#clients.take(client, nowMs);
   }
 
   /**
-   * Who proves it. Throws SIGN_IN_REFUSED, the same whatever is wrong; TOO_MANY_ATTEMPTS; SERVICE_BUSY; and SECOND_FACTOR_NEEDED, which is only said once
-   * the password was right. That is no failure, and its attempt is given back: whoever guesses passwords pays for each wrong one all the same, and learns
-   * nothing from a right one that costs nothing. Nor does it forget earlier failures, or else it would pay for guessing codes.
+   * SIGN_IN_REFUSED whatever is wrong; TOO_MANY_ATTEMPTS; SERVICE_BUSY; SECOND_FACTOR_NEEDED when only the code is missing. That last attempt is undone,
+   * since it did not fail. Earlier failures stay counted, so that codes cannot be guessed for free.
    */
-  async prove(name: UserName, proof: Proof, visit: Visit, asksFactor: boolean): Promise<Proven> {
-    this.takeClient(visit);
+  async prove(name: UserName, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
+    this.takeClient(context);
     const pause = new Promise<void>((resolve) => void setTimeout(resolve, this.#refusalMs).unref());
-    const { user, failures, nextTryAt } = await this.#take(name, visit.nowMs);
-    const giveBack = async (): Promise<void> =>
-      user ? this.#store.undoAttempt(user, failures, nextTryAt) : this.#unknown.undoAttempt(name, failures, nextTryAt);
+    const { user, failures, nextTryAt } = await this.#count(name, context.nowMs);
+    const undo = async (): Promise<void> =>
+      user ? this.#users.undoAttempt(user, failures, nextTryAt) : this.#unknown.undoAttempt(name, failures, nextTryAt);
     let checked: Awaited<ReturnType<typeof checkPassword>>;
     try {
       checked = await checkPassword(proof.password, user?.passwordHash ?? '');
     } catch (fault) {
-      await giveBack();
+      await undo();
       throw fault;
     }
     if (user && checked.matches) {
       if (!asksFactor || user.sealedSecret === null) return { user, factor: 'password', key: checked.key };
       if ((proof.code ?? '').trim() === '') {
-        await giveBack();
+        await undo();
         throw new Refusal('SECOND_FACTOR_NEEDED');
       }
-      const factor = await this.#takeCode(user, user.sealedSecret, proof.code!, checked.key, visit.nowMs);
+      const factor = await this.#useCode(user, user.sealedSecret, proof.code!, checked.key, context.nowMs);
       if (factor !== undefined) return { user, factor, key: checked.key };
     }
-    if (user) await this.#writeRefusal(user, checked.matches ? 'code' : 'password', visit);
+    if (user) await this.#logRefusal(user, checked.matches ? 'code' : 'password', context);
     await pause;
-    throw refusal();
+    throw new Refusal('SIGN_IN_REFUSED');
   }
 
-  /** Finds the account and counts the attempt: again when another came between, so that guesses made at the same moment are counted like others. */
-  async #take(name: UserName, nowMs: number): Promise<Counted> {
+  /** Finds the account and counts the attempt. Starts again when another attempt came between, so that guesses made together all count. */
+  async #count(name: UserName, nowMs: number): Promise<Counted> {
     const isName = /^[\w.-]{1,64}$/.test(name.teamId) && name.email !== '';
     for (;;) {
-      const user = isName ? await this.#store.findUser(name) : undefined;
+      const user = isName ? await this.#users.findUser(name) : undefined;
       const { failures, nextTryAt } = user ?? this.#unknown.find(name);
       checkFailures({ failures, nextTryAt }, nowMs);
       const next = nextTry(failures + 1, nowMs);
-      const isTaken = user
-        ? await this.#store.countAttempt(user, failures, next)
+      const isCounted = user
+        ? await this.#users.countAttempt(user, failures, next)
         : this.#unknown.countAttempt(name, failures, next);
-      if (isTaken) return { user, failures, nextTryAt };
+      if (isCounted) return { user, failures, nextTryAt };
     }
   }
 
-  /** Which kind of code it was; undefined when it is wrong or was used before. */
-  async #takeCode(
+  /** The kind of code; undefined when it is wrong or was used before. */
+  async #useCode(
     user: User,
     sealed: Uint8Array,
     code: string,
@@ -108,28 +118,17 @@ export class Attempts {
   ): Promise<Factor | undefined> {
     if (!looksLikeCode(code)) {
       const hash = parseRecoveryCode(code);
-      return hash && (await this.#store.useRecoveryCode(user, hash)) ? 'recovery code' : undefined;
+      return hash && (await this.#users.useRecoveryCode(user, hash)) ? 'recovery code' : undefined;
     }
     const secret = open(sealed, key, user);
     if (!secret)
       throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
     const step = findStep(secret, code, nowMs);
-    return step !== undefined && (await this.#store.useStep(user, step)) ? 'totp' : undefined;
+    return step !== undefined && (await this.#users.useStep(user, step)) ? 'totp' : undefined;
   }
 
-  /** There are at most as many of these as attempts that were looked at, which the throttle bounds. */
-  async #writeRefusal({ teamId, email }: User, wrong: 'password' | 'code', { nowMs, client }: Visit): Promise<void> {
-    const at = new Date(nowMs).toISOString();
-    await this.#store.appendAudit(teamId, {
-      at,
-      actor: email,
-      action: 'sign-in refused',
-      target: email,
-      client,
-      detail: { wrong },
-    });
+  /** The throttle bounds the number of these records. */
+  #logRefusal(user: User, wrong: 'password' | 'code', context: ClientContext): Promise<void> {
+    return this.#audit.appendAudit(user.teamId, ownEntry(user, 'sign-in refused', context, { wrong }));
   }
 }
-
-/** One for every cause. */
-export const refusal = (): Refusal => new Refusal('SIGN_IN_REFUSED');

@@ -7,7 +7,7 @@ import type { AuditEntry } from '../audit/entry.ts';
 import type { Tenant } from '../tenant/port.ts';
 import type { Role } from './roles.ts';
 
-/** Names a user: e-mail addresses are kept in lower case and belong to one tenant each. */
+/** Names a user. E-mail addresses are kept in lower case and belong to one tenant each. */
 export interface UserName {
   readonly teamId: string;
   readonly email: string;
@@ -31,16 +31,16 @@ export interface User extends UserName {
   readonly passwordSetAt: string;
   /** The TOTP secret, sealed with a key that only the password gives; null without a second factor. */
   readonly sealedSecret: Uint8Array | null;
-  /** The last time step whose code was taken; a code is good once. */
+  /** The last time step whose code was used. Each code is valid once. */
   readonly lastStep: number;
   /** Sign-ins that failed since the last good one. */
   readonly failures: number;
-  /** Before this time no further attempt is looked at; '' when there is none to wait for. */
+  /** Attempts before this time are refused; '' when there is no wait. */
   readonly nextTryAt: string;
   readonly link: Link | null;
 }
 
-/** What can be changed of a user; what is left out stays. */
+/** A change of a user. What is left out stays. */
 export interface UserChange {
   readonly role?: Role;
   readonly password?: { readonly hash: PasswordHash; readonly setAt: string };
@@ -50,15 +50,19 @@ export interface UserChange {
     readonly lastStep: number;
     readonly recoveryHashes: readonly Uint8Array[];
   } | null;
-  /** The secret sealed anew, for a new password; recovery codes stay. */
+  /** The secret of the second factor, sealed with a new password's key. Recovery codes stay. */
   readonly sealedSecret?: Uint8Array;
-  /** null once it was used. A new link also forgets failed attempts. */
+  /** null once it was used. */
   readonly link?: Link | null;
-  /** The change is made only while the user has this password hash, and is NOT_FOUND otherwise: what was proven by the old password no longer counts. */
+  /** Sets the failed attempts back to none. */
+  readonly forgetFailures?: true;
+  /** The hash of the password that was proven. NOT_FOUND when the user has another by now. */
   readonly whilePassword?: PasswordHash;
-  /** Which of the user's sessions end: all, or all but the one with this token hash. */
-  readonly endSessions?: 'all' | { readonly except: Uint8Array };
+  readonly endSessions?: SessionChoice;
 }
+
+/** Sessions of a user: all, all but the one with this token hash, or one. */
+export type SessionChoice = 'all' | { readonly except: Uint8Array } | { readonly sessionId: string };
 
 export interface UserStore {
   findUser(name: UserName): Promise<User | undefined>;
@@ -68,20 +72,17 @@ export interface UserStore {
   listUsers(teamId: string): Promise<User[]>;
   /** USER_EXISTS when there is one with this address. */
   createUser(user: UserName & { role: Role; createdAt: string; link: Link }, entry: AuditEntry): Promise<Outcome<void>>;
-  /** NOT_FOUND when there is no such user; LAST_OWNER when the tenant would be left without an owner. */
+  /** NOT_FOUND and LAST_OWNER as checkUserChange of users.ts decides, inside the transaction. */
   updateUser(name: UserName, change: UserChange, entry: AuditEntry): Promise<Outcome<void>>;
   /** Ends the user's sessions too. NOT_FOUND, LAST_OWNER. */
   deleteUser(name: UserName, entry: AuditEntry): Promise<Outcome<void>>;
-  /** Counts an attempt before it is looked at: false when another was counted since `failures` was read. */
+  /** Counts an attempt before it is checked: false when another was counted since `failures` was loaded. */
   countAttempt(name: UserName, failures: number, nextTryAt: string): Promise<boolean>;
-  /**
-   * Gives back the attempt that was counted upon `failures`, which was no failure: `failures` and `nextTryAt` are again as they were before it.
-   * Nothing happens when another attempt was counted since.
-   */
+  /** Takes back the attempt counted upon `failures`, which did not fail. Changes nothing when another attempt was counted since. */
   undoAttempt(name: UserName, failures: number, nextTryAt: string): Promise<void>;
-  /** Takes a TOTP time step: false when it, or a later one, was taken before. */
+  /** Uses up a TOTP time step: false when it, or a later one, was used before. */
   useStep(name: UserName, step: number): Promise<boolean>;
-  /** Takes a recovery code: false when there is none with this hash (any more). */
+  /** Uses up a recovery code: false when the user has none with this hash (any more). */
   useRecoveryCode(name: UserName, hash: Uint8Array): Promise<boolean>;
   countRecoveryCodes(name: UserName): Promise<number>;
 }
@@ -89,7 +90,7 @@ export interface UserStore {
 export interface Session extends UserName {
   /** SHA-256 of the token in the cookie. */
   readonly tokenHash: Uint8Array;
-  /** Names the session in lists; tells nothing of the token. */
+  /** Names the session in lists. */
   readonly sessionId: string;
   readonly createdAt: string;
   readonly seenAt: string;
@@ -99,7 +100,7 @@ export interface Session extends UserName {
   readonly agent: string;
 }
 
-/** A session and whose it is, as they are now. */
+/** A session with its user and tenant, as they are now. */
 export interface SignedIn {
   readonly session: Session;
   readonly user: User;
@@ -107,19 +108,15 @@ export interface SignedIn {
 }
 
 export interface SessionStore {
-  /** Read anew for every request; undefined when it was ended. Whether it is too old is for its caller to say. */
+  /** As it is now; undefined when it was ended. The caller says whether it is too old. */
   findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined>;
-  /** Opens a session and forgets failed attempts of its user. `replaces` ends there: a token is new after every sign-in. */
+  /** Inserts a session and sets the failed attempts of its user to none. Ends the session with the token hash `replaces`. */
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void>;
   touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void>;
   /** Newest first. */
   listSessions(name: UserName): Promise<Session[]>;
-  /** Ends one session of the user, or all; how many there were. */
-  endSessions(
-    name: UserName,
-    which: 'all' | { readonly sessionId: string } | { readonly except: Uint8Array },
-    entry: AuditEntry,
-  ): Promise<number>;
-  /** Forgets sessions opened, or last seen, before these times. */
+  /** Ends sessions of the user and answers their number. Appends the entry only when there was one to end. */
+  endSessions(name: UserName, which: SessionChoice, entry: AuditEntry): Promise<number>;
+  /** Deletes sessions opened, or last seen, before these times. */
   deleteSessionsBefore(createdBefore: string, seenBefore: string): Promise<void>;
 }

@@ -1,37 +1,52 @@
 /**
- * The users of a tenant: who there is and in which role, and the links with which they set their password. Refusals are thrown. Does not ask whether whoever
- * does it may (roles.ts), nor whether there is such a tenant; sends no e-mail. Source: decision 0023.
+ * The users of a tenant, their roles, and the one-time links with which they set a password. Callers check the role of who asks (roles.ts) and send the
+ * links. Refusals are thrown. Source: decision 0023.
  */
+import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
-import type { AuditEntry } from '../audit/entry.ts';
+import type { Link, PasswordHash, User, UserName, UserStore } from './port.ts';
 import type { Role } from './roles.ts';
 import { hashToken, newToken } from './sessions.ts';
-import type { Link, User, UserName, UserStore } from './port.ts';
 
 const LINK_MS = 72 * 3_600_000;
 const EMAIL_CHARACTERS_MAX = 254;
 const EMAIL = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
 
-/** Who does it: an e-mail address or `command line`; when, and from which address ('' for the command line). */
-export interface Actor {
-  readonly nowMs: number;
-  readonly actor: string;
-  readonly client: string;
-}
-
-/** `token` is the last part of the link; it exists only here and there. */
+/** `token` is the last part of the link. The store has only its hash. */
 export interface IssuedLink {
   readonly token: string;
   /** UTC ISO 8601. */
   readonly endsAt: string;
 }
 
-/** The address as it is kept: trimmed, lower case. INVALID_VALUE unless it has one @ with something on both sides and no spaces, within 254 characters. */
+/** The address as it is kept: trimmed, lower case. INVALID_VALUE unless it is like `ann@example.com`, without spaces, and has at most 254 characters. */
 export function parseEmail(text: string): Outcome<string> {
   const email = text.trim().toLowerCase();
   if (email.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(email)) return email;
   const message = `email must be an address such as ann@example.com, of at most ${EMAIL_CHARACTERS_MAX} characters and without spaces.`;
   return new Refusal('INVALID_VALUE', message, { field: 'email' });
+}
+
+/** What the store knows of a user when a change is decided: `owners` is the number of owners of the tenant. */
+export interface LoadedUser {
+  readonly role: Role;
+  readonly passwordHash: PasswordHash;
+  readonly owners: number;
+}
+
+/**
+ * The rule of every change of a user, asked by the store inside its transaction. `role: null` deletes the user. NOT_FOUND: there is no such user, or the
+ * password is no longer the one that was proven. LAST_OWNER: a tenant keeps an owner.
+ */
+export function checkUserChange(
+  { email }: UserName,
+  user: LoadedUser | undefined,
+  { role, whilePassword }: { readonly role?: Role | null; readonly whilePassword?: PasswordHash },
+): Refusal | undefined {
+  if (!user || (whilePassword !== undefined && whilePassword !== user.passwordHash))
+    return new Refusal('NOT_FOUND', `There is no user '${email}', or not any more as it was.`, { field: 'email' });
+  const losesOwner = user.role === 'owner' && role !== undefined && role !== 'owner';
+  return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;
 }
 
 export class Users {
@@ -41,35 +56,36 @@ export class Users {
     this.#store = store;
   }
 
-  /** Makes a user, who sets a password by the link within 72 hours. INVALID_VALUE, USER_EXISTS. */
+  /** Creates a user, who sets a password by the link within 72 hours. INVALID_VALUE, USER_EXISTS. */
   async inviteUser(teamId: string, email: string, role: Role, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
     const createdAt = new Date(actor.nowMs).toISOString();
+    const entry = entryBy(actor, 'user invited', name.email, { role });
+    orThrow(await this.#store.createUser({ ...name, role, createdAt, link }, entry));
+    return issued;
+  }
+
+  /** A new link, for a forgotten password, a lost second factor or too many failures. The link before it ends. NOT_FOUND. */
+  async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
+    const name = nameOf(teamId, email);
+    const { link, issued } = newLink(actor.nowMs);
     orThrow(
-      await this.#store.createUser({ ...name, role, createdAt, link }, entryOf(name, 'user invited', actor, { role })),
+      await this.#store.updateUser(name, { link, forgetFailures: true }, entryBy(actor, 'link renewed', name.email)),
     );
     return issued;
   }
 
-  /** Gives a new link, for a forgotten password, a lost second factor or too many failures; one before it ends. NOT_FOUND. */
-  async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
-    const name = nameOf(teamId, email);
-    const { link, issued } = newLink(actor.nowMs);
-    orThrow(await this.#store.updateUser(name, { link }, entryOf(name, 'link renewed', actor)));
-    return issued;
-  }
-
-  /** NOT_FOUND, LAST_OWNER. Holds for sessions that are open, from their next request on. */
+  /** NOT_FOUND, LAST_OWNER. Open sessions have the new role from their next request on. */
   async changeRole(teamId: string, email: string, role: Role, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
-    orThrow(await this.#store.updateUser(name, { role }, entryOf(name, 'role changed', actor, { role })));
+    orThrow(await this.#store.updateUser(name, { role }, entryBy(actor, 'role changed', name.email, { role })));
   }
 
   /** Ends the user's sessions too. NOT_FOUND, LAST_OWNER. */
   async deleteUser(teamId: string, email: string, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
-    orThrow(await this.#store.deleteUser(name, entryOf(name, 'user removed', actor)));
+    orThrow(await this.#store.deleteUser(name, entryBy(actor, 'user removed', name.email)));
   }
 
   listUsers(teamId: string): Promise<User[]> {
@@ -84,17 +100,3 @@ function newLink(nowMs: number): { link: Link; issued: IssuedLink } {
   const endsAt = new Date(nowMs + LINK_MS).toISOString();
   return { link: { hash: hashToken(token)!, endsAt }, issued: { token, endsAt } };
 }
-
-const entryOf = (
-  { email }: UserName,
-  action: string,
-  { nowMs, actor, client }: Actor,
-  detail: Record<string, string> = {},
-): AuditEntry => ({
-  at: new Date(nowMs).toISOString(),
-  actor,
-  action,
-  target: email,
-  client,
-  detail,
-});

@@ -1,8 +1,15 @@
 /**
- * What the audit log keeps of an action: who did what to what, when and from where.
+ * An entry of the audit log: who did what to what, when and from where.
  */
 
-/** `action` is what was done, such as `keys replaced`; `target` what it was done to; `detail` members that matter, never a secret. */
+/** Who acts: an e-mail address or `command line`; when, and from which address ('' for the command line). */
+export interface Actor {
+  readonly nowMs: number;
+  readonly actor: string;
+  readonly client: string;
+}
+
+/** `action` is what was done, such as `keys replaced`; `target` what it was done to; `detail` what else matters, never a secret. */
 export interface AuditEntry {
   /** UTC ISO 8601. */
   readonly at: string;
@@ -10,7 +17,7 @@ export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
   readonly target: string;
-  /** Address the user came from; '' for the command line. */
+  /** Address of the user; '' for the command line. */
   readonly client: string;
   readonly detail: Readonly<Record<string, string>>;
 }
@@ -22,20 +29,16 @@ export interface AuditRecord extends AuditEntry {
   readonly hash: string;
 }
 
-/** The actor where nobody signed in. */
+/** The actor of a command, where nobody signs in. */
 export const COMMAND_LINE = 'command line';
 
-/** The entry of what a command did. `at` is UTC ISO 8601. */
-export const byCommand = (
-  at: string,
+export const entryBy = (
+  { nowMs, actor, client }: Actor,
   action: string,
   target: string,
   detail: AuditEntry['detail'] = {},
-): AuditEntry => ({
-  at,
-  actor: COMMAND_LINE,
-  action,
-  target,
-  client: '',
-  detail,
-});
+): AuditEntry => ({ at: new Date(nowMs).toISOString(), actor, action, target, client, detail });
+
+/** The entry of a command. `at` is UTC ISO 8601. */
+export const byCommand = (at: string, action: string, target: string, detail?: AuditEntry['detail']): AuditEntry =>
+  entryBy({ nowMs: Date.parse(at), actor: COMMAND_LINE, client: '' }, action, target, detail);

@@ -23,7 +23,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     const records = await withTenant(environment, teamId, async ({ store }) => {
       const all: AuditRecord[] = [];
       for (let page: AuditRecord[] | undefined; page === undefined || page.length === PAGE;) {
-        page = await store.accounts.loadAuditFrom(teamId, all.length + 1, PAGE);
+        page = await store.audit.loadAuditFrom(teamId, all.length + 1, PAGE);
         all.push(...page);
       }
       return all;
@@ -42,7 +42,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     example: 'audit verify acme',
   }).action(async (teamId: string, options: AnswerOptions) => {
     const { records, head, fault } = await withTenant(environment, teamId, ({ store }) =>
-      verifyAudit(store.accounts, teamId),
+      verifyAudit(store.audit, teamId),
     );
     if (fault) context.exitCode = 1;
     const text = fault

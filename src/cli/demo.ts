@@ -5,7 +5,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Accounts } from '../account/accounts.ts';
+import { Users } from '../account/users.ts';
 import { Refusal } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import { byCommand, COMMAND_LINE } from '../audit/entry.ts';
@@ -55,7 +55,7 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
     }
   const key = issueKey();
   await store.tenants.replaceKeys(DEMO_TEAM, key, now, byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' }));
-  const owner = await new Accounts(store.accounts).inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', {
+  const owner = await new Users(store.users).inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', {
     nowMs: Date.parse(now),
     actor: COMMAND_LINE,
     client: '',

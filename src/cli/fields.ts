@@ -64,7 +64,7 @@ export function addFieldCommands(program: Command, { environment }: CommandConte
         const { type } = options;
         await withTenant(environment, teamId, async ({ pims, store }) => {
           orThrow(await pims.addField({ recordType, name, type }));
-          await store.accounts.appendAudit(
+          await store.audit.appendAudit(
             teamId,
             byCommand(new Date().toISOString(), 'field added', name, { recordType, type }),
           );

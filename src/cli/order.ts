@@ -87,10 +87,7 @@ async function advance(
     const now = new Date().toISOString();
     const { stage, backorder } = await advanceOrder(pims, orderNumber, step, { now, strict: tenant.strict });
     const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
-    await store.accounts.appendAudit(
-      teamId,
-      byCommand(now, action, orderNumber, backorder === null ? {} : { backorder }),
-    );
+    await store.audit.appendAudit(teamId, byCommand(now, action, orderNumber, backorder === null ? {} : { backorder }));
     return { teamID: teamId, orderNumber, stage, backorder };
   });
   const open = result.backorder ? ` What is still open is the sales order ${result.backorder}.` : '';

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Accounts } from '../account/accounts.ts';
+import { Users } from '../account/users.ts';
 import type { Config } from '../config.ts';
 import { buildApp } from '../http/app.ts';
 import { BASE_PATH } from '../http/operations/operation.ts';
@@ -41,7 +42,7 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
         ? await makeFirstDemo(embedded, config.data, new Date().toISOString())
         : undefined;
     const meter = new Meter(store.usage);
-    const accounts = new Accounts(store.accounts);
+    const accounts = new Accounts(store);
     const requestLog = new RequestLog(store.requests, { keptDays: config.requestLogDays });
     const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
     const app = await buildApp({
@@ -50,7 +51,8 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
       pims: (tenant) => store.pims(tenant),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
       accounts,
-      audit: store.accounts,
+      users: new Users(store.users),
+      audit: store.audit,
       usage: store.usage,
       requests: store.requests,
       requestLog,

@@ -3,7 +3,7 @@
  * The rules are those of account/.
  */
 import { Option, type Command } from 'commander';
-import { Accounts } from '../account/accounts.ts';
+import { Users } from '../account/users.ts';
 import { ROLES, type Role } from '../account/roles.ts';
 import { parseConfig } from '../config.ts';
 import { COMMAND_LINE } from '../audit/entry.ts';
@@ -47,7 +47,7 @@ function addLinkCommands(group: Command, { environment }: CommandContext): void 
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
       const issued = await withTenant(environment, teamId, ({ store }) =>
-        new Accounts(store.accounts).inviteUser(teamId, email, role, by()),
+        new Users(store.users).inviteUser(teamId, email, role, by()),
       );
       show(options, teamId, email, issued);
     });
@@ -56,7 +56,7 @@ function addLinkCommands(group: Command, { environment }: CommandContext): void 
     example: 'user link acme ann@example.com',
   }).action(async (teamId: string, email: string, options: AnswerOptions) => {
     const issued = await withTenant(environment, teamId, ({ store }) =>
-      new Accounts(store.accounts).renewLink(teamId, email, by()),
+      new Users(store.users).renewLink(teamId, email, by()),
     );
     show(options, teamId, email, issued);
   });
@@ -65,9 +65,7 @@ function addLinkCommands(group: Command, { environment }: CommandContext): void 
 function addOtherCommands(group: Command, { environment }: CommandContext): void {
   addCommand(group, 'list <team>', { summary: 'List the users of a tenant.', example: 'user list acme' }).action(
     async (teamId: string, options: AnswerOptions) => {
-      const found = await withTenant(environment, teamId, ({ store }) =>
-        new Accounts(store.accounts).listUsers(teamId),
-      );
+      const found = await withTenant(environment, teamId, ({ store }) => new Users(store.users).listUsers(teamId));
       const users = found.map(({ email, role, createdAt, passwordHash, sealedSecret }) => {
         return { email, role, createdAt, hasPassword: passwordHash !== '', hasSecondFactor: sealedSecret !== null };
       });
@@ -92,7 +90,7 @@ function addOtherCommands(group: Command, { environment }: CommandContext): void
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
       await withTenant(environment, teamId, ({ store }) =>
-        new Accounts(store.accounts).changeRole(teamId, email, role, by()),
+        new Users(store.users).changeRole(teamId, email, role, by()),
       );
       answer(options, { teamID: teamId, email, role }, `${email} is ${role} of ${teamId} now.`);
     });
@@ -100,7 +98,7 @@ function addOtherCommands(group: Command, { environment }: CommandContext): void
     summary: 'Remove a user and end all sessions of theirs.',
     example: 'user remove acme ann@example.com',
   }).action(async (teamId: string, email: string, options: AnswerOptions) => {
-    await withTenant(environment, teamId, ({ store }) => new Accounts(store.accounts).deleteUser(teamId, email, by()));
+    await withTenant(environment, teamId, ({ store }) => new Users(store.users).deleteUser(teamId, email, by()));
     answer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
   });
 }

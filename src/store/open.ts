@@ -15,7 +15,9 @@ export interface Store {
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;
-  readonly accounts: UserStore & SessionStore & AuditStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
   /** Whether it answers, as far as is known now. */

@@ -21,7 +21,7 @@ export interface Tenant extends TenantSettings {
   readonly teamId: string;
   readonly name: string;
   readonly createdAt: string;
-  /** Names the tenant's inventory system; a tenant made anew under an old teamID has another. */
+  /** Names the tenant's inventory system. A tenant created again under the same teamID has another. */
   readonly storeId: string;
 }
 
@@ -31,7 +31,7 @@ export interface Caller {
   readonly secretHash: Uint8Array;
 }
 
-/** Calls of one tenant, day (UTC, `2026-11-20`) and operation. */
+/** Calls by tenant, day (UTC, `2026-11-20`) and operation. */
 export interface UsageCount {
   readonly teamId: string;
   readonly day: string;
@@ -44,46 +44,47 @@ export interface MonthUsage {
   readonly byDay: { day: string; operation: string; calls: number }[];
 }
 
-/** A key as people are shown it. */
-export interface KeyView {
+/** A key without its secret. */
+export interface KeyInfo {
   readonly apiId: string;
   readonly issuedAt: string;
-  /** E-mail address of the user, or `command line`; '' where it was not kept yet. */
+  /** E-mail address of the user, or `command line`; '' for a key older than this column. */
   readonly issuedBy: string;
   /** '' for the pair in force; the time at which a replaced one ends. */
   readonly endsAt: string;
 }
 
 export interface TenantStore {
-  /** The caller with this team and apiID, read anew every time; undefined when either is unknown or the key has ended. */
+  /** The caller with this team and apiID, with the key as it is now; undefined when either is unknown or the key has ended. */
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   findTenant(teamId: string): Promise<Tenant | undefined>;
   listTenants(): Promise<Tenant[]>;
+  /** COMMAND_REFUSED when the teamID is taken. */
   createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>>;
   updateTenant(
     teamId: string,
     settings: TenantSettings & { readonly name: string },
     entry: AuditEntry | null,
   ): Promise<void>;
-  /** Removes the tenant, its keys, usage, users, requests, audit log and its inventory system. */
+  /** Deletes the tenant, its keys, usage, users, requests, audit log and inventory system. */
   deleteTenant(tenant: Tenant): Promise<void>;
-  /** Makes this pair the tenant's; those before it end at `oldEndsAt`. The actor of the entry is who issued it. */
+  /** Makes this the pair in force. Keys issued before end at `oldEndsAt`. The actor of the entry is the issuer. */
   replaceKeys(
     teamId: string,
     key: { apiId: string; secretHash: Uint8Array },
     oldEndsAt: string,
     entry: AuditEntry,
   ): Promise<void>;
-  /** The pair in force first, then those on their way out that have not ended at `now`. */
-  listKeys(teamId: string, now: string): Promise<KeyView[]>;
-  /** Ends a key that has been replaced; false when the tenant has no such key, or it is the pair in force. */
+  /** The pair in force first, then the replaced ones that are still valid at `now`. */
+  listKeys(teamId: string, now: string): Promise<KeyInfo[]>;
+  /** Ends a replaced key that is still valid; false when the tenant has no such key, or it is the pair in force. */
   endKey(teamId: string, apiId: string, entry: AuditEntry): Promise<boolean>;
 }
 
 export interface UsageStore {
-  /** Adds the counts, durably; returns each tenant's total of each month touched after them, under `teamId month`. */
+  /** Adds the counts, durably. Answers the new total of each tenant and month in them, under `teamId month`. */
   addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>>;
   loadUsage(teamId: string, month: string): Promise<MonthUsage>;
-  /** The months there are counts of, newest first, at most 36. */
+  /** Months that have counts, newest first, at most 36. */
   listMonths(teamId: string): Promise<{ month: string; calls: number }[]>;
 }

@@ -1,10 +1,22 @@
 /**
- * What a tenant may be called: its teamID, which is part of every call, and the name people see. Decides only; the store keeps them.
+ * What a tenant may be called (its teamID, which is part of every call, and the name people see), and the settings it begins with.
  */
 import { Refusal } from '../errors.ts';
+import type { TenantSettings } from './port.ts';
 
 const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const NAME_CHARACTERS_MAX = 200;
+
+/** The settings of a new tenant. */
+export const FIRST_SETTINGS: TenantSettings = {
+  defaultStage: 'worksheet',
+  strict: false,
+  monthQuota: null,
+  callsPerSecond: null,
+};
+
+export const refuseTaken = (teamId: string): Refusal =>
+  new Refusal('COMMAND_REFUSED', `There is a tenant '${teamId}' already (upper and lower case count as the same).`);
 
 /** Throws COMMAND_REFUSED. */
 export function checkTeamId(teamId: string): void {

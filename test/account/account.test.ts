@@ -14,6 +14,7 @@ import {
   refusedWith,
   START,
   store,
+  users,
   visit,
   WRONG,
 } from './people.ts';
@@ -24,7 +25,7 @@ const HOUR = 3600;
 suite('links', () => {
   test('400 a link is good once, also when two use it at the same moment', async () => {
     const teamId = await newTeam();
-    const { token } = await accounts.inviteUser(teamId, 'Ann@Example.com', 'owner', operator());
+    const { token } = await users.inviteUser(teamId, 'Ann@Example.com', 'owner', operator());
     assert.deepEqual(await accounts.checkLink(token, START), { teamId, email: 'ann@example.com' });
     const passwords = [PASSWORD, NEW, `${NEW} and one`];
     const outcomes = await Promise.allSettled(passwords.map((password) => accounts.useLink(token, password, visit(1))));
@@ -44,11 +45,11 @@ suite('links', () => {
 
   test('400 a link ends after 72 hours, and with the next one; nothing else is a link', async () => {
     const teamId = await newTeam();
-    const first = await accounts.inviteUser(teamId, 'ann@example.com', 'owner', operator());
+    const first = await users.inviteUser(teamId, 'ann@example.com', 'owner', operator());
     assert.equal(first.endsAt, '2026-11-23T09:30:00.000Z');
     await accounts.checkLink(first.token, START + 72 * HOUR * 1000 - 1);
     assert.equal(await refusedWith(accounts.checkLink(first.token, START + 72 * HOUR * 1000)), 'LINK_INVALID');
-    const second = await accounts.renewLink(teamId, 'ann@example.com', operator(1));
+    const second = await users.renewLink(teamId, 'ann@example.com', operator(1));
     assert.equal(await refusedWith(accounts.checkLink(first.token, START + 2000)), 'LINK_INVALID');
     for (const token of ['', 'x', second.token.slice(1), `${second.token}=`, first.token.toLowerCase()])
       assert.equal(await refusedWith(accounts.useLink(token, PASSWORD, visit(2))), 'LINK_INVALID');
@@ -57,7 +58,7 @@ suite('links', () => {
 
   test('400 a weak password leaves the link as it is', async () => {
     const teamId = await newTeam();
-    const { token } = await accounts.inviteUser(teamId, 'ann@example.com', 'owner', operator());
+    const { token } = await users.inviteUser(teamId, 'ann@example.com', 'owner', operator());
     assert.equal(await refusedWith(accounts.useLink(token, 'too short', visit(1))), 'WEAK_PASSWORD');
     assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.link, null);
   });
@@ -65,7 +66,7 @@ suite('links', () => {
   test('a new link takes nothing away; using it ends sessions, the old password, the second factor and its recovery codes', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const before = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const { token } = await accounts.renewLink(ann.teamID, ann.email, operator(301));
+    const { token } = await users.renewLink(ann.teamID, ann.email, operator(301));
     assert.ok(await accounts.findSession(before.token, START + 302_000));
     const { signedIn } = await accounts.useLink(token, NEW, visit(303));
     assert.equal(signedIn.user.sealedSecret, null);
@@ -153,7 +154,7 @@ suite('sessions', () => {
     await accounts.findSession(used.token, START + 20 * 60_000);
     await accounts.deleteExpired(START + 40 * 60_000);
     assert.deepEqual(
-      (await store.accounts.listSessions(used.signedIn.user)).map(({ sessionId }) => sessionId),
+      (await store.sessions.listSessions(used.signedIn.user)).map(({ sessionId }) => sessionId),
       [used.signedIn.session.sessionId],
     );
     assert.equal(await accounts.findSession(old.token, START), undefined);
@@ -192,7 +193,7 @@ suite('passwords', () => {
     for (let count = 0; count < 5; count++) {
       const ann = await Person.create();
       const { signedIn } = await ann.signIn(visit());
-      const { token } = await accounts.renewLink(ann.teamID, ann.email, operator(1));
+      const { token } = await users.renewLink(ann.teamID, ann.email, operator(1));
       const linkPassword = 'button sailor quartz ninety';
       const [change, link] = await Promise.allSettled([
         accounts.changePassword(signedIn, PASSWORD, NEW, visit(2)),
@@ -207,7 +208,7 @@ suite('passwords', () => {
         [change.status, link.status, 'rejected'],
       );
       // What is open: whatever the winner opened, and the sign-in just made.
-      assert.equal((await store.accounts.listSessions(signedIn.user)).length, 2);
+      assert.equal((await store.sessions.listSessions(signedIn.user)).length, 2);
     }
   });
 });
@@ -218,7 +219,7 @@ test('a sign-in that was under way with the old password while it was changed op
   const proven = Promise.withResolvers<void>();
   const changed = Promise.withResolvers<void>();
   // The real store; only, between the proof and its session a test can do something.
-  const paused = new Proxy(store.accounts, {
+  const paused = new Proxy(store.sessions, {
     get: (real, key) => {
       const method = (Reflect.get(real, key) as (...given: unknown[]) => Promise<unknown>).bind(real);
       if (key !== 'openSession') return method;
@@ -230,7 +231,7 @@ test('a sign-in that was under way with the old password while it was changed op
     },
   });
   const underWay = refusedWith(
-    new Accounts(paused, { refusalMs: 0 }).signIn(
+    new Accounts({ users: store.users, sessions: paused, audit: store.audit }, { refusalMs: 0 }).signIn(
       { teamID: ann.teamID, email: ann.email, password: PASSWORD },
       visit(1),
     ),
@@ -239,7 +240,7 @@ test('a sign-in that was under way with the old password while it was changed op
   await accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
   changed.resolve();
   assert.equal(await underWay, 'SIGN_IN_REFUSED');
-  assert.equal((await store.accounts.listSessions(signedIn.user)).length, 1);
+  assert.equal((await store.sessions.listSessions(signedIn.user)).length, 1);
 });
 
 suite('second factor', () => {
@@ -297,9 +298,9 @@ suite('second factor', () => {
 suite('users', () => {
   test('addresses are kept trimmed and in lower case; 400 what is none', async () => {
     const teamId = await newTeam();
-    await accounts.inviteUser(teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
+    await users.inviteUser(teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
     assert.deepEqual(
-      (await accounts.listUsers(teamId)).map(({ email, role }) => [email, role]),
+      (await users.listUsers(teamId)).map(({ email, role }) => [email, role]),
       [['ann.smith+x@example.com', 'owner']],
     );
     for (const email of [
@@ -315,29 +316,29 @@ suite('users', () => {
       `${'a'.repeat(250)}@b.de`,
       'a@b\ud800',
     ]) {
-      const { code, field } = await refusalOf(accounts.inviteUser(teamId, email, 'viewer', operator()));
+      const { code, field } = await refusalOf(users.inviteUser(teamId, email, 'viewer', operator()));
       assert.deepEqual([code, field], ['INVALID_VALUE', 'email'], email);
     }
     assert.equal(
-      await refusedWith(accounts.inviteUser(teamId, 'ANN.smith+x@example.com', 'viewer', operator())),
+      await refusedWith(users.inviteUser(teamId, 'ANN.smith+x@example.com', 'viewer', operator())),
       'USER_EXISTS',
     );
   });
 
   test('a role holds from the next request on; a removed user is signed out', async () => {
     const ann = await Person.create();
-    const { token: link } = await accounts.inviteUser(ann.teamID, 'bob@example.com', 'developer', operator());
+    const { token: link } = await users.inviteUser(ann.teamID, 'bob@example.com', 'developer', operator());
     const { token } = await accounts.useLink(link, NEW, visit());
-    await accounts.changeRole(ann.teamID, 'Bob@example.com', 'viewer', operator(1));
+    await users.changeRole(ann.teamID, 'Bob@example.com', 'viewer', operator(1));
     assert.equal((await accounts.findSession(token, START + 2000))?.user.role, 'viewer');
-    await accounts.deleteUser(ann.teamID, 'bob@example.com', operator(3));
+    await users.deleteUser(ann.teamID, 'bob@example.com', operator(3));
     assert.equal(await accounts.findSession(token, START + 4000), undefined);
-    assert.equal(await refusedWith(accounts.renewLink(ann.teamID, 'bob@example.com', operator(5))), 'NOT_FOUND');
+    assert.equal(await refusedWith(users.renewLink(ann.teamID, 'bob@example.com', operator(5))), 'NOT_FOUND');
   });
 
   test('400 the last owner stays', async () => {
     const ann = await Person.create();
-    assert.equal(await refusedWith(accounts.changeRole(ann.teamID, ann.email, 'viewer', operator())), 'LAST_OWNER');
-    assert.equal(await refusedWith(accounts.deleteUser(ann.teamID, ann.email, operator())), 'LAST_OWNER');
+    assert.equal(await refusedWith(users.changeRole(ann.teamID, ann.email, 'viewer', operator())), 'LAST_OWNER');
+    assert.equal(await refusedWith(users.deleteUser(ann.teamID, ann.email, operator())), 'LAST_OWNER');
   });
 });

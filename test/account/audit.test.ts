@@ -31,7 +31,7 @@ const entryOf = (number: number): AuditEntry => ({
 
 async function writeLog(records: number): Promise<string> {
   const teamId = await newTeam();
-  for (let number = 1; number <= records; number++) await store.accounts.appendAudit(teamId, entryOf(number));
+  for (let number = 1; number <= records; number++) await store.audit.appendAudit(teamId, entryOf(number));
   return teamId;
 }
 
@@ -106,9 +106,9 @@ suite('the audit log', () => {
   test('as it was written it is whole, whether empty, short or of several pages', async () => {
     for (const records of [0, 1, 3, 501]) {
       const teamId = await writeLog(records);
-      const { number, hash } = await store.accounts.loadAuditHead(teamId);
+      const { number, hash } = await store.audit.loadAuditHead(teamId);
       assert.deepEqual(
-        [number, await verifyAudit(store.accounts, teamId)],
+        [number, await verifyAudit(store.audit, teamId)],
         [records, { records, head: hash, fault: null }],
       );
     }
@@ -117,11 +117,11 @@ suite('the audit log', () => {
   test('it is whole while it is being written to', async () => {
     const teamId = await writeLog(3);
     const writing = (async () => {
-      for (let number = 4; number <= 60; number++) await store.accounts.appendAudit(teamId, entryOf(number));
+      for (let number = 4; number <= 60; number++) await store.audit.appendAudit(teamId, entryOf(number));
     })();
-    for (let count = 0; count < 60; count++) assert.equal((await verifyAudit(store.accounts, teamId)).fault, null);
+    for (let count = 0; count < 60; count++) assert.equal((await verifyAudit(store.audit, teamId)).fault, null);
     await writing;
-    assert.equal((await verifyAudit(store.accounts, teamId)).records, 60);
+    assert.equal((await verifyAudit(store.audit, teamId)).records, 60);
   });
 
   test(`all of ${TAMPERINGS} tamperings are found: changed, taken out, put in, swapped, another head`, async () => {
@@ -140,7 +140,7 @@ suite('the audit log', () => {
       db.exec('BEGIN IMMEDIATE');
       const what = tamper(db, teamId);
       db.exec('COMMIT');
-      const { fault } = await verifyAudit(store.accounts, teamId);
+      const { fault } = await verifyAudit(store.audit, teamId);
       assert.ok(fault, `Not found: ${what}`);
       kinds.add(fault.reason.replaceAll(/\d+/g, 'n'));
       db.exec('BEGIN IMMEDIATE');
@@ -151,11 +151,11 @@ suite('the audit log', () => {
       db.exec('COMMIT');
     }
     assert.equal(kinds.size, 6, [...kinds].join('; '));
-    assert.equal((await verifyAudit(store.accounts, teamId)).fault, null);
+    assert.equal((await verifyAudit(store.audit, teamId)).fault, null);
   });
 
   test('a kept hash tells a log that was written anew as a whole', async () => {
     const [one, other] = [await writeLog(5), await writeLog(5)];
-    assert.notEqual((await verifyAudit(store.accounts, one)).head, (await verifyAudit(store.accounts, other)).head);
+    assert.notEqual((await verifyAudit(store.audit, one)).head, (await verifyAudit(store.audit, other)).head);
   });
 });

@@ -1,7 +1,8 @@
 /**
  * People for the tests of accounts: tenants and users in a real store in a folder of their own, who sign in at the times a test says.
  */
-import { Accounts, type Opened } from '../../src/account/accounts.ts';
+import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
+import { Users } from '../../src/account/users.ts';
 import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
 import type { AuditRecord } from '../../src/audit/entry.ts';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
@@ -12,7 +13,8 @@ export const PASSWORD = 'lantern gravel poplar seventeen';
 export const WRONG = 'lantern gravel poplar eighteen';
 export const folder = newFolder();
 export const store = openForAll(folder);
-export const accounts = new Accounts(store.accounts, { refusalMs: 0 });
+export const accounts = new Accounts(store, { refusalMs: 0 });
+export const users = new Users(store.users);
 
 let tenants = 0;
 let addresses = 0;
@@ -45,7 +47,7 @@ export class Person {
 
   static async create(): Promise<Person> {
     const person = new Person(await newTeam());
-    const { token } = await accounts.inviteUser(person.teamID, person.email, 'owner', operator());
+    const { token } = await users.inviteUser(person.teamID, person.email, 'owner', operator());
     await accounts.useLink(token, PASSWORD, visit());
     return person;
   }
@@ -66,7 +68,7 @@ export class Person {
   signIn(
     when: ReturnType<typeof visit> & { replaces?: string },
     proof: { password?: string; code?: string } = {},
-  ): Promise<Opened> {
+  ): Promise<OpenedSession> {
     return accounts.signIn({ teamID: this.teamID, email: this.email, password: this.password, ...proof }, when);
   }
 
@@ -82,12 +84,12 @@ export class Person {
   }
 
   async failures(): Promise<number> {
-    return (await store.accounts.findUser({ teamId: this.teamID, email: this.email }))!.failures;
+    return (await store.users.findUser({ teamId: this.teamID, email: this.email }))!.failures;
   }
 
   /** The actions in the audit log, oldest first. */
   async log(): Promise<AuditRecord[]> {
-    return store.accounts.loadAuditFrom(this.teamID, 1, 1000);
+    return store.audit.loadAuditFrom(this.teamID, 1, 1000);
   }
 }
 

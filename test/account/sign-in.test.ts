@@ -4,7 +4,19 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { accounts, newTeam, operator, Person, refusalOf, refusedWith, START, store, visit, WRONG } from './people.ts';
+import {
+  accounts,
+  newTeam,
+  operator,
+  Person,
+  refusalOf,
+  refusedWith,
+  START,
+  store,
+  users,
+  visit,
+  WRONG,
+} from './people.ts';
 
 suite('signing in', () => {
   test('the right password signs in, and the session is found by its token alone', async () => {
@@ -37,7 +49,7 @@ suite('signing in', () => {
 
   test('401 is the same for an unknown team, an unknown user, no password yet, a wrong password and a wrong code', async () => {
     const { person: ann } = await Person.createWithFactor();
-    await accounts.inviteUser(ann.teamID, 'new@example.com', 'viewer', operator());
+    await users.inviteUser(ann.teamID, 'new@example.com', 'viewer', operator());
     const right = { teamID: ann.teamID, email: ann.email, password: ann.password, code: '' };
     const wrongs = [
       { ...right, teamID: 'nobody' },
@@ -115,7 +127,7 @@ suite('throttle', () => {
     assert.equal((await ann.log()).filter(({ action }) => action === 'sign-in refused').length, 100);
     // Not even the right password, years later.
     assert.equal(await refusedWith(ann.signIn(visit(100_000_000))), 'TOO_MANY_ATTEMPTS');
-    const { token } = await accounts.renewLink(ann.teamID, ann.email, operator(100_000_000));
+    const { token } = await users.renewLink(ann.teamID, ann.email, operator(100_000_000));
     await accounts.useLink(token, 'velvet harbour onion thirty', visit(100_000_001));
     assert.equal(await ann.failures(), 0);
   });
@@ -220,7 +232,7 @@ suite('second factor', () => {
 
   test('what is in the store does not open without the password', async () => {
     const { person: ann } = await Person.createWithFactor();
-    const user = (await store.accounts.findUser({ teamId: ann.teamID, email: ann.email }))!;
+    const user = (await store.users.findUser({ teamId: ann.teamID, email: ann.email }))!;
     assert.ok(user.sealedSecret!.length > 20);
     assert.ok(!JSON.stringify(user).includes(ann.secret));
   });

@@ -4,19 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User, UserChange, UserName } from '../../src/account/port.ts';
-import { accepted, assertRefused, entry, NOW, type StoreUnderTest } from './store-under-test.ts';
-import {
-  actionsOf,
-  at,
-  bytes,
-  linkOf,
-  newSession,
-  People,
-  plain,
-  readChain,
-  untilTaken,
-  type AccountStore,
-} from './people.ts';
+import { accepted, assertRefused, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
+import { actionsOf, at, bytes, linkOf, newSession, People, plain, readChain, untilTaken } from './people.ts';
 
 export function describeAccounts(store: StoreUnderTest): void {
   const people = new People(store);
@@ -27,7 +16,7 @@ export function describeAccounts(store: StoreUnderTest): void {
 
 function describeUsers(people: People): void {
   test('a user is found as it was made, by name and by link, and is another in each tenant', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const [first, second] = [await people.newTeam('viewer', 'owner'), await people.newTeam('viewer')];
     const [viewer] = first.names;
     const expected: User = {
@@ -42,27 +31,27 @@ function describeUsers(people: People): void {
       nextTryAt: '',
       link: { hash: linkOf(first.teamId, viewer!.email), endsAt: at(60) },
     };
-    const other = (await people.store.openAgain()).accounts;
-    for (const one of [accounts, other]) {
-      assert.deepEqual(plain(await one.findUser(viewer!)), plain(expected));
-      assert.deepEqual(plain(await one.findUserByLink(expected.link!.hash)), plain(expected));
-      assert.deepEqual((await one.listUsers(first.teamId)).map(({ email }) => email), ['owner-1@example.com', 'viewer-0@example.com']); // prettier-ignore
+    const other = await people.store.openAgain();
+    for (const one of [store, other]) {
+      assert.deepEqual(plain(await one.users.findUser(viewer!)), plain(expected));
+      assert.deepEqual(plain(await one.users.findUserByLink(expected.link!.hash)), plain(expected));
+      assert.deepEqual((await one.users.listUsers(first.teamId)).map(({ email }) => email), ['owner-1@example.com', 'viewer-0@example.com']); // prettier-ignore
     }
-    assert.equal((await accounts.findUser(second.names[0]!))!.teamId, second.teamId);
+    assert.equal((await store.users.findUser(second.names[0]!))!.teamId, second.teamId);
     for (const email of ['', 'nobody@example.com', 'VIEWER-0@example.com', 'a\0b', '\ud800', "' OR 1=1 --"])
-      assert.equal(await accounts.findUser({ teamId: first.teamId, email }), undefined);
+      assert.equal(await store.users.findUser({ teamId: first.teamId, email }), undefined);
     for (const teamId of ['', 'nobody', 'a\0b', '\ud800'])
-      assert.equal(await accounts.findUser({ ...viewer!, teamId }), undefined);
-    assert.equal(await accounts.findUserByLink(bytes(77)), undefined);
-    assert.deepEqual(await accounts.listUsers('nobody'), []);
+      assert.equal(await store.users.findUser({ ...viewer!, teamId }), undefined);
+    assert.equal(await store.users.findUserByLink(bytes(77)), undefined);
+    assert.deepEqual(await store.users.listUsers('nobody'), []);
   });
 
   test('USER_EXISTS an address the tenant has, also when several ask at once, and nothing is recorded of it', async () => {
-    const [accounts, other] = [await people.accounts(), (await people.store.openAgain()).accounts];
+    const [store, other] = [await people.opened(), await people.store.openAgain()];
     const { teamId, names } = await people.newTeam('owner');
-    const make = (one: AccountStore, email: string, byte: number) =>
+    const make = (one: OpenedStore, email: string, byte: number) =>
       untilTaken(() =>
-        one.createUser(
+        one.users.createUser(
           {
             teamId,
             email,
@@ -73,24 +62,24 @@ function describeUsers(people: People): void {
           entry(),
         ),
       );
-    assertRefused(await make(accounts, names[0]!.email, 1), 'USER_EXISTS');
-    assert.equal((await accounts.findUser(names[0]!))!.role, 'owner');
+    assertRefused(await make(store, names[0]!.email, 1), 'USER_EXISTS');
+    assert.equal((await store.users.findUser(names[0]!))!.role, 'owner');
     const outcomes = await Promise.all(
-      [accounts, other, accounts, other].map((one, index) => make(one, 'race@example.com', index)),
+      [store, other, store, other].map((one, index) => make(one, 'race@example.com', index)),
     );
     assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
     for (const outcome of outcomes) if (outcome !== undefined) assertRefused(outcome, 'USER_EXISTS');
-    assert.equal((await readChain(accounts, teamId)).length, 2);
+    assert.equal((await readChain(store.audit, teamId)).length, 2);
   });
 
   test('a change changes what it names and nothing else', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
     const change = async (one: UserChange): Promise<User> => {
-      accepted(await accounts.updateUser(name, one, entry()));
-      return plain((await accounts.findUser(name))!);
+      accepted(await store.users.updateUser(name, one, entry()));
+      return plain((await store.users.findUser(name))!);
     };
-    let user = plain((await accounts.findUser(name))!);
+    let user = plain((await store.users.findUser(name))!);
     assert.deepEqual(
       [user.passwordHash, user.passwordSetAt, user.sealedSecret, user.lastStep, user.link],
       ['$argon2id$…', at(1), plain(bytes(9)), 100, null],
@@ -102,92 +91,89 @@ function describeUsers(people: People): void {
       await change({ password: { hash: 'other', setAt: at(2) } }),
       (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }),
     );
-    assert.equal(await accounts.countRecoveryCodes(name), 3);
+    assert.equal(await store.users.countRecoveryCodes(name), 3);
     const again = { sealedSecret: bytes(7), lastStep: 50, recoveryHashes: [bytes(3), bytes(4)] };
     assert.deepEqual(
       await change({ secondFactor: again }),
       (user = { ...user, sealedSecret: plain(bytes(7)), lastStep: 50 }),
     );
-    assert.equal(await accounts.countRecoveryCodes(name), 2);
+    assert.equal(await store.users.countRecoveryCodes(name), 2);
     assert.equal((await change({ secondFactor: null })).sealedSecret, null);
-    assert.equal(await accounts.countRecoveryCodes(name), 0);
+    assert.equal(await store.users.countRecoveryCodes(name), 0);
     assert.equal((await change({ sealedSecret: bytes(8) })).sealedSecret, null, 'what was taken away stays away');
-    assert.ok(await accounts.countAttempt(name, 0, at(9)));
-    user = await change({ link: { hash: bytes(55), endsAt: at(3) } });
+    assert.ok(await store.users.countAttempt(name, 0, at(9)));
+    user = await change({ link: { hash: bytes(55), endsAt: at(3) }, forgetFailures: true });
     assert.deepEqual([user.link, user.failures, user.nextTryAt], [{ hash: plain(bytes(55)), endsAt: at(3) }, 0, '']);
     assert.equal((await change({ link: null })).link, null);
-    assert.equal(await accounts.findUserByLink(bytes(55)), undefined);
+    assert.equal(await store.users.findUserByLink(bytes(55)), undefined);
   });
 
   test('NOT_FOUND a user that is not there, or whose password is another by now', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
-    const records = (await readChain(accounts, name.teamId)).length;
+    const records = (await readChain(store.audit, name.teamId)).length;
     for (const one of [
       { ...name, email: 'nobody@example.com' },
       { ...name, email: name.email.toUpperCase() },
     ]) {
-      assertRefused(await accounts.updateUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
-      assertRefused(await accounts.deleteUser(one, entry()), 'NOT_FOUND');
+      assertRefused(await store.users.updateUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
+      assertRefused(await store.users.deleteUser(one, entry()), 'NOT_FOUND');
     }
     assertRefused(
-      await accounts.updateUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry()),
+      await store.users.updateUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry()),
       'NOT_FOUND',
     );
-    assert.ok((await accounts.findUser(name))!.sealedSecret);
-    assert.equal((await readChain(accounts, name.teamId)).length, records);
-    accepted(await accounts.updateUser(name, { secondFactor: null, whilePassword: '$argon2id$…' }, entry()));
-    assert.equal((await accounts.findUser(name))!.sealedSecret, null);
+    assert.ok((await store.users.findUser(name))!.sealedSecret);
+    assert.equal((await readChain(store.audit, name.teamId)).length, records);
+    accepted(await store.users.updateUser(name, { secondFactor: null, whilePassword: '$argon2id$…' }, entry()));
+    assert.equal((await store.users.findUser(name))!.sealedSecret, null);
   });
 
   test('LAST_OWNER a tenant keeps an owner, and other roles come and go', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const { teamId, names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
     for (const role of ['developer', 'viewer'] as const)
       assertRefused(
-        await accounts.updateUser(owner, { role, password: { hash: 'x', setAt: NOW } }, entry()),
+        await store.users.updateUser(owner, { role, password: { hash: 'x', setAt: NOW } }, entry()),
         'LAST_OWNER',
       );
-    assert.equal((await accounts.findUser(owner))!.passwordHash, '');
-    assertRefused(await accounts.deleteUser(owner, entry()), 'LAST_OWNER');
-    accepted(await accounts.deleteUser(viewer, entry()));
-    accepted(await accounts.updateUser(developer, { role: 'owner' }, entry()));
-    accepted(await accounts.updateUser(owner, { role: 'viewer' }, entry()));
-    assert.deepEqual((await accounts.listUsers(teamId)).map(({ role }) => role), ['owner', 'viewer']); // prettier-ignore
-    assertRefused(await accounts.deleteUser(developer, entry()), 'LAST_OWNER');
-    accepted(await accounts.deleteUser(owner, entry()));
-    assert.equal((await readChain(accounts, teamId)).length, 3 + 4);
+    assert.equal((await store.users.findUser(owner))!.passwordHash, '');
+    assertRefused(await store.users.deleteUser(owner, entry()), 'LAST_OWNER');
+    accepted(await store.users.deleteUser(viewer, entry()));
+    accepted(await store.users.updateUser(developer, { role: 'owner' }, entry()));
+    accepted(await store.users.updateUser(owner, { role: 'viewer' }, entry()));
+    assert.deepEqual((await store.users.listUsers(teamId)).map(({ role }) => role), ['owner', 'viewer']); // prettier-ignore
+    assertRefused(await store.users.deleteUser(developer, entry()), 'LAST_OWNER');
+    accepted(await store.users.deleteUser(owner, entry()));
+    assert.equal((await readChain(store.audit, teamId)).length, 3 + 4);
   });
 
   test('LAST_OWNER of owners who remove or demote each other at the same moment one is left', async () => {
-    const both = [await people.accounts(), (await people.store.openAgain()).accounts];
+    const both = [await people.opened(), await people.store.openAgain()];
     for (let round = 0; round < 5; round++) {
       const { teamId, names } = await people.newTeam('owner', 'owner');
       const outcomes = await Promise.all(
         names.map((name, index) =>
           untilTaken(() =>
             round % 2
-              ? both[index]!.deleteUser(name, entry())
-              : both[index]!.updateUser(name, { role: 'viewer' }, entry()),
+              ? both[index]!.users.deleteUser(name, entry())
+              : both[index]!.users.updateUser(name, { role: 'viewer' }, entry()),
           ),
         ),
       );
       assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
       assertRefused(outcomes.find((outcome) => outcome !== undefined), 'LAST_OWNER'); // prettier-ignore
-      assert.equal((await both[0]!.listUsers(teamId)).filter(({ role }) => role === 'owner').length, 1);
-      assert.equal((await readChain(both[0]!, teamId)).length, 3);
+      assert.equal((await both[0]!.users.listUsers(teamId)).filter(({ role }) => role === 'owner').length, 1);
+      assert.equal((await readChain(both[0]!.audit, teamId)).length, 3);
     }
   });
 }
 
 function describeAttempts(people: People): void {
-  const both = async (): Promise<AccountStore[]> => [
-    await people.accounts(),
-    (await people.store.openAgain()).accounts,
-  ];
+  const both = async (): Promise<OpenedStore[]> => [await people.opened(), await people.store.openAgain()];
   /** How many of eight, asked for at once on two stores, were granted. */
-  const countTaken = async (take: (accounts: AccountStore) => Promise<boolean>): Promise<number> => {
+  const countTaken = async (take: (store: OpenedStore) => Promise<boolean>): Promise<number> => {
     const stores = await both();
     const taken = await Promise.all(
       Array.from({ length: 8 }, (_, index) => untilTaken(() => take(stores[index % 2]!))),
@@ -196,70 +182,70 @@ function describeAttempts(people: People): void {
   };
 
   test('an attempt is counted once upon what was read, and can be given back while it is the last', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
     const state = async () =>
-      (({ failures, nextTryAt }) => ({ failures, nextTryAt }))((await accounts.findUser(name))!);
-    assert.equal(await countTaken((one) => one.countAttempt(name, 0, at(1))), 1);
+      (({ failures, nextTryAt }) => ({ failures, nextTryAt }))((await store.users.findUser(name))!);
+    assert.equal(await countTaken((one) => one.users.countAttempt(name, 0, at(1))), 1);
     assert.deepEqual(await state(), { failures: 1, nextTryAt: at(1) });
-    assert.equal(await accounts.countAttempt(name, 0, at(2)), false);
-    assert.equal(await accounts.countAttempt(name, 1, at(2)), true);
-    await accounts.undoAttempt(name, 0, '');
+    assert.equal(await store.users.countAttempt(name, 0, at(2)), false);
+    assert.equal(await store.users.countAttempt(name, 1, at(2)), true);
+    await store.users.undoAttempt(name, 0, '');
     assert.deepEqual(await state(), { failures: 2, nextTryAt: at(2) }, 'another was counted since');
-    await accounts.undoAttempt(name, 1, at(1));
+    await store.users.undoAttempt(name, 1, at(1));
     assert.deepEqual(await state(), { failures: 1, nextTryAt: at(1) });
-    assert.equal(await accounts.countAttempt({ ...name, email: 'nobody@example.com' }, 0, at(1)), false);
+    assert.equal(await store.users.countAttempt({ ...name, email: 'nobody@example.com' }, 0, at(1)), false);
   });
 
   test('a time step is taken once, and none before it any more', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
-    assert.equal(await countTaken((one) => one.useStep(name, 101)), 1);
-    for (const step of [99, 100, 101]) assert.equal(await accounts.useStep(name, step), false);
-    assert.equal(await accounts.useStep(name, 59_000_000), true);
-    assert.equal(await accounts.useStep({ ...name, email: 'nobody@example.com' }, 102), false);
-    assert.equal((await accounts.findUser(name))!.lastStep, 59_000_000);
+    assert.equal(await countTaken((one) => one.users.useStep(name, 101)), 1);
+    for (const step of [99, 100, 101]) assert.equal(await store.users.useStep(name, step), false);
+    assert.equal(await store.users.useStep(name, 59_000_000), true);
+    assert.equal(await store.users.useStep({ ...name, email: 'nobody@example.com' }, 102), false);
+    assert.equal((await store.users.findUser(name))!.lastStep, 59_000_000);
   });
 
   test('a recovery code is taken once', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const [name, other] = [await people.newUser(), await people.newUser()];
-    assert.equal(await countTaken((one) => one.useRecoveryCode(name, bytes(2))), 1);
-    assert.equal(await accounts.useRecoveryCode(name, bytes(4)), false);
-    assert.deepEqual([await accounts.countRecoveryCodes(name), await accounts.countRecoveryCodes(other)], [2, 3]);
+    assert.equal(await countTaken((one) => one.users.useRecoveryCode(name, bytes(2))), 1);
+    assert.equal(await store.users.useRecoveryCode(name, bytes(4)), false);
+    assert.deepEqual([await store.users.countRecoveryCodes(name), await store.users.countRecoveryCodes(other)], [2, 3]);
   });
 }
 
 function describeSessions(people: People): void {
   test('a session is found with its user and tenant as they are now, for every process, until it ends', async () => {
-    const [accounts, other] = [await people.accounts(), (await people.store.openAgain()).accounts];
+    const [store, other] = [await people.opened(), await people.store.openAgain()];
     const name = await people.newUser();
     const session = newSession(name);
-    assert.ok(await accounts.countAttempt(name, 0, at(5)));
-    await accounts.openSession(session, entry({ action: 'signed.in' }));
-    for (const one of [accounts, other]) {
-      const found = (await one.findSession(session.tokenHash))!;
+    assert.ok(await store.users.countAttempt(name, 0, at(5)));
+    await store.sessions.openSession(session, entry({ action: 'signed.in' }));
+    for (const one of [store, other]) {
+      const found = (await one.sessions.findSession(session.tokenHash))!;
       assert.deepEqual(plain(found.session), plain(session));
-      assert.deepEqual(plain(found.user), plain(await one.findUser(name)));
+      assert.deepEqual(plain(found.user), plain(await one.users.findUser(name)));
       assert.deepEqual([found.user.failures, found.user.nextTryAt], [0, ''], 'failed attempts are forgotten');
       assert.deepEqual(found.tenant, await (await people.store.first()).tenants.findTenant(name.teamId));
     }
     accepted(
-      await accounts.createUser(
+      await store.users.createUser(
         { ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, link: { hash: bytes(66), endsAt: NOW } },
         entry(),
       ),
     );
-    accepted(await accounts.updateUser(name, { role: 'viewer' }, entry()));
-    await other.touchSession(session.tokenHash, at(3));
-    const now = (await accounts.findSession(session.tokenHash))!;
+    accepted(await store.users.updateUser(name, { role: 'viewer' }, entry()));
+    await other.sessions.touchSession(session.tokenHash, at(3));
+    const now = (await store.sessions.findSession(session.tokenHash))!;
     assert.deepEqual([now.user.role, now.session.seenAt], ['viewer', at(3)]);
-    assert.equal(await accounts.findSession(bytes(0)), undefined);
-    accepted(await other.deleteUser(name, entry()));
-    assert.equal(await accounts.findSession(session.tokenHash), undefined);
-    await accounts.touchSession(session.tokenHash, at(4));
-    await assert.rejects(accounts.openSession(newSession(name), entry()), { code: 'NOT_SIGNED_IN' });
-    assert.deepEqual(actionsOf(await readChain(accounts, name.teamId)).slice(2), [
+    assert.equal(await store.sessions.findSession(bytes(0)), undefined);
+    accepted(await other.users.deleteUser(name, entry()));
+    assert.equal(await store.sessions.findSession(session.tokenHash), undefined);
+    await store.sessions.touchSession(session.tokenHash, at(4));
+    await assert.rejects(store.sessions.openSession(newSession(name), entry()), { code: 'NOT_SIGNED_IN' });
+    assert.deepEqual(actionsOf(await readChain(store.audit, name.teamId)).slice(2), [
       'signed.in',
       'test.done',
       'test.done',
@@ -268,63 +254,64 @@ function describeSessions(people: People): void {
   });
 
   test('a new session can take the place of one, and one without an entry is not recorded', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
     const [first, second] = [newSession(name), newSession(name)];
-    await accounts.openSession(first, null);
-    await accounts.openSession(second, null, first.tokenHash);
-    assert.equal(await accounts.findSession(first.tokenHash), undefined);
-    assert.ok(await accounts.findSession(second.tokenHash));
-    assert.equal((await readChain(accounts, name.teamId)).length, 2);
+    await store.sessions.openSession(first, null);
+    await store.sessions.openSession(second, null, first.tokenHash);
+    assert.equal(await store.sessions.findSession(first.tokenHash), undefined);
+    assert.ok(await store.sessions.findSession(second.tokenHash));
+    assert.equal((await readChain(store.audit, name.teamId)).length, 2);
   });
 
   test('sessions are listed newest first, and end one by one, but for one, or all, of their user alone', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const [name, other] = [await people.newUser(), await people.newUser()];
     const opened = [1, 2, 3, 4, 5].map((minute) => newSession(name, { createdAt: at(minute) }));
     const others = newSession(other);
-    for (const session of [...opened, others]) await accounts.openSession(session, null);
-    const listed = async (): Promise<string[]> => (await accounts.listSessions(name)).map(({ sessionId }) => sessionId);
+    for (const session of [...opened, others]) await store.sessions.openSession(session, null);
+    const listed = async (): Promise<string[]> =>
+      (await store.sessions.listSessions(name)).map(({ sessionId }) => sessionId);
     const ids = opened.map(({ sessionId }) => sessionId).toReversed();
     assert.deepEqual(await listed(), ids);
-    assert.equal(await accounts.endSessions(name, { sessionId: ids[1]! }, entry()), 1);
-    assert.equal(await accounts.endSessions(name, { sessionId: ids[1]! }, entry()), 0);
-    assert.equal(await accounts.endSessions(name, { sessionId: others.sessionId }, entry()), 0);
+    assert.equal(await store.sessions.endSessions(name, { sessionId: ids[1]! }, entry()), 1);
+    assert.equal(await store.sessions.endSessions(name, { sessionId: ids[1]! }, entry()), 0);
+    assert.equal(await store.sessions.endSessions(name, { sessionId: others.sessionId }, entry()), 0);
     assert.deepEqual(await listed(), ids.toSpliced(1, 1));
-    assert.equal(await accounts.endSessions(name, { except: opened[0]!.tokenHash }, entry()), 3);
+    assert.equal(await store.sessions.endSessions(name, { except: opened[0]!.tokenHash }, entry()), 3);
     assert.deepEqual(await listed(), [opened[0]!.sessionId]);
-    assert.equal(await accounts.endSessions(name, 'all', entry()), 1);
+    assert.equal(await store.sessions.endSessions(name, 'all', entry()), 1);
     assert.equal(
-      (await readChain(accounts, name.teamId)).length,
+      (await readChain(store.audit, name.teamId)).length,
       2 + 3,
       'a record for each time there was something to end',
     );
-    assert.ok(await accounts.findSession(others.tokenHash));
+    assert.ok(await store.sessions.findSession(others.tokenHash));
   });
 
   test('a change of the user ends sessions with it', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
     const [here, there] = [newSession(name), newSession(name)];
-    for (const session of [here, there]) await accounts.openSession(session, null);
+    for (const session of [here, there]) await store.sessions.openSession(session, null);
     accepted(
-      await accounts.updateUser(
+      await store.users.updateUser(
         name,
         { password: { hash: 'new', setAt: NOW }, endSessions: { except: here.tokenHash } },
         entry(),
       ),
     );
-    assert.deepEqual((await accounts.listSessions(name)).map(({ sessionId }) => sessionId), [here.sessionId]); // prettier-ignore
-    accepted(await accounts.updateUser(name, { endSessions: 'all' }, entry()));
-    assert.deepEqual(await accounts.listSessions(name), []);
+    assert.deepEqual((await store.sessions.listSessions(name)).map(({ sessionId }) => sessionId), [here.sessionId]); // prettier-ignore
+    accepted(await store.users.updateUser(name, { endSessions: 'all' }, entry()));
+    assert.deepEqual(await store.sessions.listSessions(name), []);
   });
 
   test('sessions too old, or not seen for long, are forgotten', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const name = await people.newUser();
     const [old, idle, good] = [{ createdAt: at(-100), seenAt: at(0) }, { createdAt: at(-1), seenAt: at(-50) }, { createdAt: at(-90), seenAt: at(-40) }].map((times) => newSession(name, times)); // prettier-ignore
-    for (const session of [old!, idle!, good!]) await accounts.openSession(session, null);
-    await accounts.deleteSessionsBefore(at(-90), at(-40));
-    assert.deepEqual((await accounts.listSessions(name)).map(({ sessionId }) => sessionId), [good!.sessionId]); // prettier-ignore
+    for (const session of [old!, idle!, good!]) await store.sessions.openSession(session, null);
+    await store.sessions.deleteSessionsBefore(at(-90), at(-40));
+    assert.deepEqual((await store.sessions.listSessions(name)).map(({ sessionId }) => sessionId), [good!.sessionId]); // prettier-ignore
   });
 }

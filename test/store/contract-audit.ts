@@ -15,54 +15,56 @@ export function describeAudit(store: StoreUnderTest): void {
 
 function describeLog(people: People): void {
   test('records are read as they were appended, newest first by page or in their order, and hash as they say', async () => {
-    const accounts = await people.accounts();
+    const store = await people.opened();
     const { teamId } = await people.newTeam();
-    assert.deepEqual(await accounts.loadAuditHead(teamId), { number: 0, hash: '' });
-    assert.deepEqual(await accounts.loadAudit(teamId, Infinity, 10), []);
+    assert.deepEqual(await store.audit.loadAuditHead(teamId), { number: 0, hash: '' });
+    assert.deepEqual(await store.audit.loadAudit(teamId, Infinity, 10), []);
     const detail = { zulu: 'ü 𝒳 "quoted"', alpha: '', nul: 'a\0b', half: '\ud800', '10': 'ten', '9': 'nine' };
     for (let number = 1; number <= 7; number++)
-      await accounts.appendAudit(teamId, entry({ at: at(number), target: `t${number}`, detail }));
-    const all = await readChain(accounts, teamId);
+      await store.audit.appendAudit(teamId, entry({ at: at(number), target: `t${number}`, detail }));
+    const all = await readChain(store.audit, teamId);
     const { hash, ...rest } = all[2]!;
     assert.match(hash, /^[0-9a-f]{64}$/);
     assert.deepEqual(rest, { number: 3, ...entry({ at: at(3), target: 't3', detail }) });
-    assert.deepEqual(await accounts.loadAudit(teamId, Infinity, 2), [all[6], all[5]]);
-    assert.deepEqual(await accounts.loadAudit(teamId, 3, 10), [all[1], all[0]]);
-    assert.deepEqual(await accounts.loadAuditFrom(teamId, 3, 2), [all[2], all[3]]);
-    await accounts.appendAudit(teamId, entry({ actor: 'a\0\ud800', target: '\udc00\0', client: '\0' }));
-    assert.equal((await readChain(accounts, teamId)).length, 8, 'text that no store keeps breaks no chain');
-    await assert.rejects(accounts.appendAudit('nobody', entry()), { code: 'TENANT_NOT_FOUND' });
+    assert.deepEqual(await store.audit.loadAudit(teamId, Infinity, 2), [all[6], all[5]]);
+    assert.deepEqual(await store.audit.loadAudit(teamId, 3, 10), [all[1], all[0]]);
+    assert.deepEqual(await store.audit.loadAuditFrom(teamId, 3, 2), [all[2], all[3]]);
+    await store.audit.appendAudit(teamId, entry({ actor: 'a\0\ud800', target: '\udc00\0', client: '\0' }));
+    assert.equal((await readChain(store.audit, teamId)).length, 8, 'text that no store keeps breaks no chain');
+    await assert.rejects(store.audit.appendAudit('nobody', entry()), { code: 'TENANT_NOT_FOUND' });
   });
 
   test('however many append at once, from two processes, there is one unbroken chain with all of them', async () => {
-    const both = [await people.accounts(), (await people.store.openAgain()).accounts];
+    const both = [await people.opened(), await people.store.openAgain()];
     const [first, second] = [await people.newTeam(), await people.newTeam()];
     const targets = Array.from({ length: 20 }, (_, index) => `${index}`);
     await Promise.all(
       targets.flatMap((target, index) =>
-        [first, second].map(({ teamId }) => untilTaken(() => both[index % 2]!.appendAudit(teamId, entry({ target })))),
+        [first, second].map(({ teamId }) =>
+          untilTaken(() => both[index % 2]!.audit.appendAudit(teamId, entry({ target }))),
+        ),
       ),
     );
     for (const { teamId } of [first, second]) {
-      const found = (await readChain(both[0]!, teamId)).map(({ target }) => target);
+      const found = (await readChain(both[0]!.audit, teamId)).map(({ target }) => target);
       assert.deepEqual(new Set(found), new Set(targets));
       assert.equal(found.length, targets.length);
     }
   });
 
   test('a removed tenant takes its users, sessions, codes and audit log along; made again, it has none of them', async () => {
-    const { tenants, accounts } = await people.store.first();
+    const { tenants, users, sessions, audit } = await people.store.first();
     const name = await people.newUser();
     const session = newSession(name);
-    await accounts.openSession(session, entry());
+    await sessions.openSession(session, entry());
     await tenants.deleteTenant((await tenants.findTenant(name.teamId))!);
     for (const isThereAgain of [false, true]) {
       if (isThereAgain) accepted(await tenants.createTenant(name.teamId, 'Again', NOW));
-      assert.equal(await accounts.findUser(name), undefined);
-      assert.equal(await accounts.countRecoveryCodes(name), 0);
-      assert.equal(await accounts.findSession(session.tokenHash), undefined);
-      assert.deepEqual(await accounts.listSessions(name), []);
-      assert.deepEqual(await readChain(accounts, name.teamId), []);
+      assert.equal(await users.findUser(name), undefined);
+      assert.equal(await users.countRecoveryCodes(name), 0);
+      assert.equal(await sessions.findSession(session.tokenHash), undefined);
+      assert.deepEqual(await sessions.listSessions(name), []);
+      assert.deepEqual(await readChain(audit, name.teamId), []);
     }
   });
 }
@@ -71,7 +73,7 @@ function describeKeys(people: People): void {
   const key = (apiId: string) => ({ apiId, secretHash: bytes(1) });
 
   test('keys are listed with who issued them, the pair in force first, and a replaced one can be ended', async () => {
-    const { tenants: keys, accounts } = await people.store.first();
+    const { tenants: keys, audit } = await people.store.first();
     const { teamId } = await people.newTeam();
     const id = (number: number): string => `${teamId}-${number}`;
     assert.deepEqual(await keys.listKeys(teamId, NOW), []);
@@ -101,13 +103,13 @@ function describeKeys(people: People): void {
     assert.equal(await keys.findCaller(teamId, id(2), at(6)), undefined);
     assert.equal(await end(id(2), 7), false);
     assert.deepEqual(await keys.listKeys(teamId, at(7)), [inForce, first]);
-    const records = await readChain(accounts, teamId);
+    const records = await readChain(audit, teamId);
     assert.deepEqual(actionsOf(records), ['test.done', 'keys.replaced', 'test.done', 'key.ended']);
     assert.deepEqual(records[1]!.detail, { overlap: '1h' });
   });
 
   test('of replacements at once, from two processes, one pair is in force after them', async () => {
-    const [{ tenants, accounts }, other] = [await people.store.first(), await people.store.openAgain()];
+    const [{ tenants, audit }, other] = [await people.store.first(), await people.store.openAgain()];
     const { teamId } = await people.newTeam();
     await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -121,7 +123,7 @@ function describeKeys(people: People): void {
         ),
       ),
     );
-    const last = (await readChain(accounts, teamId)).at(-1)!;
+    const last = (await readChain(audit, teamId)).at(-1)!;
     assert.equal(last.number, 8);
     assert.deepEqual((await tenants.listKeys(teamId, at(-1))).filter(({ endsAt }) => endsAt === '').map(({ apiId }) => apiId), [last.target]); // prettier-ignore
     assert.deepEqual(await tenants.listKeys(teamId, at(0)), [
@@ -130,7 +132,7 @@ function describeKeys(people: People): void {
   });
 
   test('a change of settings with an entry is recorded, one without is not', async () => {
-    const { tenants, accounts } = await people.store.first();
+    const { tenants, audit } = await people.store.first();
     const { teamId } = await people.newTeam();
     const tenant = (await tenants.findTenant(teamId))!;
     await tenants.updateTenant(
@@ -140,7 +142,7 @@ function describeKeys(people: People): void {
     );
     await tenants.updateTenant(teamId, { ...tenant, name: 'Name ü', strict: true }, null);
     assert.deepEqual(await tenants.findTenant(teamId), { ...tenant, name: 'Name ü', strict: true });
-    assert.deepEqual(actionsOf(await readChain(accounts, teamId)), ['tenant.changed']);
+    assert.deepEqual(actionsOf(await readChain(audit, teamId)), ['tenant.changed']);
     await assert.rejects(tenants.updateTenant('nobody', tenant, entry()), { code: 'TENANT_NOT_FOUND' });
   });
 }

@@ -6,9 +6,8 @@ import type { Session, User, UserChange, UserName } from '../../src/account/port
 import { Refusal } from '../../src/errors.ts';
 import { hashRecord } from '../../src/audit/chain.ts';
 import type { AuditRecord } from '../../src/audit/entry.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
 import { accepted, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
-
-export type AccountStore = OpenedStore['accounts'];
 
 export const bytes = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 export const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
@@ -25,8 +24,8 @@ export function plain<T>(value: T): T {
 }
 
 /** All records of a tenant, which have to be one chain that ends at its head. */
-export async function readChain(accounts: AccountStore, teamId: string): Promise<AuditRecord[]> {
-  const records = await accounts.loadAuditFrom(teamId, 1, 1000);
+export async function readChain(audit: AuditStore, teamId: string): Promise<AuditRecord[]> {
+  const records = await audit.loadAuditFrom(teamId, 1, 1000);
   let before = '';
   for (const [index, record] of records.entries()) {
     assert.equal(record.number, index + 1);
@@ -37,7 +36,7 @@ export async function readChain(accounts: AccountStore, teamId: string): Promise
     );
     before = record.hash;
   }
-  assert.deepEqual(await accounts.loadAuditHead(teamId), { number: records.length, hash: before });
+  assert.deepEqual(await audit.loadAuditHead(teamId), { number: records.length, hash: before });
   return records;
 }
 
@@ -58,17 +57,17 @@ export class People {
     this.store = store;
   }
 
-  async accounts(): Promise<AccountStore> {
-    return (await this.store.first()).accounts;
+  opened(): Promise<OpenedStore> {
+    return this.store.first();
   }
 
   /** A tenant with these users, by the first letters of their roles. */
   async newTeam(...roles: User['role'][]): Promise<{ teamId: string; names: UserName[] }> {
     const { teamId } = (await this.store.newTenant()).tenant;
     const names = roles.map((role, index) => ({ teamId, email: `${role}-${index}@example.com` }));
-    const accounts = await this.accounts();
+    const store = await this.opened();
     for (const [index, name] of names.entries())
-      accepted(await accounts.createUser({ ...name, role: roles[index]!, createdAt: NOW, link: { hash: linkOf(teamId, name.email), endsAt: at(60) } }, entry({ action: 'user.created' }))); // prettier-ignore
+      accepted(await store.users.createUser({ ...name, role: roles[index]!, createdAt: NOW, link: { hash: linkOf(teamId, name.email), endsAt: at(60) } }, entry({ action: 'user.created' }))); // prettier-ignore
     return { teamId, names };
   }
 
@@ -80,7 +79,7 @@ export class People {
       secondFactor: { sealedSecret: bytes(9), lastStep: 100, recoveryHashes: [bytes(1), bytes(2), bytes(3)] },
       link: null,
     };
-    accepted(await (await this.accounts()).updateUser(name!, change, entry({ action: 'user.changed' })));
+    accepted(await (await this.opened()).users.updateUser(name!, change, entry({ action: 'user.changed' })));
     return name!;
   }
 }

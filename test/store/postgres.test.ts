@@ -23,7 +23,7 @@ describeStore('PostgreSQL', open);
 test('nobody changes the audit log, or takes a record out of it, but with its tenant', async () => {
   const store = await open('audit');
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await store.accounts.appendAudit('team', entry());
+  await store.audit.appendAudit('team', entry());
   for (const statement of [`UPDATE storeroom."AUDIT" SET "ACTOR" = 'nobody'`, 'DELETE FROM storeroom."AUDIT"'])
     await assert.rejects(runStatement(await urlOf('audit'), statement), /the audit log is never changed/);
   await store.tenants.deleteTenant(tenant);

@@ -272,7 +272,7 @@ suite('a folder', () => {
   test('does not let anybody change its audit log, or take a record out of it', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
-    await store.accounts.appendAudit('team', entry());
+    await store.audit.appendAudit('team', entry());
     using control = new DatabaseSync(join(folder, 'control.db'));
     for (const statement of ["UPDATE AUDIT SET ACTOR = 'nobody'", 'DELETE FROM AUDIT'])
       assert.throws(() => control.exec(statement), /the audit log is never changed/);

@@ -28,7 +28,9 @@ export interface OpenedStore {
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;
-  readonly accounts: UserStore & SessionStore & AuditStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
   pims(tenant: Tenant): PimsStore;
   close(): Promise<void>;
 }

@@ -241,10 +241,10 @@ test('people, their second factors and the audit log come along, whose chain sti
   const database = await newDatabase();
   const name = { teamId: 'acme', email: 'ann@example.com' };
   const session = newSession(name);
-  await withStore(folder, async ({ tenants, accounts }) => {
+  await withStore(folder, async ({ tenants, users, sessions }) => {
     accepted(await tenants.createTenant('acme', 'Acme', NOW));
     accepted(
-      await accounts.createUser(
+      await users.createUser(
         { ...name, role: 'owner', createdAt: NOW, link: { hash: bytes(1), endsAt: NOW } },
         entry(),
       ),
@@ -257,30 +257,30 @@ test('people, their second factors and the audit log come along, whose chain sti
       link: { hash: bytes(2), endsAt: NOW },
     } as const;
     accepted(
-      await accounts.createUser(
+      await users.createUser(
         other,
         entry({ detail: Object.fromEntries(ODD.map((text, index) => [text, `${index}`])) }),
       ),
     );
     const secondFactor = { sealedSecret: bytes(3), lastStep: 59_000_000, recoveryHashes: [bytes(4), bytes(5)] };
     accepted(
-      await accounts.updateUser(
+      await users.updateUser(
         name,
         { password: { hash: '$argon2id$…', setAt: NOW }, secondFactor, link: null },
         entry(),
       ),
     );
     await tenants.replaceKeys('acme', { apiId: 'id', secretHash: bytes(6) }, NOW, entry());
-    await accounts.openSession(session, entry());
+    await sessions.openSession(session, entry());
   });
   const read = (place: string): Promise<unknown[]> =>
-    withStore(place, async ({ tenants, accounts }) => {
-      const people = (await accounts.listUsers('acme')).map(plain);
+    withStore(place, async ({ tenants, users, audit }) => {
+      const people = (await users.listUsers('acme')).map(plain);
       return [
         people,
-        await accounts.countRecoveryCodes(name),
+        await users.countRecoveryCodes(name),
         await tenants.listKeys('acme', NOW),
-        await readChain(accounts, 'acme'),
+        await readChain(audit, 'acme'),
       ];
     });
   const there = await read(folder);
@@ -289,12 +289,12 @@ test('people, their second factors and the audit log come along, whose chain sti
   const rows = Object.fromEntries(tables.map(({ table, rows: count }) => [table, count]));
   assert.deepEqual(rows, { ...rows, USERS: 2, RECOVERY_CODES: 2, AUDIT: 5, AUDIT_HEADS: 1 });
   assert.deepEqual(await read(database), there);
-  assert.equal(await withStore(database, ({ accounts }) => accounts.findSession(session.tokenHash)), undefined);
-  await withStore(database, ({ accounts }) => accounts.appendAudit('acme', entry({ target: 'after the move' })));
+  assert.equal(await withStore(database, ({ sessions }) => sessions.findSession(session.tokenHash)), undefined);
+  await withStore(database, ({ audit }) => audit.appendAudit('acme', entry({ target: 'after the move' })));
   const later = await read(database);
   await moveAll(database, back);
   assert.deepEqual(await read(back), later);
-  assert.ok(await withStore(back, ({ accounts }) => accounts.useRecoveryCode(name, bytes(5))));
+  assert.ok(await withStore(back, ({ users }) => users.useRecoveryCode(name, bytes(5))));
 });
 
 suite('a move', () => {

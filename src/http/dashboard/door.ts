@@ -5,10 +5,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
 import type { Accounts, Visitor } from '../../account/accounts.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
-import type { Actor } from '../../account/users.ts';
 import type { SignedIn } from '../../account/port.ts';
 import { Refusal } from '../../errors.ts';
-import type { AuditEntry } from '../../audit/entry.ts';
+import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { foldQuery } from '../authenticate.ts';
 import { sendAnswer } from '../envelope.ts';
 import { takeBody } from '../route.ts';
@@ -84,22 +83,10 @@ type By = Pick<Visit, 'signedIn' | 'nowMs' | 'visitor'>;
 /** Where the browser found the service. */
 export const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
 
-/** An entry of the audit log for what this visit does. */
-export const entryOf = (
-  { signedIn, nowMs, visitor }: By,
-  action: string,
-  target: string,
-  detail: AuditEntry['detail'] = {},
-): AuditEntry => ({
-  at: new Date(nowMs).toISOString(),
-  actor: signedIn.user.email,
-  action,
-  target,
-  client: visitor.client,
-  detail,
-});
+/** The entry of the audit log for what this request does. */
+export const entryOf = (by: By, action: string, target: string, detail?: AuditEntry['detail']): AuditEntry =>
+  entryBy(actorOf(by), action, target, detail);
 
-/** Who does it, for what the account's rules write into the log. */
 export const actorOf = ({ signedIn, nowMs, visitor }: By): Actor => ({
   nowMs,
   actor: signedIn.user.email,

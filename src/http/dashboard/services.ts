@@ -2,6 +2,7 @@
  * What the dashboard is given beside what the operations of the API are: its users and what their pages read. Types only.
  */
 import type { Accounts } from '../../account/accounts.ts';
+import type { Users } from '../../account/users.ts';
 import type { AuditStore } from '../../audit/port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 import type { UsageStore } from '../../tenant/port.ts';
@@ -9,6 +10,7 @@ import type { RequestStore } from '../../request-log/port.ts';
 
 export interface DashboardServices {
   readonly accounts: Accounts;
+  readonly users: Users;
   readonly audit: AuditStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;

@@ -71,7 +71,7 @@ const settingsRoutes = ({ tenants, requestLogDays }: OperationServices & Dashboa
   ];
 };
 
-const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
+const userRoutes = ({ users, publicUrl }: DashboardServices): Route[] => {
   const linkView = (
     { reply }: Pick<Visit, 'reply'>,
     { token, endsAt }: { token: string; endsAt: string },
@@ -85,7 +85,7 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       path: '/users',
       role: 'owner',
       run: async ({ signedIn }: Visit): Promise<UsersView> => ({
-        users: (await accounts.listUsers(signedIn.tenant.teamId)).map(
+        users: (await users.listUsers(signedIn.tenant.teamId)).map(
           ({ email, role, createdAt, passwordHash, sealedSecret }) => ({
             email,
             role,
@@ -105,7 +105,7 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       run: async (visit: Visit<NewUserRequest>) =>
         linkView(
           visit,
-          await accounts.inviteUser(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
+          await users.inviteUser(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
         ),
     },
     {
@@ -114,7 +114,7 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       role: 'owner',
       body: objectOf(user),
       run: async (visit: Visit<UserRequest>) =>
-        linkView(visit, await accounts.renewLink(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit))),
+        linkView(visit, await users.renewLink(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit))),
     },
     {
       method: 'POST',
@@ -122,7 +122,7 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       role: 'owner',
       body: userWithRole,
       run: (visit: Visit<UserRoleRequest>) =>
-        accounts.changeRole(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
+        users.changeRole(visit.signedIn.tenant.teamId, visit.body.email, visit.body.role, actorOf(visit)),
     },
     {
       method: 'POST',
@@ -130,7 +130,7 @@ const userRoutes = ({ accounts, publicUrl }: DashboardServices): Route[] => {
       role: 'owner',
       body: objectOf(user),
       run: (visit: Visit<UserRequest>) =>
-        accounts.deleteUser(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit)),
+        users.deleteUser(visit.signedIn.tenant.teamId, visit.body.email, actorOf(visit)),
     },
   ];
 };

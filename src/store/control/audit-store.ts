@@ -1,16 +1,17 @@
 /**
- * The audit log, in any store: appends a record to its tenant's chain inside the transaction of what it tells of, and reads the chain back.
- * Never changes a record, and never verifies one.
+ * The audit log in any SQL store: appends a record to its tenant's chain, inside the transaction of the change it records, and loads the chain.
+ * Records are never changed; audit/chain.ts verifies them.
  */
-import type { AuditStore } from '../../audit/port.ts';
-import { Refusal } from '../../errors.ts';
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
-import { insist, type Control } from './database.ts';
-import { row, write, type Writing } from '../writing.ts';
+import type { AuditStore } from '../../audit/port.ts';
+import { orThrow, Refusal } from '../../errors.ts';
+import { row, write, type Row, type Writing } from '../writing.ts';
+import type { ControlDatabase } from './database.ts';
+import { insertRow, listColumns, toRecord } from './rows.ts';
 
-/** The end of a tenant's chain: a record not yet written follows it. */
-export interface AuditHead {
+/** The end of a tenant's chain. The next record follows it. */
+interface AuditHead {
   readonly schema: string;
   readonly teamId: string;
   readonly number: number;
@@ -18,8 +19,8 @@ export interface AuditHead {
 }
 
 /**
- * Locks the tenant's chain until the transaction ends. Whatever has an entry begins with it, so that all of it stands in one line, on whatever nodes:
- * of two replacements of keys, or removals of owners, the second sees what the first did.
+ * Locks the tenant's chain until the transaction ends. Every change with an entry begins with it, so that such changes run one after the other on all
+ * nodes: of two replacements of keys, or removals of owners, the second sees what the first did.
  */
 export function* lockAudit(schema: string, teamId: string): Writing<AuditHead> {
   const head = yield* row<[number, string]>(
@@ -31,64 +32,62 @@ export function* lockAudit(schema: string, teamId: string): Writing<AuditHead> {
   return { schema, teamId, number: head[0], hash: head[1] };
 }
 
-/** Appends the record that follows a locked head. Once a transaction. */
-export function* appendAudit(
-  { schema, teamId, number: last, hash: before }: AuditHead,
-  entry: AuditEntry,
-): Writing<void> {
-  const kept: AuditEntry = {
-    ...entry,
-    actor: clean(entry.actor),
-    target: clean(entry.target),
-    client: clean(entry.client),
-  };
-  const { at, actor, action, target, client, detail } = kept;
-  const number = last + 1;
-  const hash = hashRecord(teamId, number, before, kept);
-  const insert = `INSERT INTO ${schema}"AUDIT" ("TEAM_ID", "NUMBER", "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-  yield write(insert, teamId, number, at, actor, action, target, client, JSON.stringify(detail), hash);
+/** Appends the record that follows a locked head. Call it once in a transaction. */
+export function* appendAudit({ schema, teamId, ...head }: AuditHead, entry: AuditEntry): Writing<void> {
+  const number = head.number + 1;
+  const [actor, target, client] = [clean(entry.actor), clean(entry.target), clean(entry.client)];
+  const kept: AuditEntry = { at: entry.at, actor, action: entry.action, target, client, detail: entry.detail };
+  const hash = hashRecord(teamId, number, head.hash, kept);
+  yield insertRow(`${schema}"AUDIT"`, { teamId, number, ...kept, detail: JSON.stringify(kept.detail), hash });
   yield write(`UPDATE ${schema}"AUDIT_HEADS" SET "NUMBER" = ?, "HASH" = ? WHERE "TEAM_ID" = ?`, number, hash, teamId);
 }
 
-/** Without what a store would refuse or change, and the hash would no longer fit. JSON has its own way to write that. */
+/** Replaces what a store would refuse or change, since the hash would no longer match. JSON escapes it in `detail`. */
 const clean = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
-type RecordRow = [number, string, string, string, string, string, string, string];
-const RECORD = `"NUMBER", "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH"`;
+type StoredRecord = Omit<AuditRecord, 'detail'> & { readonly detail: string };
+const RECORD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;
 
-export class AuditLog implements AuditStore {
-  protected readonly control: Control;
+function toAuditRecord(found: Row): AuditRecord {
+  const record = toRecord<StoredRecord>(RECORD, found);
+  return { ...record, detail: JSON.parse(record.detail) as Record<string, string> };
+}
 
-  constructor(control: Control) {
-    this.control = control;
+export class SqlAuditStore implements AuditStore {
+  readonly #db: ControlDatabase;
+
+  constructor(db: ControlDatabase) {
+    this.#db = db;
   }
 
   appendAudit(teamId: string, entry: AuditEntry): Promise<void> {
-    const { schema } = this.control;
-    return insist(this.control.change(function* () {
-      yield* appendAudit(yield* lockAudit(schema, teamId), entry);
-    })); // prettier-ignore
+    const { schema } = this.#db;
+    return this.#db
+      .transaction(function* () {
+        yield* appendAudit(yield* lockAudit(schema, teamId), entry);
+      })
+      .then(orThrow);
   }
 
-  async loadAudit(teamId: string, before: number, limit: number): Promise<AuditRecord[]> {
-    const sql = `SELECT ${RECORD} FROM ${this.control.schema}"AUDIT" WHERE "TEAM_ID" = ? AND "NUMBER" < ? ORDER BY "NUMBER" DESC LIMIT ?`;
-    return (await this.control.read<RecordRow>(sql, teamId, Math.min(before, Number.MAX_SAFE_INTEGER), limit)).map(
-      toRecord,
-    );
+  loadAudit(teamId: string, before: number, limit: number): Promise<AuditRecord[]> {
+    const last = Math.min(before, Number.MAX_SAFE_INTEGER);
+    return this.#load('"NUMBER" < ? ORDER BY "NUMBER" DESC', teamId, last, limit);
   }
 
-  async loadAuditFrom(teamId: string, from: number, limit: number): Promise<AuditRecord[]> {
-    const sql = `SELECT ${RECORD} FROM ${this.control.schema}"AUDIT" WHERE "TEAM_ID" = ? AND "NUMBER" >= ? ORDER BY "NUMBER" LIMIT ?`;
-    return (await this.control.read<RecordRow>(sql, teamId, from, limit)).map(toRecord);
+  loadAuditFrom(teamId: string, from: number, limit: number): Promise<AuditRecord[]> {
+    return this.#load('"NUMBER" >= ? ORDER BY "NUMBER"', teamId, from, limit);
   }
 
   async loadAuditHead(teamId: string): Promise<{ number: number; hash: string }> {
-    const sql = `SELECT "NUMBER", "HASH" FROM ${this.control.schema}"AUDIT_HEADS" WHERE "TEAM_ID" = ?`;
-    const [head] = await this.control.read<[number, string]>(sql, teamId);
+    const sql = `SELECT "NUMBER", "HASH" FROM ${this.#db.schema}"AUDIT_HEADS" WHERE "TEAM_ID" = ?`;
+    const [head] = await this.#db.read<[number, string]>(sql, teamId);
     return { number: head?.[0] ?? 0, hash: head?.[1] ?? '' };
   }
-}
 
-function toRecord([number, at, actor, action, target, client, detail, hash]: RecordRow): AuditRecord {
-  return { number, at, actor, action, target, client, detail: JSON.parse(detail) as Record<string, string>, hash };
+  async #load(which: string, teamId: string, number: number, limit: number): Promise<AuditRecord[]> {
+    const from = `FROM ${this.#db.schema}"AUDIT" a WHERE "TEAM_ID" = ? AND ${which} LIMIT ?`;
+    return (await this.#db.read(`SELECT ${listColumns(RECORD, 'a')} ${from}`, teamId, number, limit)).map(
+      toAuditRecord,
+    );
+  }
 }

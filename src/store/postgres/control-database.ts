@@ -1,8 +1,8 @@
 /**
- * The control schema of PostgreSQL: reads on a connection that is shared, writings in a transaction each. Holds no SQL of its tables.
+ * The control schema of PostgreSQL: reads share a connection, and each writing has a transaction of its own.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
-import type { Control } from '../control/database.ts';
+import type { ControlDatabase } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 import { ConnectionLost } from './connection.ts';
 import { CONTROL } from './migrate.ts';
@@ -10,7 +10,7 @@ import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
 import { runWriting } from './write-queue.ts';
 
-export class PostgresControl implements Control {
+export class PostgresControl implements ControlDatabase {
   readonly schema = `${CONTROL}.` as const;
   readonly #reader: SharedConnection;
   readonly #writers: Pool;
@@ -24,8 +24,8 @@ export class PostgresControl implements Control {
     return this.#reader.ask<R>(sql, values);
   }
 
-  /** What a lost connection has undone is done again, once. */
-  async change<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
+  /** Retries once what a lost connection has rolled back. */
+  async transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
     try {
       return await this.#commit(work).catch((fault: unknown) => {
         if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent) return this.#commit(work);
@@ -41,7 +41,7 @@ export class PostgresControl implements Control {
     return this.#writers.use(0, (shared) =>
       shared.transaction(async (connection) => {
         const { result } = await runWriting(connection, work());
-        // Thrown, it undoes what was written before it.
+        // Throwing rolls the transaction back.
         if (result instanceof Refusal) throw result;
         return result;
       }),

@@ -4,10 +4,15 @@
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
+import type { SessionStore, UserStore } from '../../account/port.ts';
+import type { AuditStore } from '../../audit/port.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
-import { AccountStore } from '../control/account-store.ts';
+import { SqlAuditStore } from '../control/audit-store.ts';
+import { SqlSessionStore } from '../control/session-store.ts';
+import { SqlTenantStore } from '../control/tenant-store.ts';
+import { SqlUserStore } from '../control/user-store.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
@@ -16,8 +21,8 @@ import { CONTROL, migrate } from './migrate.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool } from './pool.ts';
 import { PostgresRequestStore } from './request-store.ts';
-import { PostgresTenantStore } from './tenant-store.ts';
 import { SharedConnection } from './shared-connection.ts';
+import { PostgresTenants } from './tenant-store.ts';
 import { PostgresUsageStore } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
@@ -59,7 +64,9 @@ export class PostgresStore {
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;
-  readonly accounts: AccountStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
@@ -83,8 +90,10 @@ export class PostgresStore {
     this.#shared = [keys, usage, ...this.#readers];
     this.#pools = [new Pool(shareMany(short)), new Pool(shareMany(long))];
     const control = new PostgresControl(this.#readers[0]!, this.#pools[0]!);
-    this.tenants = new PostgresTenantStore(control, keys, () => this.openOwn());
-    this.accounts = new AccountStore(control);
+    this.tenants = new SqlTenantStore(control, new PostgresTenants(keys, () => this.openOwn()));
+    this.users = new SqlUserStore(control);
+    this.sessions = new SqlSessionStore(control);
+    this.audit = new SqlAuditStore(control);
     this.usage = new PostgresUsageStore(usage);
     this.requests = new PostgresRequestStore(this.#pools[0]!, this.#pools[1]!);
   }

@@ -1,25 +1,25 @@
 /**
- * control.db of the embedded store: reads that share a snapshot, and writings through a queue of their own, each commit synced. What every call asks for is
- * kept for as long as nobody has written to the file. Holds no SQL of its tables. Source: decision 0026.
+ * control.db of the embedded store: reads share a snapshot, writings go through a queue, and each commit is synced. The rows that every call needs are
+ * kept in memory until the file changes. Source: decision 0026.
  */
 import type { Outcome } from '../../errors.ts';
-import type { Control } from '../control/database.ts';
+import type { ControlDatabase } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 import { runWriting, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { TurnReader } from './turn-reader.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
-/** Tenants beyond this number are read anew now and then. */
+/** Rows in memory. At this number all of them are dropped. */
 const KEPT_MAX = 10_000;
 
-export class SqliteControl implements Control {
+export class SqliteControl implements ControlDatabase {
   readonly schema = '';
   readonly #db: Database;
   readonly #reader: TurnReader;
   readonly #queue: SqliteWriteQueue;
   readonly #kept = new Map<string, Row>();
-  /** Of the file when the rows kept were read. */
+  /** The version of the file that the kept rows are from. */
   #version = -1;
 
   constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal'>) {
@@ -33,7 +33,7 @@ export class SqliteControl implements Control {
     return this.#reader.read(() => this.#db.rows<R>(sql, ...values));
   }
 
-  /** The only row the statement has for this key. Kept, and never older than the snapshot of its turn. */
+  /** The row of the statement for this key. Kept in memory, and never older than the snapshot of its turn. */
   readKept<R extends Row>(sql: string, key: string): Promise<R | undefined> {
     return this.#reader.read(() => {
       const kept = this.#kept.get(key);
@@ -45,7 +45,7 @@ export class SqliteControl implements Control {
     });
   }
 
-  change<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
+  transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
     return this.#queue.run(() => {
       this.#kept.clear();
       return runWriting(this.#db, work());
@@ -66,7 +66,7 @@ export class SqliteControl implements Control {
     this.#db.close();
   }
 
-  /** The number changes with every commit of another connection, in whatever process; this one's own are in `change`. */
+  /** The number changes with every commit of another connection, in whatever process; `transaction` sees this one's own. */
   #followChanges(): void {
     const [version] = this.#db.row<[number]>('PRAGMA data_version')!;
     if (version === this.#version) return;

@@ -5,16 +5,21 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../../errors.ts';
+import type { SessionStore, UserStore } from '../../account/port.ts';
+import type { AuditStore } from '../../audit/port.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
-import { AccountStore } from '../control/account-store.ts';
+import { SqlAuditStore } from '../control/audit-store.ts';
+import { SqlSessionStore } from '../control/session-store.ts';
+import { SqlTenantStore } from '../control/tenant-store.ts';
+import { SqlUserStore } from '../control/user-store.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteRequestStore } from './request-store.ts';
-import { SqliteTenantStore } from './tenant-store.ts';
+import { SqliteTenants } from './tenant-store.ts';
 import { SqliteUsageStore } from './usage-store.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -45,7 +50,9 @@ export class SqliteStore {
   readonly tenants: TenantStore;
   readonly usage: UsageStore & { close(): Promise<void> };
   readonly requests: RequestStore & { close(): Promise<void> };
-  readonly accounts: AccountStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
 
   constructor(options: OpenStoreOptions) {
     checkVersion();
@@ -68,12 +75,15 @@ export class SqliteStore {
       report,
     });
     this.requests = requests;
-    this.tenants = new SqliteTenantStore(this.#control, async (tenant) => {
-      await usage.deleteUsage(tenant.teamId);
-      await requests.deleteRequests(tenant.teamId);
-      await this.#deletePims(tenant.storeId);
+    const tenants = new SqliteTenants(this.#control, async ({ teamId, storeId }) => {
+      await usage.deleteUsage(teamId);
+      await requests.deleteRequests(teamId);
+      await this.#deletePims(storeId);
     });
-    this.accounts = new AccountStore(this.#control);
+    this.tenants = new SqlTenantStore(this.#control, tenants);
+    this.users = new SqlUserStore(this.#control);
+    this.sessions = new SqlSessionStore(this.#control);
+    this.audit = new SqlAuditStore(this.#control);
   }
 
   /** The inventory system of a tenant, opened if need be. */

@@ -1,0 +1,101 @@
+/**
+ * The sessions of the users in any SQL store. Callers say whether a session has ended by itself: there is no clock here.
+ */
+import type { Session, SessionChoice, SessionStore, SignedIn, UserName } from '../../account/port.ts';
+import type { AuditEntry } from '../../audit/entry.ts';
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import { row, rows, run, write, type Bound, type Writing } from '../writing.ts';
+import { appendAudit, lockAudit } from './audit-store.ts';
+import type { ControlDatabase } from './database.ts';
+import {
+  insertRow,
+  listColumns,
+  SESSION,
+  TENANT_COLUMNS,
+  THIS_USER,
+  toSession,
+  toTenant,
+  toUser,
+  USER,
+  type TenantRow,
+} from './rows.ts';
+
+export class SqlSessionStore implements SessionStore {
+  readonly #db: ControlDatabase;
+
+  constructor(db: ControlDatabase) {
+    this.#db = db;
+  }
+
+  async findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined> {
+    const { schema } = this.#db;
+    const columns = `${listColumns(SESSION, 's')}, ${listColumns(USER, 'u')}, ${TENANT_COLUMNS}`;
+    const user = `JOIN ${schema}"USERS" u ON u."TEAM_ID" = s."TEAM_ID" AND u."EMAIL" = s."EMAIL"`;
+    const tenant = `JOIN ${schema}"TENANTS" t ON t."TEAM_ID" = s."TEAM_ID"`;
+    const sql = `SELECT ${columns} FROM ${schema}"SESSIONS" s ${user} ${tenant} WHERE s."TOKEN_HASH" = ?`;
+    const [found] = await this.#db.read(sql, tokenHash);
+    if (!found) return undefined;
+    const rest = found.slice(SESSION.length);
+    return {
+      session: toSession(found),
+      user: toUser(rest),
+      tenant: toTenant(rest.slice(USER.length) as TenantRow),
+    };
+  }
+
+  openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void> {
+    const { schema } = this.#db;
+    const { teamId, email } = session;
+    return this.#db
+      .transaction(function* (): Writing<Outcome<void>> {
+        const head = entry && (yield* lockAudit(schema, teamId));
+        const forget = `UPDATE ${schema}"USERS" SET "FAILURES" = 0, "NEXT_TRY_AT" = '' WHERE ${THIS_USER} RETURNING 1`;
+        // The user may have been deleted since the password was checked.
+        if (!(yield* row(forget, teamId, email))) return new Refusal('NOT_SIGNED_IN');
+        if (replaces) yield write(`DELETE FROM ${schema}"SESSIONS" WHERE "TOKEN_HASH" = ?`, replaces);
+        yield insertRow(`${schema}"SESSIONS"`, { ...session });
+        if (head && entry) yield* appendAudit(head, entry);
+        return undefined;
+      })
+      .then(orThrow);
+  }
+
+  touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void> {
+    const sql = `UPDATE ${this.#db.schema}"SESSIONS" SET "SEEN_AT" = ? WHERE "TOKEN_HASH" = ?`;
+    return this.#db.transaction(() => run(sql, seenAt, tokenHash)).then(orThrow);
+  }
+
+  async listSessions({ teamId, email }: UserName): Promise<Session[]> {
+    const from = `FROM ${this.#db.schema}"SESSIONS" s WHERE ${THIS_USER} ORDER BY s."CREATED_AT" DESC, s."SESSION_ID"`;
+    return (await this.#db.read(`SELECT ${listColumns(SESSION, 's')} ${from}`, teamId, email)).map(toSession);
+  }
+
+  endSessions(name: UserName, which: SessionChoice, entry: AuditEntry): Promise<number> {
+    const { schema } = this.#db;
+    return this.#db
+      .transaction(function* () {
+        const head = yield* lockAudit(schema, name.teamId);
+        const ended = yield* deleteSessions(schema, name, which);
+        if (ended > 0) yield* appendAudit(head, entry);
+        return ended;
+      })
+      .then(orThrow);
+  }
+
+  deleteSessionsBefore(createdBefore: string, seenBefore: string): Promise<void> {
+    const sql = `DELETE FROM ${this.#db.schema}"SESSIONS" WHERE "CREATED_AT" < ? OR "SEEN_AT" < ?`;
+    return this.#db.transaction(() => run(sql, createdBefore, seenBefore)).then(orThrow);
+  }
+}
+
+/** Deletes sessions of a user. The result is their number. */
+export function* deleteSessions(schema: string, { teamId, email }: UserName, which: SessionChoice): Writing<number> {
+  const [where, ...values]: [string, ...Bound[]] =
+    which === 'all'
+      ? ['']
+      : 'except' in which
+        ? [' AND "TOKEN_HASH" <> ?', which.except]
+        : [' AND "SESSION_ID" = ?', which.sessionId];
+  const sql = `DELETE FROM ${schema}"SESSIONS" WHERE ${THIS_USER}${where} RETURNING 1`;
+  return (yield* rows(sql, teamId, email, ...values)).length;
+}
