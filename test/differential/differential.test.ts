@@ -12,13 +12,14 @@ import type { RecordType } from '../../src/pims/fields.ts';
 import type { KeyedType, PimsStore } from '../../src/pims/port.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { newDatabase } from '../kit/postgres.ts';
+import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
 import { accepted, batches, NOW, type OpenedStore } from '../store/store-under-test.ts';
 import { Caller, describe, outcomeOf, systemOver, type Call } from './calls.ts';
 import { Model } from './model.ts';
 import { runPlan, type RunPlan } from './operations.ts';
 
-const RUNS = Number(process.env['STOREROOM_TEST_RUNS'] ?? 100);
+const RUNS = trials('RUNS', { quick: 20, all: 100 });
 const SEED = Number(process.env['STOREROOM_TEST_SEED'] ?? randomInt(2 ** 31));
 /** Runs side by side: most of a run is waiting for disks. */
 const LANES = 4;
