@@ -1,0 +1,72 @@
+/**
+ * How long the event loop stands still at most while the embedded store runs its worst queries, and while a write waits for another process:
+ * `node bench/event-loop.ts`. Bar: 50 ms; on an idle machine it is about 10.
+ */
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseFilters, type Filter } from '../src/pims/filter.ts';
+import { Database } from '../src/store/sqlite/database.ts';
+import { SqliteStore } from '../src/store/sqlite/store.ts';
+import { temporaryFolder } from '../test/kit/service.ts';
+import { importAll } from '../test/store/store-under-test.ts';
+
+const BAR_MS = 50;
+const CUSTOMERS = 3000;
+const LOCKED_MS = 120;
+const now = new Date().toISOString();
+
+const folder = temporaryFolder();
+const onFatal = (fault: unknown): never => {
+  throw fault;
+};
+const store = new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 150, workers: 2, onFatal });
+await store.tenants.createTenant('team', 'A tenant', now);
+const tenant = (await store.tenants.findTenant('team'))!;
+const pims = store.pims(tenant);
+const note = 'Long Text '.repeat(800);
+const customers = Array.from({ length: CUSTOMERS }, (_, index) => ({
+  CUSTOMER_NAME: `Customer ${index}`,
+  BCITY: 'Springfield',
+  NOTES: note,
+}));
+await importAll(pims, 'customers', customers);
+
+const needles = Array.from({ length: 25 }, (_, index): Filter => ({
+  field: 'NOTES',
+  value: `needle ${index}`,
+  contains: true,
+  conjunction: 'AND',
+}));
+const ledBy = (leader: Filter): Filter[] => needles.flatMap((needle) => [{ ...leader, conjunction: 'OR' }, needle]);
+const queries: Record<string, Filter[]> = {
+  'every record': [...needles, ...needles].map((needle) => ({ ...needle, conjunction: 'OR' })),
+  'led by an index': ledBy({ field: 'BCITY', value: 'Springfield' }),
+  'led by the search index': ledBy({ field: 'CUSTOMER_NAME', value: 'customer', contains: true }),
+};
+
+async function measure(name: string, work: () => Promise<unknown>): Promise<void> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await work();
+  delay.disable();
+  const stillMs = delay.max / 1e6;
+  console.log(`${name.padEnd(40)} ${stillMs.toFixed(1)} ms`);
+  if (stillMs > BAR_MS) process.exitCode = 1;
+}
+
+for (const [name, list] of Object.entries(queries))
+  await measure(`a query, ${name}`, async () => {
+    const filters = parseFilters((await pims.dictionaries()).customers, 'customers', list);
+    await pims.queryRecords('customers', { filters, limit: 100, after: '' });
+  });
+await measure('a write behind another process', async () => {
+  const other = new Database(join(folder, 'tenants', `${tenant.storeId}.db`), { mode: 'write', busyTimeoutMs: 0 });
+  other.run('BEGIN IMMEDIATE');
+  const creating = pims.createRecord('customers', {}, { now, strict: false });
+  await sleep(LOCKED_MS);
+  other.run('COMMIT');
+  await creating;
+  other.close();
+});
+await store.close();
