@@ -42,6 +42,7 @@ function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEn
 
 suite('what the documents tell to type', () => {
   const folder = temporaryFolder();
+  const shop = join(folder, 'shop');
   let service: Service;
   let keys: string;
   let environment: NodeJS.ProcessEnv;
@@ -51,6 +52,7 @@ suite('what the documents tell to type', () => {
     keys = /'(sr_id_\w+:sr_sk_\w+)'/.exec(service.output)![1]!;
     // npx takes over a second to find what is in this folder; that it does find it has a test of its own.
     mkdirSync(join(folder, 'bin'));
+    mkdirSync(shop);
     const npx = join(folder, 'bin', 'npx');
     writeFileSync(
       npx,
@@ -63,6 +65,7 @@ suite('what the documents tell to type', () => {
       NODE_COMPILE_CACHE: join(tmpdir(), 'storeroom-test-compiled'),
       BASE: service.origin + BASE_PATH,
       KEYS: keys,
+      SHOP: shop,
       STOREROOM_DATA: service.dataFolder,
     };
   });
@@ -70,6 +73,8 @@ suite('what the documents tell to type', () => {
 
   /** Runs the blocks of a document in one shell and gives what each of them printed. */
   async function runBlocks(file: string): Promise<{ block: Block; printed: string }[]> {
+    for (const { file: named, text } of loadBlocks(read(file)))
+      if (named !== undefined) writeFileSync(join(shop, named), text);
     const blocks = blocksOf(file, 'sh');
     const name = join(folder, file.replaceAll('/', '-'));
     const parts = blocks.map(({ text }, index) => `{ echo ${index} >'${name}.at'\n${text}\n} >'${name}.${index}'`);
@@ -79,13 +84,8 @@ suite('what the documents tell to type', () => {
     return blocks.map((block, index) => ({ block, printed: readFileSync(`${name}.${index}`, 'utf8') }));
   }
 
-  // In this order: the guide names the numbers of the orders it makes.
-  const documents = new Set([
-    'README.md',
-    'docs/api-guide.md',
-    ...DOCUMENTS.filter((file) => /^(docs|demo)\//.test(file)),
-  ]);
-  for (const file of [...documents].filter((one) => blocksOf(one, 'sh').length > 0))
+  // In the order of their names: a document may name the numbers of the orders it makes.
+  for (const file of DOCUMENTS.filter((one) => /^(README|docs|demo)/.test(one) && blocksOf(one, 'sh').length > 0))
     test(`${file}: every command runs, and prints the answer shown`, async () => {
       const all = loadBlocks(read(file));
       for (const { block, printed } of await runBlocks(file)) {
@@ -186,7 +186,7 @@ suite('what the documents name', () => {
       'records of a page': `${SETTINGS.maxReturnDefault.default} when not asked, ${SETTINGS.maxReturnMost.default.toLocaleString('en')} at most`,
       'a query': `${SETTINGS.queryBudgetMs.default / 1000} s`,
     };
-    const table = read('docs/operations.md').split('\n## Limits\n')[1] ?? '';
+    const table = read('docs/api-reference.md').split('\n## Limits\n')[1] ?? '';
     for (const [name, number] of Object.entries(rows))
       assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
   });

@@ -110,7 +110,7 @@ Branch on \`code\`: codes never change their meaning. \`message\` is a sentence 
 when one parameter or field is to blame, \`suggestion\` when a known field has nearly its name; \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
 A 4xx wrote nothing. After a 5xx, or no answer at all, nobody knows whether a write happened: repeat it with its \`Idempotency-Key\`
-([guide](api-guide.md#repeating-a-write-safely)).
+([idempotency](api-reference.md#idempotency)).
 
 ${sections.join('\n\n')}
 

@@ -48,6 +48,6 @@ function embeddedSettings(environment: Environment): Config {
   if (config.databaseUrl === '') return config;
   throw new Refusal(
     'COMMAND_REFUSED',
-    'A PostgreSQL database is backed up with its own tools (pg_basebackup, pg_dump); docs/several-nodes.md shows how.',
+    'A PostgreSQL database is backed up with its own tools (pg_basebackup, pg_dump); docs/several-nodes/backup.md shows how.',
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The worked example of docs/nginx.conf: a real nginx in front of three real nodes over one PostgreSQL. What several-nodes.md promises of it is held
+ * The worked example of docs/nginx.conf: a real nginx in front of three real nodes over one PostgreSQL. What docs/several-nodes/balancer.md promises of it is held
  * here: who notices a node that dies, hangs or is restarted, what is sent twice and what never is, and that no credential gets into a log.
  * Run by `npm run test:balancer`, and no part of `npm test`, which has to run without nginx.
  */

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 
 export interface Block {
   readonly language: string;
+  /** The file the block is, when its fence names one: ```ts client.ts */
+  readonly file: string | undefined;
   readonly text: string;
   /** Of its opening fence, from 1. */
   readonly line: number;
@@ -14,10 +16,12 @@ export interface Block {
 }
 
 export function loadBlocks(markdown: string): Block[] {
-  return [...markdown.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(({ 1: language = '', 2: text = '', index }) => {
+  const fences = markdown.matchAll(/^```(\w*)(?: ([\w.-]+))?\n([^]*?)^```$/gm);
+  return [...fences].map(({ 1: language = '', 2: file, 3: text = '', index }) => {
     const above = markdown.slice(0, index);
     return {
       language,
+      file,
       text: text.replace(/\n$/, ''),
       line: above.split('\n').length,
       section: withoutBlocks(above).search(/^#(?![^]*^#)/m),

@@ -1,6 +1,6 @@
 /**
  * What became of a storefront order, for human eyes: units ordered, shipped, invoiced and open, a row per part, over all its records. The API computes
- * none of it; docs/api-guide.md, "Deriving fulfilment", says how. Sums are exact.
+ * none of it; docs/connect-a-shop.md says how. Sums are exact.
  */
 import { add, compare, subtract, sum } from '../../api/decimal.ts';
 import type { StorefrontRecord } from '../../api/records.ts';
