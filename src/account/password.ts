@@ -1,7 +1,6 @@
 /**
- * Passwords: makes and checks their hashes (Argon2id) and says which ones are too weak. A hashing gives two things: a verifier, which is kept, and a
- * key, which never is; what is sealed with that key opens with the password alone. Keeps no password, stores nothing and logs nothing.
- * Source: security design "Passwords", RFC 9106, decision 0023.
+ * Hashes and checks passwords (Argon2id), and refuses weak ones. A hashing gives a verifier, which is stored, and a key, which never is: what the key seals
+ * opens with the password alone. Source: security design "Passwords", RFC 9106, decision 0023.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../errors.ts';
@@ -10,11 +9,11 @@ import type { PasswordHash, UserName } from './port.ts';
 /** Code points. */
 const PASSWORD_MIN = 15;
 const PASSWORD_MAX = 256;
-/** Guessing what is longer takes the estimator long, and tells nothing more. */
+/** Longer texts take the estimator long and change nothing. */
 const ESTIMATED_MAX = 100;
-/** Of 0 to 4: 3 means more than 10^8 guesses by somebody who knows the common passwords, words and patterns. */
+/** Of 0 to 4. 3 is more than 10^8 guesses by common passwords, words and patterns. */
 const SCORE_MIN = 3;
-/** What has to be left of a password without the words that everybody would try first. */
+/** The least length of a password without the words that are tried first. */
 const OWN_CHARACTERS_MIN = 10;
 
 const MEMORY_KIB = 19_456;
@@ -25,7 +24,7 @@ const HASHINGS_MAX = 2;
 const WAITING_MAX = 50;
 const PREFIX = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=1$`;
 const FORM = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
-/** Fits no password: whoever has none is checked against it, which takes as long as for everybody else. */
+/** Matches no password. Users without a password are checked against it, which takes as long. */
 const NOBODY: PasswordHash = `${PREFIX}${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -41,14 +40,14 @@ const REASONS: Readonly<Record<string, string>> = {
 let hashings = 0;
 const waiting: (() => void)[] = [];
 
-/** Hashes a new password. `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier`, base64; `key` has 32 bytes. SERVICE_BUSY when too many wait. */
+/** `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier`, base64; `key` has 32 bytes. SERVICE_BUSY when too many wait. */
 export async function hashPassword(password: string): Promise<{ hash: PasswordHash; key: Buffer }> {
   const salt = randomBytes(SALT_BYTES);
   const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES);
   return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
 }
 
-/** Whether the hash is of this password, and the key it gives. The hash '' fits no password, and takes as long. SERVICE_BUSY when too many wait. */
+/** Whether the hash is of this password, and its key. The hash '' matches no password and takes as long. SERVICE_BUSY when too many wait. */
 export async function checkPassword(password: string, hash: PasswordHash): Promise<{ matches: boolean; key: Buffer }> {
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
@@ -63,7 +62,7 @@ export async function checkPassword(password: string, hash: PasswordHash): Promi
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
-/** Throws WEAK_PASSWORD unless the password may be set for this user. Taken as it is: nothing is trimmed, and no kind of character is demanded. */
+/** Throws WEAK_PASSWORD unless the user may set this password. Nothing is trimmed, and no kind of character is required. */
 export async function checkStrength(password: string, name: UserName, field = 'password'): Promise<void> {
   const length = Array.from(password).length;
   const fault =
@@ -90,7 +89,7 @@ async function findWeakness(password: string, words: readonly string[]): Promise
   return `The password is too easy to guess: much of it is ${reason}. ${remedy}`;
 }
 
-/** What somebody who knows the user tries first, longest first. */
+/** The words somebody who knows the user tries first, longest first. */
 function wordsOf({ teamId, email }: UserName): string[] {
   const words = ['storeroom', teamId, email, ...teamId.split(/[^\p{L}\p{N}]+/u), ...email.split(/[^\p{L}\p{N}]+/u)];
   return [...new Set(words.map((word) => word.toLowerCase()))]
@@ -101,7 +100,7 @@ function wordsOf({ teamId, email }: UserName): string[] {
 type Estimator = InstanceType<(typeof import('@zxcvbn-ts/core'))['ZxcvbnFactory']>;
 let estimator: Promise<Estimator> | undefined;
 
-/** Loaded when the first password is set, not at the start: it is the dearest thing here to load. */
+/** Loaded when the first password is set, since it takes long. */
 function loadEstimator(): Promise<Estimator> {
   const load = async (): Promise<Estimator> => {
     const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
@@ -113,12 +112,12 @@ function loadEstimator(): Promise<Estimator> {
   return (estimator ??= load());
 }
 
-/** Nothing else can ever have been set, and hashing it could mistake one text for another. */
+/** Other texts can never have been set, and UTF-8 could make two of them equal. */
 const isWhole = (password: string): boolean => password.length <= 2 * PASSWORD_MAX && password.isWellFormed();
 
 const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
-/** One tag of 64 bytes, the two halves of which tell nothing of each other: the first is the verifier, the second the key. */
+/** A tag of 64 bytes: the first half is the verifier, the second the key. Neither reveals the other. */
 async function derive(
   password: string,
   nonce: Uint8Array,
@@ -146,7 +145,7 @@ async function derive(
   }
 }
 
-/** A hashing takes 19 MiB and a core for some 25 ms: few at a time, so that calls of the API find room, and a short line before them. */
+/** A hashing takes 19 MiB and a core for 25 ms. Few run at a time, so that calls of the API find room, behind a short queue. */
 async function takeTurn(): Promise<void> {
   if (hashings < HASHINGS_MAX) hashings++;
   else if (waiting.length < WAITING_MAX) await new Promise<void>((resolve) => waiting.push(resolve));

@@ -1,6 +1,6 @@
 /**
- * Ports: the users of a tenant and their sessions. Implemented under store/. Types only.
- * One method is one transaction and one durable fact; a method with an `entry` appends it to the audit log in that transaction.
+ * Ports: the users of a tenant and their sessions. Implemented under store/. One method is one transaction; a method with an `entry` appends it to the
+ * audit log in that transaction.
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';

@@ -1,13 +1,13 @@
 /**
- * The second factor: time-based codes (TOTP) of an authenticator app, their secrets, sealed and open, and recovery codes. Takes the time as an argument;
- * never stores, and never decides whether a code was used before. Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
+ * The second factor: time-based codes (TOTP) of an authenticator app, the sealing of their secrets, and recovery codes. The store knows which were used.
+ * Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { UserName } from './port.ts';
 
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;
-/** How many steps before and after the present one are taken, since clocks of telephones differ. */
+/** Steps accepted before and after the present one, since clocks of telephones differ. */
 const STEPS_AROUND = 1;
 const DIGITS = 6;
 const RECOVERY_CODES = 10;
@@ -30,7 +30,7 @@ export function encodeBase32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32[(held << (5 - bits)) & 31];
 }
 
-/** The bytes of exactly what `encodeBase32` writes; undefined for any other text. */
+/** The bytes of a text from `encodeBase32`; undefined for any other text. */
 export function decodeBase32(text: string): Buffer | undefined {
   const bytes: number[] = [];
   let bits = 0;
@@ -50,13 +50,13 @@ export function decodeBase32(text: string): Buffer | undefined {
 
 export const newSecret = (): Buffer => randomBytes(SECRET_BYTES);
 
-/** The secret as it was typed or sent back: spaces and case do not matter; undefined when it is not one of ours. */
+/** The secret as it was typed; spaces and case are ignored. undefined when it is malformed. */
 export function parseSecret(text: string): Buffer | undefined {
   const secret = decodeBase32(text.replaceAll(' ', '').toUpperCase());
   return secret?.length === SECRET_BYTES ? secret : undefined;
 }
 
-/** For a QR code, in the form the apps read. */
+/** The text of a QR code for authenticator apps. */
 export function formatUri({ teamId, email }: UserName, secret: Uint8Array): string {
   const label = `Storeroom:${encodeURIComponent(`${email} (${teamId})`)}`;
   return `otpauth://totp/${label}?secret=${encodeBase32(secret)}&issuer=Storeroom&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
@@ -64,7 +64,7 @@ export function formatUri({ teamId, email }: UserName, secret: Uint8Array): stri
 
 const stepAt = (nowMs: number): number => Math.floor(nowMs / STEP_MS);
 
-/** The code of one time step (RFC 4226 with the step as its counter). */
+/** The code of a time step (RFC 4226 with the step as its counter). */
 export function formatCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -73,10 +73,10 @@ export function formatCode(secret: Uint8Array, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** Whether a text is meant as a code of an app; anything else is read as a recovery code. Spaces do not matter. */
+/** Whether a text is a code of an app; any other text is taken for a recovery code. Spaces are ignored. */
 export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text.replaceAll(' ', ''));
 
-/** The step whose code this is, of the present one and its neighbours; undefined when it is of none. Takes the same time whichever it is. */
+/** The step that has this code: the present one or a neighbour. undefined when none has. Takes constant time. */
 export function findStep(secret: Uint8Array, code: string, nowMs: number): number | undefined {
   if (!looksLikeCode(code)) return undefined;
   const typed = Buffer.from(code.replaceAll(' ', ''));
@@ -87,7 +87,7 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
   return found;
 }
 
-/** AES-256-GCM: IV, then tag, then what was sealed. It opens only with the same key (32 bytes) for the same user. */
+/** AES-256-GCM: IV, tag, ciphertext. Opens only with the same key (32 bytes) for the same user. */
 export function seal(secret: Uint8Array, key: Uint8Array, name: UserName): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(ownerOf(name));
@@ -95,7 +95,7 @@ export function seal(secret: Uint8Array, key: Uint8Array, name: UserName): Buffe
   return Buffer.concat([iv, cipher.getAuthTag(), body]);
 }
 
-/** What was sealed; undefined when the key, the user or a bit of it is another. */
+/** The sealed secret; undefined when the key, the user or a bit differs. */
 export function open(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined {
   if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
@@ -110,14 +110,14 @@ export function open(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffe
 
 const ownerOf = ({ teamId, email }: UserName): Buffer => Buffer.from(`${teamId}\0${email}`, 'utf8');
 
-/** Ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and what is kept of them. */
+/** Ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and their hashes. */
 export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
   const plain = Array.from({ length: RECOVERY_CODES }, () => encodeBase32(randomBytes(RECOVERY_BYTES)));
   const shown = plain.map((code) => code.match(new RegExp(`.{${GROUP}}`, 'g'))!.join('-'));
   return { codes: shown, hashes: plain.map(hashRecoveryCode) };
 }
 
-/** What is kept of a recovery code, however it was typed: spaces, dashes and case do not matter. undefined when it cannot be one. */
+/** The hash of a recovery code as it was typed; spaces, dashes and case are ignored. undefined when it is malformed. */
 export function parseRecoveryCode(text: string): Buffer | undefined {
   const plain = text.replaceAll(/[\s-]/g, '').toUpperCase();
   return decodeBase32(plain)?.length === RECOVERY_BYTES ? hashRecoveryCode(plain) : undefined;

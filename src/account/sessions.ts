@@ -1,6 +1,6 @@
 /**
- * Sessions: their tokens, and when one has ended. A clock that is put back ends sessions rather than lengthening them. Takes the time as an argument;
- * never stores, and knows no cookies. Source: security design "Dashboard sessions", decision 0023.
+ * The tokens of sessions, and when a session ends by itself. A clock that is set back ends sessions instead of lengthening them.
+ * Source: security design "Dashboard sessions", decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session } from './port.ts';
@@ -16,26 +16,26 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** 32 random bytes, base64url: for sessions and for links. */
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
-/** What is kept of a token; undefined when the text cannot be one. */
+/** The hash that the store has of a token; undefined when the text is not one. */
 export const hashToken = (token: string): Buffer | undefined =>
   TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined;
 
-/** Whether a session is still good: seen in the last 30 minutes, opened in the last 12 hours, and neither of them still to come. */
+/** Whether a session lasts: seen in the last 30 minutes, opened in the last 12 hours, and neither of them in the future. */
 export function isLive({ createdAt, seenAt }: Pick<Session, 'createdAt' | 'seenAt'>, nowMs: number): boolean {
   const ageMs = nowMs - Date.parse(createdAt);
   const idleMs = nowMs - Date.parse(seenAt);
   return ageMs < ABSOLUTE_MS && idleMs < IDLE_MS && ageMs >= -SKEW_MS && idleMs >= -SKEW_MS;
 }
 
-/** When it ends at the latest, however much it is used. UTC ISO 8601. */
+/** The latest end of a session, UTC ISO 8601. */
 export const endOfSession = ({ createdAt }: Pick<Session, 'createdAt'>): string =>
   new Date(Date.parse(createdAt) + ABSOLUTE_MS).toISOString();
 
-/** Whether it is time to note that a session is in use: at most once a minute, and never an earlier time than before. */
+/** Whether to save a new seenAt: at most once a minute, and never an earlier time. */
 export const isToTouch = ({ seenAt }: Pick<Session, 'seenAt'>, nowMs: number): boolean =>
   nowMs - Date.parse(seenAt) >= TOUCH_MS;
 
-/** Sessions opened, or last seen, before these times have ended for good. */
+/** Sessions opened, or last seen, before these times have ended. */
 export const endedBefore = (nowMs: number): { createdBefore: string; seenBefore: string } => ({
   createdBefore: new Date(nowMs - ABSOLUTE_MS).toISOString(),
   seenBefore: new Date(nowMs - IDLE_MS).toISOString(),

@@ -1,7 +1,6 @@
 /**
- * How often may be tried: after failures an account waits longer and longer, and an address has a number of attempts a minute. What concerns accounts that
- * exist is kept in the store; here is the rule, and the memory of addresses and of accounts that do not exist, which behave alike. No clock of its own.
- * Source: security design "Throttle", decision 0023.
+ * Limits attempts to sign in: after failures an account waits longer and longer, and an address has 20 attempts a minute. The store counts failures of
+ * accounts; addresses, and names without an account, are counted in memory by the same rules. Source: security design "Throttle", decision 0023.
  */
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
@@ -9,23 +8,23 @@ import type { User, UserName } from './port.ts';
 
 const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;
-/** So many consecutive failures are looked at, and not one more: NIST 800-63B. */
+/** The most consecutive failures before every attempt is refused: NIST 800-63B. */
 const FAILURES_MAX = 100;
 const CLIENT_ATTEMPTS_MAX = 20;
 const MINUTE_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
 
-/** What is known of the failures of an account. */
+/** The failures of an account. */
 export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
 
-/** When the next attempt is looked at after so many consecutive failures: at once ('') after the first five, then 1 s, 2 s, 4 s … 15 min later. UTC ISO 8601. */
+/** When the next attempt is allowed after consecutive failures: at once ('') after the first five, then 1 s, 2 s, 4 s … 15 min later. UTC ISO 8601. */
 export function nextTry(failures: number, nowMs: number): string {
   if (failures <= FREE_FAILURES) return '';
   const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));
   return new Date(nowMs + seconds * 1000).toISOString();
 }
 
-/** Throws TOO_MANY_ATTEMPTS while no attempt at this account is looked at. */
+/** Throws TOO_MANY_ATTEMPTS while the account takes no attempt. */
 export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number): void {
   if (failures >= FAILURES_MAX)
     throw new Refusal(
@@ -33,11 +32,11 @@ export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number):
       `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. An owner of the tenant, or the operator, can give a new link.`,
     );
   const waitMs = nextTryAt === '' ? 0 : Date.parse(nextTryAt) - nowMs;
-  // Nobody is ever told to wait longer than this: a clock that was put back must not lock anybody out.
+  // Longer waits come from a clock that was set back, and must not lock anybody out.
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
 }
 
-/** Attempts by the address they come from: 20 in a minute, which begins with the first. */
+/** Attempts by address: 20 in a minute, which begins with the first. */
 export class ClientThrottle {
   readonly #minutes = new Map<string, { readonly startMs: number; attempts: number }>();
 
@@ -53,7 +52,7 @@ export class ClientThrottle {
   }
 }
 
-/** Failures of accounts that do not exist, as the store keeps those of accounts that do. Lost at a restart, and the oldest when there are too many. */
+/** Failures of names without an account, in memory. A restart forgets them; the oldest goes when there are too many. */
 export class UnknownAccounts {
   readonly #failures = new Map<string, Failures>();
 
@@ -72,10 +71,10 @@ export class UnknownAccounts {
   }
 }
 
-/** Names may be as long as a body: what is remembered of them is not. */
+/** A hash, since a name can be as long as a body. */
 const keyOf = ({ teamId, email }: UserName): string => hash('sha256', JSON.stringify([teamId, email]), 'base64');
 
-/** The address, of IPv6 its first 64 bits: whoever has one address there has the whole network. */
+/** The address; of IPv6 its first 64 bits, since one client can use all addresses of such a network. */
 export function networkOf(client: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
   if (mapped) return mapped[1]!;
@@ -90,7 +89,7 @@ export function networkOf(client: string): string {
     .join(':');
 }
 
-/** Sets it as the newest; the oldest goes when there are too many. */
+/** Sets an entry as the newest. The oldest goes when there are too many. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

@@ -1,6 +1,6 @@
 /**
- * The hash chain of the audit log: each record is bound to the one before, so that a changed, missing or added record shows.
- * Computes the hashes and verifies a chain. Source: decision 0024.
+ * The hash chain of the audit log: the hash of each record covers the one before, so that a changed, missing or added record is detected.
+ * Source: decision 0024.
  */
 import { hash } from 'node:crypto';
 import type { AuditEntry } from './entry.ts';
@@ -23,7 +23,7 @@ export function hashRecord(
 }
 
 export interface AuditCheck {
-  /** How many records were found to be as they were written. */
+  /** The number of records, from the first, that are as they were written. */
   readonly records: number;
   /** Hash of the last of them; '' when there is none. */
   readonly head: string;
@@ -32,10 +32,10 @@ export interface AuditCheck {
 }
 
 const PAGE_RECORDS = 500;
-/** Below any number a record has: what was put in before the first shows too. */
+/** Below the number of any record, so that one put in before the first is found too. */
 const BEFORE_ALL = -(2 ** 31);
 
-/** Walks the log and compares numbers, hashes and the head. Records that are written meanwhile belong to it. */
+/** Compares numbers, hashes and the head of the log. Includes records appended meanwhile. */
 export async function verifyAudit(
   store: Pick<AuditStore, 'loadAuditFrom' | 'loadAuditHead'>,
   teamId: string,
@@ -58,7 +58,7 @@ export async function verifyAudit(
     if (page.length === PAGE_RECORDS) continue;
     const kept = await store.loadAuditHead(teamId);
     if (kept.number > records) {
-      // It may have been written between the two looks; but what the look before already promised has to be there.
+      // Records may have been appended between the two reads, but what the head before counted must be there.
       if (promised > records) return faultAt(records + 1, `it is missing, of ${promised} that were written`);
       promised = kept.number;
       continue;

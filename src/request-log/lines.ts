@@ -1,100 +1,78 @@
 /**
- * Requests as the log keeps them: a request is a line of JSON without secrets, lines are gathered into blocks and compressed, and read back. Knows the
- * form of a block and nothing of when one is written or read. Source: decision 0022.
+ * The format of the request log: a request is a line of JSON without secrets; the lines of a moment are compressed into a block. Source: decision 0022.
  */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS, hideSecrets } from '../tenant/credentials.ts';
-import type { LoggedCall, RequestDetailView, RequestView } from './logged-request.ts';
+import type { LoggedCall, FoundRequestDetail, FoundRequest } from './logged-request.ts';
 import type { RequestBlock } from './port.ts';
 
 const MESSAGE_CHARACTERS_MAX = 1000;
 const BODY_CHARACTERS_MAX = 4096;
 const QUERY_CHARACTERS_MAX = 1024;
 export const CLIENT_CHARACTERS_MAX = 64;
-/** Between the first and the last request of a block. Whoever looks for a time has to look at the blocks of this much more. */
+/** Between the first and the last request of a block. A search for a time covers blocks of this much more. */
 export const BLOCK_SPAN_MS = 1000;
 
-/** A block with more than this is full: so few that no text lives long before it is packed. */
+/** A block with more than this is full. Small blocks keep texts from living long. */
 const BLOCK_CHARACTERS = 64 * 1024;
-/** Fewer bytes are kept as they are. */
+/** Below this size a block is stored without compression. */
 const PLAIN_BYTES_MAX = 1024;
 const OPENING_BRACKET = 0x5b;
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 16 } };
-/** No block is made that comes near the size. */
+/** Far above the size of any block. */
 const UNPACK = { maxOutputLength: 16 * 1024 * 1024 };
 
-/** What a line is a list of: number in base 36, at, operation, status, tenths of a millisecond, client, apiID, explorer's user, code, message, field, query, body. */
+/** The values of a line. `digits` is the number of the request in base 36. */
 export type LineValues = [
-  string,
-  string,
-  string,
-  number,
-  number,
-  string,
-  string | null,
-  string | null,
-  string | null,
-  string | null,
-  string | null,
-  Readonly<Record<string, string>>,
-  string | null,
+  digits: string,
+  at: string,
+  operation: string,
+  httpStatus: number,
+  tenthsOfMs: number,
+  client: string,
+  apiId: string | null,
+  explorerUser: string | null,
+  code: string | null,
+  message: string | null,
+  field: string | null,
+  query: Readonly<Record<string, string>>,
+  body: string | null,
 ];
 
-/** Requests of one tenant and one boot that wait for their block. */
-export interface Gathered {
+/** Requests of one tenant and one boot that become a block. */
+export interface OpenBlock {
   readonly teamId: string;
   readonly boot: string;
   firstAt: string;
   lastAt: string;
-  /** Lowest and highest number, in base 36 as requests have it: a number made text stays in the engine until a full garbage collection. */
+  /** Lowest and highest number in base 36. V8 keeps a number formatted as text until a full garbage collection. */
   first: string;
   last: string;
   /** Lines with a line feed between them. */
   text: string;
 }
 
-export const openGathered = (teamId: string, boot: string, digits: string, at: string): Gathered => ({
-  teamId,
-  boot,
-  firstAt: at,
-  lastAt: at,
-  first: digits,
-  last: digits,
-  text: '',
-});
+export function openBlock(teamId: string, boot: string, digits: string, at: string): OpenBlock {
+  return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
+}
 
-/** Written by hand: JSON.stringify of the whole takes several times as long, and every call pays for it. */
-export function writeLine(
-  digits: string,
-  {
-    at,
-    operation,
-    httpStatus,
-    milliseconds,
-    client,
-    apiId,
-    explorerUser,
-    code,
-    message,
-    field,
-    query,
-    body,
-  }: LoggedCall,
-): string {
-  const who = `${writeText(client, CLIENT_CHARACTERS_MAX)},${writeText(apiId)},${explorerUser === null ? 'null' : writeText(explorerUser)}`;
+/** Built by hand: JSON.stringify of the whole takes several times as long, and every call pays for it. */
+export function formatLine(digits: string, call: LoggedCall): string {
+  const { at, operation, httpStatus, milliseconds, client, apiId, explorerUser, code, message, field } = call;
+  const who = `${formatText(client, CLIENT_CHARACTERS_MAX)},${formatText(apiId)},${formatText(explorerUser)}`;
   const refused =
     code === null && message === null
       ? 'null,null,null'
-      : `${writeText(code)},${writeText(message, MESSAGE_CHARACTERS_MAX)},${writeText(field)}`;
-  const asked = `${formatQuery(query)},${body === null ? 'null' : writeText(body, BODY_CHARACTERS_MAX)}]`;
-  const line = `["${digits}","${at}","${operation}",${httpStatus},${Math.round(milliseconds * 10)},${who},${refused},${asked}`;
+      : `${formatText(code)},${formatText(message, MESSAGE_CHARACTERS_MAX)},${formatText(field)}`;
+  const sent = `${formatQuery(call.query)},${formatText(call.body, BODY_CHARACTERS_MAX)}]`;
+  const line = `["${digits}","${at}","${operation}",${httpStatus},${Math.round(milliseconds * 10)},${who},${refused},${sent}`;
   return line.includes('sr_sk_') ? hideSecrets(line) : line;
 }
 
-/** Text that JSON has as it is. */
+/** Text that JSON needs no escape for. */
 const PLAIN = /^[ !#-[\]-~]{0,64}$/;
 
-function writeText(text: string | null, most = Infinity): string {
+function formatText(text: string | null, most = Infinity): string {
   if (text === null) return 'null';
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(cut(text, most));
 }
@@ -103,25 +81,24 @@ function formatQuery(query: LoggedCall['query']): string {
   let text = '';
   for (const name in query)
     if (!CALLER_PARAMETERS.includes(name))
-      text += `${text === '' ? '{' : ','}${writeText(name, QUERY_CHARACTERS_MAX)}:${writeText(String(query[name]), QUERY_CHARACTERS_MAX)}`;
+      text += `${text === '' ? '{' : ','}${formatText(name, QUERY_CHARACTERS_MAX)}:${formatText(String(query[name]), QUERY_CHARACTERS_MAX)}`;
   return text === '' ? '{}' : `${text}}`;
 }
 
-/** The first characters; never half of one. */
+/** The first characters, without half a surrogate pair. */
 export const cut = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).toWellFormed() : text;
 
 /**
- * Makes blocks of what was gathered, in the thread pool. All go through one stream: what a stream of their own leaves behind goes away only in a full
- * garbage collection, and would bring one on every second.
+ * Compresses blocks in the thread pool. All share one stream: the garbage of a stream for each block would force a full collection every second.
  */
 export class BlockPacker {
   readonly #stream = createZstdCompress(FAST).on('data', (part: Buffer) => void this.#parts.push(part));
   readonly #parts: Buffer[] = [];
 
-  /** One block, except where requests took so long that their times lie further apart than a block may span. */
-  pack(gathered: Gathered): Promise<RequestBlock>[] {
-    return divide(gathered).map(async ({ teamId, boot, firstAt, lastAt, first, last, text }) => {
+  /** One block, or several when the times of the requests span more than a block may. */
+  pack(open: OpenBlock): Promise<RequestBlock>[] {
+    return divide(open).map(async ({ teamId, boot, firstAt, lastAt, first, last, text }) => {
       const block = {
         teamId,
         blockId: `${lastAt} ${boot}-${first}`,
@@ -138,29 +115,29 @@ export class BlockPacker {
     if (bytes.length < PLAIN_BYTES_MAX) return Promise.resolve(bytes);
     const { promise, resolve } = Promise.withResolvers<Uint8Array>();
     this.#stream.write(bytes);
-    // Ends the frame, so that each can be read by itself. The copy is no piece of Node's pool of small buffers, which it would hold on to.
+    // ZSTD_e_end makes each block a frame of its own. The copy keeps no piece of Node's buffer pool alive.
     this.#stream.flush(constants.ZSTD_e_end, () => resolve(new Uint8Array(Buffer.concat(this.#parts.splice(0)))));
     return promise;
   }
 }
 
-function divide(gathered: Gathered): Gathered[] {
-  const { teamId, boot, firstAt, lastAt } = gathered;
+function divide(open: OpenBlock): OpenBlock[] {
+  const { teamId, boot, firstAt, lastAt } = open;
   const end = Date.parse(lastAt);
-  if (end - Date.parse(firstAt) <= BLOCK_SPAN_MS) return [gathered];
-  const parts = new Map<number, Gathered>();
-  for (const line of gathered.text.split('\n')) {
-    const [digits, at] = readLine(line);
+  if (end - Date.parse(firstAt) <= BLOCK_SPAN_MS) return [open];
+  const parts = new Map<number, OpenBlock>();
+  for (const line of open.text.split('\n')) {
+    const [digits, at] = parseLine(line);
     const place = Math.floor((end - Date.parse(at)) / BLOCK_SPAN_MS);
     let part = parts.get(place);
-    if (!part) parts.set(place, (part = openGathered(teamId, boot, digits, at)));
+    if (!part) parts.set(place, (part = openBlock(teamId, boot, digits, at)));
     addLine(part, digits, at, line);
   }
   return [...parts.values()];
 }
 
 /** False when the block is full. */
-export function addLine(to: Gathered, digits: string, at: string, line: string): boolean {
+export function addLine(to: OpenBlock, digits: string, at: string, line: string): boolean {
   if (to.text.length > BLOCK_CHARACTERS) return false;
   if (at > to.lastAt) to.lastAt = at;
   else if (at < to.firstAt) to.firstAt = at;
@@ -179,28 +156,18 @@ export const unpackLines = ({ lines }: RequestBlock): string[] => unpack(lines).
 const unpack = (bytes: Uint8Array): Buffer =>
   bytes[0] === OPENING_BRACKET ? Buffer.from(bytes) : zstdDecompressSync(bytes, UNPACK);
 
-/** Lets everybody else go first. */
+/** Lets the event loop handle what is waiting. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-export const readLine = (line: string): LineValues => JSON.parse(line) as LineValues;
+export const parseLine = (line: string): LineValues => JSON.parse(line) as LineValues;
 
-export function viewRequest(boot: string, values: LineValues): RequestView {
-  const [digits, at, operation, httpStatus, tenths, client, apiID, explorerUser, code, message] = values;
-  return {
-    requestID: `${boot}-${digits}`,
-    at,
-    operation,
-    httpStatus,
-    milliseconds: tenths / 10,
-    client,
-    apiID,
-    explorerUser,
-    code,
-    message,
-  };
+export function toFound(boot: string, values: LineValues): FoundRequest {
+  const [digits, at, operation, httpStatus, tenthsOfMs, client, apiID, explorerUser, code, message] = values;
+  const [requestID, milliseconds] = [`${boot}-${digits}`, tenthsOfMs / 10];
+  return { requestID, at, operation, httpStatus, milliseconds, client, apiID, explorerUser, code, message };
 }
 
-export function viewDetail(boot: string, values: LineValues): RequestDetailView {
+export function toFoundDetail(boot: string, values: LineValues): FoundRequestDetail {
   const [field, query, body] = values.slice(10) as [string | null, Record<string, string>, string | null];
-  return { ...viewRequest(boot, values), field, query, body };
+  return { ...toFound(boot, values), field, query, body };
 }

@@ -1,8 +1,8 @@
 /**
- * A request as the request log takes it, and as it is shown to people of the tenant. Types only, so that the pages of the dashboard can read them too.
+ * A request as it goes into the request log, and as it is found there. Types only.
  */
 
-/** A call that passed authentication, when it has been answered. */
+/** An answered call that passed authentication. */
 export interface LoggedCall {
   /** Boot of the node and, behind the last `-`, its number in base 36. */
   readonly requestId: string;
@@ -13,57 +13,56 @@ export interface LoggedCall {
   readonly httpStatus: number;
   readonly milliseconds: number;
   readonly client: string;
-  /** null when it came by the explorer. */
+  /** null for a call from the explorer. */
   readonly apiId: string | null;
-  /** null when it came with a key. */
+  /** null for a call with a key. */
   readonly explorerUser: string | null;
   /** Whether the secret came in the URL. */
   readonly isUrlCredential: boolean;
   readonly code: string | null;
   readonly field: string | null;
   readonly message: string | null;
-  /** Query parameters as they were read. What says who calls is left out of the line. */
+  /** Query parameters, with credentials: the log leaves them out. */
   readonly query: Readonly<Record<string, unknown>>;
   /** JSON text of the body without credentials; null when there was none. */
   readonly body: string | null;
 }
 
-/** A request of the days the log goes back. */
-export interface RequestView {
+export interface FoundRequest {
   requestID: string;
   at: string;
   operation: string;
   httpStatus: number;
   milliseconds: number;
   client: string;
-  /** How it came: an API key, or the explorer, and then by whom. */
+  /** The API key; null for a call from the explorer, which has the e-mail address of its user. */
   apiID: string | null;
   explorerUser: string | null;
   code: string | null;
   message: string | null;
 }
 
-/** What a page of requests is asked for, all optional. Times are UTC ISO 8601; `from` is part of the range, `to` is not. */
+/** Conditions of a page of requests, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`. */
 export interface RequestsQuery {
   /** A status (`404`) or a class of them (`4xx`). */
   status?: string;
   operation?: string;
   from?: string;
   to?: string;
-  /** `next` of the answer before: goes on further back in time. */
+  /** `next` of the page before. */
   cursor?: string;
 }
 
-/** Newest first, at most 50. `next` is null when there are none further back; a page may be empty and yet have a `next`. */
-export interface RequestsView {
-  requests: RequestView[];
+/** Newest first, at most 50. `next` is null on the last page; an empty page can have a `next`. */
+export interface FoundRequests {
+  requests: FoundRequest[];
   next: string | null;
-  /** How far back was looked; '' for all. */
+  /** The time the search went back to; '' for all of the log. */
   searchedTo: string;
   keptDays: number;
 }
 
-export interface RequestDetailView extends RequestView {
+export interface FoundRequestDetail extends FoundRequest {
   field: string | null;
   /** Query parameters without credentials. */
   query: Record<string, string>;

@@ -1,10 +1,10 @@
 /**
- * Port: the request log as blocks of compressed lines, with counts of refusals and the last use of each key. Implemented under store/. Types only.
- * One method is one transaction and one durable fact.
+ * Port: the request log as blocks of compressed lines, with counts of refused calls and the last use of each key. Implemented under store/. One method is
+ * one transaction.
  */
 import type { UsageCount } from '../tenant/port.ts';
 
-/** The last calls with a key, as far as the request log has been told. */
+/** The last use of a key. */
 export interface KeyUse {
   readonly apiId: string;
   readonly usedAt: string;
@@ -13,50 +13,43 @@ export interface KeyUse {
   readonly usedInUrlAt: string;
 }
 
-/** A run of requests of one tenant, as the request log keeps them: what they are found by, and themselves as compressed lines of JSON. */
+/** Requests of one tenant within a second: what they are found by, and compressed lines of JSON. */
 export interface RequestBlock {
   readonly teamId: string;
-  /** Time of the last request, a space, and its first request ID: unique, and in the order of time. */
+  /** Time of the last request, a space, and the first request ID: unique, and sorted by time. */
   readonly blockId: string;
   /** Time of the first request. */
   readonly firstAt: string;
-  /** The part of the request IDs before the number, which is a node's since its start, and the numbers. */
+  /** The request IDs before the number: one node since its start. */
   readonly boot: string;
   readonly firstNumber: number;
   readonly lastNumber: number;
   readonly lines: Uint8Array;
 }
 
-/** Refused calls of one tenant, day and operation: an HTTP status of 400 and more. */
+/** Refused calls (HTTP status 400 and above) by tenant, day and operation. */
 export type RefusalCount = UsageCount;
 
 export interface RequestStore {
   /**
-   * Adds blocks, counts of refusals and uses of keys (each count and key once), all or nothing. One block is one row. Called again because its outcome
-   * was unknown, it adds nothing: it has been done when its first block is there.
+   * Inserts blocks, counts of refusals and uses of keys (each count and key once), all or none. A retry adds nothing when the first block is already there.
    */
   addRequests(
     blocks: readonly RequestBlock[],
     refusals: readonly RefusalCount[],
     uses: readonly (KeyUse & { teamId: string })[],
   ): Promise<void>;
-  /**
-   * Blocks whose blockId is below `before`, whose last request is not before `from` and whose first is not after `to` ('' for no bound), those with the
-   * newest last request first.
-   */
+  /** Blocks with a blockId below `before`, a last request from `from` on and a first request up to `to` ('' for no bound), newest first. */
   loadBlocks(
     teamId: string,
     range: { readonly before: string; readonly from: string; readonly to: string },
     limit: number,
   ): Promise<RequestBlock[]>;
-  /** Blocks that may hold the request with this number of this boot, likeliest first, at most 50. */
+  /** Blocks that can hold the request with this number of this boot, likeliest first, at most 50. */
   findBlocks(teamId: string, boot: string, number: number): Promise<RequestBlock[]>;
   /** By day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
-  /**
-   * Forgets blocks whose last request was before this time. Returns once all are gone, without holding up anybody for long. Counts of refusals and uses
-   * of keys stay.
-   */
+  /** Deletes blocks whose last request was before this time, a few at a time. Counts of refusals and uses of keys stay. */
   deleteRequestsBefore(before: string): Promise<void>;
 }

@@ -1,68 +1,63 @@
 /**
- * The request log: every authenticated call becomes a line in memory, and a few times a second the lines of each tenant become a block in the store. Costs a
- * call next to nothing and never disturbs one: what cannot be stored waits, within bounds, and is then dropped and counted. Source: decision 0022.
+ * The request log: every authenticated call becomes a line in memory; four times a second the lines of each tenant become a block in the store. Calls never
+ * wait for it: lines the store does not take are kept within bounds, then dropped and counted. Source: decision 0022.
  */
 import { hideSecrets } from '../tenant/credentials.ts';
-import type { LoggedCall, RequestDetailView, RequestsQuery, RequestsView } from './logged-request.ts';
+import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
 import {
   addLine,
   BlockPacker,
   CLIENT_CHARACTERS_MAX,
   cut,
   nextTurn,
-  openGathered,
-  writeLine,
-  type Gathered,
+  openBlock,
+  formatLine,
+  type OpenBlock,
 } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './port.ts';
 
 const FLUSH_MS = 250;
-/** So many calls are written down together. */
+/** Calls are formatted this many at a time. */
 const CALLS_PER_BATCH = 125;
-/** So much is stored without waiting for the time to come. */
+/** A batch of this size is saved at once. */
 const BATCH_LINES = 5000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** So much waits for a store that does not take it. */
+/** The most that waits for a store that takes nothing. */
 const WAITING_LINES_MAX = 20_000;
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
 type TeamKeyUse = { -readonly [Name in keyof KeyUse]: KeyUse[Name] } & { readonly teamId: string };
 
-/** What goes to the store together. */
-interface Batch {
-  readonly gathered: Map<string, Gathered>;
+/** What the store saves in one transaction. */
+interface LogBatch {
+  readonly open: Map<string, OpenBlock>;
   readonly refusals: Map<string, RefusalCount>;
   readonly uses: Map<string, TeamKeyUse>;
   lines: number;
   characters: number;
-  /** Those that are full, and in the end all. Kept for the next time when the store did not take them: the same ones, so that the store knows them. */
+  /** Full blocks, and at the end all. A retry sends the same blocks, so that the store recognises them. */
   readonly blocks: Promise<RequestBlock>[];
 }
 
-const openBatch = (): Batch => ({
-  gathered: new Map(),
-  refusals: new Map(),
-  uses: new Map(),
-  lines: 0,
-  characters: 0,
-  blocks: [],
-});
+const openBatch = (): LogBatch => {
+  return { open: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0, blocks: [] };
+};
 
 export class RequestLog {
   readonly #store: RequestStore;
   readonly #keptDays: number;
   readonly #packer = new BlockPacker();
-  /** Calls not yet written down: many at a time take a fraction of what each would in between its answer and the next request. */
-  #taken: LoggedCall[] = [];
-  #open = openBatch();
-  /** Where the call before went, in the open batch. */
-  #last: Gathered | undefined;
+  /** Calls to format. Many at a time take a fraction of what each would between its answer and the next request. */
+  #calls: LoggedCall[] = [];
+  #batch = openBatch();
+  /** The block of the call before, in the open batch. */
+  #last: OpenBlock | undefined;
   #lastUse: TeamKeyUse | undefined;
-  /** Batches that are full, or that the store did not take; the oldest first. */
-  readonly #line: Batch[] = [];
-  #isSending = false;
+  /** Batches that are full, or that the store did not take, oldest first. */
+  readonly #queue: LogBatch[] = [];
+  #isSaving = false;
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #recorded = 0;
@@ -74,43 +69,43 @@ export class RequestLog {
     this.#keptDays = keptDays;
   }
 
-  /** Calls that are in no log: the store did not take them for too long, or they could not be written down. */
+  /** Number of calls that are in no log, because the store did not take them or they could not be formatted. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Takes a call down. Returns at once and never throws. */
+  /** Adds a call. Returns at once and never throws. */
   record(call: LoggedCall): void {
     this.#recorded++;
-    this.#taken.push(call);
+    this.#calls.push(call);
     this.#setTimer();
-    if (this.#taken.length < CALLS_PER_BATCH) return;
-    this.#writeTaken();
-    if (this.#open.lines < BATCH_LINES && this.#open.characters < BATCH_CHARACTERS) return;
-    this.#closeBatch();
+    if (this.#calls.length < CALLS_PER_BATCH) return;
+    this.#formatCalls();
+    if (this.#batch.lines < BATCH_LINES && this.#batch.characters < BATCH_CHARACTERS) return;
+    this.#enqueueBatch();
     void this.#flush();
   }
 
-  /** Resolves when everything recorded so far is in the store, or the store has not taken it once. */
+  /** Resolves when everything recorded so far is in the store, or the store has failed to take it once. */
   async settled(): Promise<void> {
     const recorded = this.#recorded;
     while (this.#tried < recorded) await this.#flush();
   }
 
   /** A page of the tenant's requests, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
-  async search(teamId: string, query: RequestsQuery, nowMs: number): Promise<RequestsView> {
+  async search(teamId: string, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
     await this.settled();
     return { ...(await searchRequests(this.#store, teamId, query, this.#keptFrom(nowMs))), keptDays: this.#keptDays };
   }
 
-  /** The request with this ID; undefined when there is none, also when it is too old and only still lies there. */
-  async find(teamId: string, requestId: string, nowMs: number): Promise<RequestDetailView | undefined> {
+  /** The request with this ID; undefined when there is none or it is too old to be shown. */
+  async find(teamId: string, requestId: string, nowMs: number): Promise<FoundRequestDetail | undefined> {
     await this.settled();
     const found = await findRequest(this.#store, teamId, requestId);
     return found && found.at >= this.#keptFrom(nowMs) ? found : undefined;
   }
 
-  /** Deletes what is older than the days it goes back. */
+  /** Deletes requests older than the days the log keeps. */
   deleteExpired(nowMs: number): Promise<void> {
     return this.#store.deleteRequestsBefore(this.#keptFrom(nowMs));
   }
@@ -119,27 +114,27 @@ export class RequestLog {
     return new Date(nowMs - this.#keptDays * DAY_MS).toISOString();
   }
 
-  #writeTaken(): void {
-    const taken = this.#taken;
-    this.#taken = [];
-    for (const call of taken)
+  #formatCalls(): void {
+    const calls = this.#calls;
+    this.#calls = [];
+    for (const call of calls)
       try {
         const dash = call.requestId.lastIndexOf('-');
         const digits = call.requestId.slice(dash + 1);
         if (digits === '') throw new TypeError('This is no request ID.');
-        this.#gather(call, dash, digits, writeLine(digits, call));
+        this.#gather(call, dash, digits, formatLine(digits, call));
       } catch {
         this.#dropped++;
       }
   }
 
   #gather(call: LoggedCall, dash: number, digits: string, line: string): void {
-    const batch = this.#open;
-    let gathered = this.#findGathered(call, dash, digits);
-    if (!addLine(gathered, digits, call.at, line)) {
-      batch.blocks.push(...this.#packer.pack(gathered));
-      gathered = this.#openGathered(call, gathered.boot, digits);
-      addLine(gathered, digits, call.at, line);
+    const batch = this.#batch;
+    let block = this.#findBlock(call, dash, digits);
+    if (!addLine(block, digits, call.at, line)) {
+      batch.blocks.push(...this.#packer.pack(block));
+      block = this.#openBlock(call, block.boot, digits);
+      addLine(block, digits, call.at, line);
     }
     if (call.apiId !== null) this.#noteUse(call.apiId, call);
     if (call.httpStatus >= 400) noteRefusal(batch.refusals, call);
@@ -147,25 +142,25 @@ export class RequestLog {
     batch.characters += line.length;
   }
 
-  /** Most often it is that of the call before. */
-  #findGathered({ teamId, requestId, at }: LoggedCall, dash: number, digits: string): Gathered {
+  /** The block of the call before is the most frequent answer. */
+  #findBlock({ teamId, requestId, at }: LoggedCall, dash: number, digits: string): OpenBlock {
     const last = this.#last;
     if (last?.teamId === teamId && last.boot.length === dash && requestId.startsWith(last.boot)) return last;
     const boot = requestId.slice(0, dash);
-    const found = this.#open.gathered.get(`${boot} ${teamId}`);
-    return found ? (this.#last = found) : this.#openGathered({ teamId, at }, boot, digits);
+    const found = this.#batch.open.get(`${boot} ${teamId}`);
+    return found ? (this.#last = found) : this.#openBlock({ teamId, at }, boot, digits);
   }
 
-  #openGathered({ teamId, at }: Pick<LoggedCall, 'teamId' | 'at'>, boot: string, digits: string): Gathered {
-    this.#last = openGathered(teamId, boot, digits, at);
-    this.#open.gathered.set(`${boot} ${teamId}`, this.#last);
+  #openBlock({ teamId, at }: Pick<LoggedCall, 'teamId' | 'at'>, boot: string, digits: string): OpenBlock {
+    this.#last = openBlock(teamId, boot, digits, at);
+    this.#batch.open.set(`${boot} ${teamId}`, this.#last);
     return this.#last;
   }
 
   #noteUse(apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
-    let use = this.#lastUse?.apiId === apiId ? this.#lastUse : this.#open.uses.get(apiId);
+    let use = this.#lastUse?.apiId === apiId ? this.#lastUse : this.#batch.uses.get(apiId);
     if (!use)
-      this.#open.uses.set(apiId, (use = { teamId, apiId, usedAt: at, client: formatClient(client), usedInUrlAt: '' }));
+      this.#batch.uses.set(apiId, (use = { teamId, apiId, usedAt: at, client: formatClient(client), usedInUrlAt: '' }));
     this.#lastUse = use;
     if (at >= use.usedAt) {
       use.usedAt = at;
@@ -174,11 +169,11 @@ export class RequestLog {
     if (isUrlCredential && at > use.usedInUrlAt) use.usedInUrlAt = at;
   }
 
-  /** One at a time; the timer comes again while something waits. */
+  /** One flush at a time. The timer is set again while something waits. */
   #flush(): Promise<void> {
-    return (this.#flushing ??= this.#send().finally(() => {
+    return (this.#flushing ??= this.#saveAll().finally(() => {
       this.#flushing = undefined;
-      if (this.#taken.length > 0 || this.#open.lines > 0 || this.#line.length > 0) this.#setTimer();
+      if (this.#calls.length > 0 || this.#batch.lines > 0 || this.#queue.length > 0) this.#setTimer();
     }));
   }
 
@@ -190,68 +185,65 @@ export class RequestLog {
     }, FLUSH_MS).unref();
   }
 
-  async #send(): Promise<void> {
+  async #saveAll(): Promise<void> {
     let tried = this.#recorded;
-    this.#writeTaken();
-    // While the store takes nothing, what comes in gathers in one batch instead of many small ones.
-    if (await this.#sendLine()) {
+    this.#formatCalls();
+    // While the store takes nothing, new calls stay in one batch instead of many small ones.
+    if (await this.#saveQueue()) {
       tried = this.#recorded;
-      this.#writeTaken();
-      this.#closeBatch();
-      await this.#sendLine();
+      this.#formatCalls();
+      this.#enqueueBatch();
+      await this.#saveQueue();
     }
     this.#tried = tried;
   }
 
-  /** False when the store did not take a batch: it and those behind it go on waiting. */
-  async #sendLine(): Promise<boolean> {
+  /** False when the store did not take a batch, which stays in the queue with those behind it. */
+  async #saveQueue(): Promise<boolean> {
     try {
-      this.#isSending = true;
-      for (let batch = this.#line[0]; batch; batch = this.#line[0]) {
-        await this.#sendBatch(batch);
-        this.#line.shift();
+      this.#isSaving = true;
+      for (let batch = this.#queue[0]; batch; batch = this.#queue[0]) {
+        await this.#saveBatch(batch);
+        this.#queue.shift();
       }
       return true;
     } catch {
       return false;
     } finally {
-      this.#isSending = false;
+      this.#isSaving = false;
     }
   }
 
-  async #sendBatch(batch: Batch): Promise<void> {
-    // One a turn of the event loop, however many tenants there are.
-    for (const [key, gathered] of batch.gathered) {
-      batch.blocks.push(...this.#packer.pack(gathered));
-      batch.gathered.delete(key);
+  async #saveBatch(batch: LogBatch): Promise<void> {
+    // One tenant in a turn of the event loop.
+    for (const [key, block] of batch.open) {
+      batch.blocks.push(...this.#packer.pack(block));
+      batch.open.delete(key);
       await nextTurn();
     }
-    await this.#store.addRequests(
-      await Promise.all(batch.blocks),
-      [...batch.refusals.values()],
-      [...batch.uses.values()],
-    );
+    const blocks = await Promise.all(batch.blocks);
+    await this.#store.addRequests(blocks, [...batch.refusals.values()], [...batch.uses.values()]);
   }
 
-  #closeBatch(): void {
-    if (this.#open.lines === 0) return;
-    this.#line.push(this.#open);
-    this.#open = openBatch();
+  #enqueueBatch(): void {
+    if (this.#batch.lines === 0) return;
+    this.#queue.push(this.#batch);
+    this.#batch = openBatch();
     this.#last = undefined;
     this.#lastUse = undefined;
     while (this.#isOverfull()) {
-      const [dropped] = this.#line.splice(this.#isSending ? 1 : 0, 1);
+      const [dropped] = this.#queue.splice(this.#isSaving ? 1 : 0, 1);
       this.#dropped += dropped!.lines;
     }
   }
 
   #isOverfull(): boolean {
     let [lines, characters] = [0, 0];
-    for (const batch of this.#line) {
+    for (const batch of this.#queue) {
       lines += batch.lines;
       characters += batch.characters;
     }
-    return this.#line.length > 1 && (lines > WAITING_LINES_MAX || characters > WAITING_CHARACTERS_MAX);
+    return this.#queue.length > 1 && (lines > WAITING_LINES_MAX || characters > WAITING_CHARACTERS_MAX);
   }
 }
 
@@ -263,6 +255,6 @@ function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operatio
   else refusals.set(key, { teamId, day, operation, calls: 1 });
 }
 
-/** As every store can hold it: this one is no part of a block. */
+/** A text that every store can hold. */
 const formatClient = (client: string): string =>
   hideSecrets(cut(client, CLIENT_CHARACTERS_MAX)).toWellFormed().replaceAll('\0', '');

@@ -1,70 +1,70 @@
 /**
- * Looks through the request log of a tenant: newest first over any number of blocks and nodes, a bounded piece of it a page, the event loop free in
- * between. Never writes. Source: decision 0022.
+ * Searches the request log of a tenant, newest first over the blocks of all nodes. A page searches a bounded part of the log and lets the event loop go on
+ * in between. Source: decision 0022.
  */
 import { crc32 } from 'node:zlib';
 import { Refusal } from '../errors.ts';
-import type { RequestDetailView, RequestsQuery, RequestsView, RequestView } from './logged-request.ts';
+import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
 import {
   BLOCK_SPAN_MS,
   nextTurn,
-  readLine,
+  parseLine,
   parseNumber,
   unpackLines,
-  viewDetail,
-  viewRequest,
+  toFoundDetail,
+  toFound,
   type LineValues,
 } from './lines.ts';
 import type { RequestBlock, RequestStore } from './port.ts';
 
 const PAGE_REQUESTS = 50;
-/** What a page looks through at most before it says how far it came. */
+/** The most a page searches before it answers how far it came. */
 const PAGE_BLOCKS_MAX = 400;
 const PAGE_LINES_MAX = 100_000;
 const BLOCKS_PER_READ = 8;
-/** Lines taken apart in one turn of the event loop: about half a millisecond. */
+/** Lines parsed in one turn of the event loop: about half a millisecond. */
 const LINES_PER_TURN = 500;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 const STATUS = /^[1-5](\d\d|xx)$/;
 const REQUEST_ID = /^([\w-]{1,64})-(0|[1-9a-z][0-9a-z]{0,9})$/;
 const CURSOR = /^(.{24}) ([\w-]*) (\d+)$/;
 
-/** The place of a request in the log: newest first, and those of one moment by boot and number. */
-interface Place {
+/** A position in the log: newest first, and requests of one moment by boot and number. */
+interface LogPosition {
   readonly at: string;
   readonly boot: string;
   readonly number: number;
 }
-interface Found extends Place {
-  readonly view: RequestView;
+interface Match extends LogPosition {
+  readonly request: FoundRequest;
 }
 
 /** Below 0 when `a` comes first. */
-const compare = (a: Place, b: Place): number =>
+const compare = (a: LogPosition, b: LogPosition): number =>
   a.at === b.at ? (a.boot === b.boot ? b.number - a.number : a.boot < b.boot ? 1 : -1) : a.at < b.at ? 1 : -1;
 
 interface Search {
   readonly from: string;
   /** Requests from this time on are left out; '' for none. */
   readonly to: string;
-  readonly after: Place | undefined;
+  readonly after: LogPosition | undefined;
   readonly matches: (values: LineValues) => boolean;
 }
 
-/** One page. `keptFrom` is the oldest time that is shown. Throws INVALID_PARAMETER and INVALID_CURSOR. */
+/** One page, back to the time `keptFrom`. Throws INVALID_PARAMETER and INVALID_CURSOR. */
 export async function searchRequests(
   store: RequestStore,
   teamId: string,
   query: RequestsQuery,
   keptFrom: string,
-): Promise<Omit<RequestsView, 'keptDays'>> {
+): Promise<Omit<FoundRequests, 'keptDays'>> {
   const search = parseSearch(query, keptFrom);
-  const page: Found[] = [];
-  /** The first of those that match and may still have newer ones in blocks not looked at. */
-  let waiting: Found[] = [];
+  const page: Match[] = [];
+  /** The newest matches so far. Blocks not searched yet may have newer ones. */
+  let waiting: Match[] = [];
   let [blocks, lines] = [0, 0];
-  const answer = (next: Place | null): Omit<RequestsView, 'keptDays'> => ({
-    requests: page.map(({ view }) => view),
+  const answer = (next: LogPosition | null): Omit<FoundRequests, 'keptDays'> => ({
+    requests: page.map(({ request }) => request),
     next: next && formatCursor(next),
     searchedTo: next?.at ?? '',
   });
@@ -94,7 +94,7 @@ async function* loadBlocks(
   { from, to, after }: Search,
 ): AsyncGenerator<RequestBlock> {
   const newest = after && (to === '' || after.at < to) ? after.at : to;
-  // Behind the last day that has four digits in its year there is nothing anyway.
+  // No request is later than the last day whose year has four digits.
   let before = newest === '' || newest > '9999-12-31' ? '' : formatTime(Date.parse(newest) + BLOCK_SPAN_MS + 1);
   for (;;) {
     const blocks = await store.loadBlocks(teamId, { before, from, to: newest }, BLOCKS_PER_READ);
@@ -104,21 +104,21 @@ async function* loadBlocks(
   }
 }
 
-/** The first requests of a block that match: more than a page holds are not kept. */
+/** The newest matches in a block, at most one more than a page holds. */
 async function searchBlock(
   block: RequestBlock,
   { from, to, after, matches }: Search,
-): Promise<{ matches: Found[]; lines: number }> {
+): Promise<{ matches: Match[]; lines: number }> {
   const { boot } = block;
   const lines = unpackLines(block);
-  let found: Found[] = [];
+  let found: Match[] = [];
   for (let start = 0; start < lines.length; start += LINES_PER_TURN) {
     for (const line of lines.slice(start, start + LINES_PER_TURN)) {
-      const values = readLine(line);
+      const values = parseLine(line);
       const [digits, at] = values;
       if (at < from || (to !== '' && at >= to) || !matches(values)) continue;
-      const one = { at, boot, number: parseNumber(digits) };
-      if (!after || compare(one, after) > 0) found.push({ ...one, view: viewRequest(boot, values) });
+      const position = { at, boot, number: parseNumber(digits) };
+      if (!after || compare(position, after) > 0) found.push({ ...position, request: toFound(boot, values) });
     }
     found = found.toSorted(compare).slice(0, PAGE_REQUESTS + 1);
     await nextTurn();
@@ -126,18 +126,18 @@ async function searchBlock(
   return { matches: found, lines: lines.length };
 }
 
-/** The request with this ID, whichever node it was answered by. */
+/** The request with this ID, from whichever node. */
 export async function findRequest(
   store: RequestStore,
   teamId: string,
   requestId: string,
-): Promise<RequestDetailView | undefined> {
+): Promise<FoundRequestDetail | undefined> {
   const [, boot, digits] = REQUEST_ID.exec(requestId) ?? [];
   if (boot === undefined || digits === undefined) return undefined;
   const start = `["${digits}",`;
   for (const block of await store.findBlocks(teamId, boot, parseNumber(digits))) {
     const line = unpackLines(block).find((one) => one.startsWith(start));
-    if (line !== undefined) return viewDetail(boot, readLine(line));
+    if (line !== undefined) return toFoundDetail(boot, parseLine(line));
     await nextTurn();
   }
   return undefined;
@@ -164,11 +164,11 @@ function parseSearch(
   };
 }
 
-/** The time as requests have it, with milliseconds. */
+/** The time with milliseconds, as requests have it. */
 function parseTime(field: 'from' | 'to', text: string): string {
   if (text === '') return '';
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
-  // The 30th of February is read as a day of March.
+  // Date.parse takes the 30th of February for a day of March.
   if (Number.isNaN(time) || !formatTime(time).startsWith(text.slice(0, 16)))
     throw new Refusal('INVALID_PARAMETER', `${field} is a time in UTC such as 2026-11-20T09:30:00Z.`, { field });
   return formatTime(time);
@@ -176,21 +176,22 @@ function parseTime(field: 'from' | 'to', text: string): string {
 
 const formatTime = (ms: number): string => new Date(ms).toISOString();
 
-/** The place behind a checksum: a cursor cut short would go on at another one. */
-function formatCursor({ at, boot, number }: Place): string {
+/** The position behind a checksum, which detects a cursor that was cut short. */
+function formatCursor({ at, boot, number }: LogPosition): string {
   const text = Buffer.from(`${at} ${boot} ${number}`);
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32BE(crc32(text));
   return Buffer.concat([checksum, text]).toString('base64url');
 }
 
-function parseCursor(cursor: string): Place {
+function parseCursor(cursor: string): LogPosition {
   const [, at, boot, number] = CURSOR.exec(Buffer.from(cursor, 'base64url').subarray(4).toString('latin1')) ?? [];
   const time = Date.parse(at ?? '');
-  const place =
+  const position =
     at !== undefined && !Number.isNaN(time) && formatTime(time) === at
       ? { at, boot: boot!, number: Number(number) }
       : undefined;
-  if (!place || formatCursor(place) !== cursor) throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
-  return place;
+  if (!position || formatCursor(position) !== cursor)
+    throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  return position;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the credentials of a call out of its Authorization header, query and body, and issues and recognises keys.
- * Never touches a store and never logs. Source: specification section 5, decisions "Both ways of giving credentials", RFC 7617.
+ * The form of credentials: parses a Basic header, issues keys, and hashes and compares their secrets.
+ * Source: specification section 5, decisions "Both ways of giving credentials", RFC 7617.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -11,10 +11,10 @@ export interface Credentials {
   readonly apiSecret: string;
 }
 
-/** The parameters that say who calls, in a query or a body. */
+/** The parameters of a query or a body that name the caller. */
 export const CALLER_PARAMETERS: readonly string[] = ['teamID', 'apiID', 'apiSecret'];
 
-/** A new pair; the secret exists only here and in the answer that shows it. */
+/** A new pair. The secret is shown once and never stored. */
 export interface IssuedKey extends Credentials {
   readonly secretHash: Buffer;
 }
@@ -23,28 +23,28 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET = /^sr_sk_[0-9A-Za-z]{49}$/;
 const AUTHORIZATION_BYTES_MAX = 512;
 
-/** A new pair: `sr_id_` and 22 characters, `sr_sk_` and 43 characters (over 250 random bits) with 6 of a checksum that secret scanners can verify. */
+/** `sr_id_` and 22 characters; `sr_sk_`, 43 characters (over 250 random bits) and a checksum of 6 that secret scanners can verify. */
 export function issueKey(): IssuedKey {
   const body = `sr_sk_${randomBase62(43)}`;
   const apiSecret = body + checksum(body);
   return { apiId: `sr_id_${randomBase62(22)}`, apiSecret, secretHash: hashSecret(apiSecret) };
 }
 
-/** SHA-256: enough for a secret with this many random bits, and cheap enough for every call. */
+/** SHA-256: secure for a secret with this many random bits, and cheap for every call. */
 export const hashSecret = (apiSecret: string): Buffer => hash('sha256', apiSecret, 'buffer');
 
-/** Whether the text can be a secret of ours at all; a mistyped one is told without a look at the store. */
+/** Whether the text has the form of a secret. A mistyped one is found without asking the store. */
 export const looksLikeSecret = (text: string): boolean =>
   SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
 
-/** Text that may quote a caller, without the secrets it put where they do not belong. */
+/** The text without secrets, for texts that may quote a caller. */
 export const hideSecrets = (text: string): string => text.replace(/sr_sk_[0-9A-Za-z]+/g, 'sr_sk_…');
 
-/** Compares in a time that does not depend on the content. Both are SHA-256 digests. */
+/** Compares two SHA-256 digests in constant time. */
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
 
 /**
- * The pair in a Basic header. `undefined`: there is no Basic header (another scheme is ignored); `null`: there is one, and it cannot be read.
+ * The pair in a Basic header. `undefined`: there is no Basic header (other schemes are ignored); `null`: it is malformed.
  * Strict base64, UTF-8, at most 512 bytes; the first colon divides.
  */
 export function parseBasic(header: string | undefined): Credentials | null | undefined {

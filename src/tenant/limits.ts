@@ -1,5 +1,5 @@
 /**
- * The limits a tenant may have been given: calls a month and calls a second. None by default. Decides only; the metering counts.
+ * The limits of a tenant: calls a month and calls a second, none by default. metering.ts counts the calls.
  * Source: decisions "Quota and rate limits".
  */
 import { Refusal } from '../errors.ts';
@@ -14,7 +14,7 @@ interface Bucket {
 export class Limits {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** Throws QUOTA_EXCEEDED or RATE_LIMITED when this counted call is one too many. A burst of two seconds' worth is let through. */
+  /** Throws QUOTA_EXCEEDED or RATE_LIMITED when this counted call is one too many. The rate allows a burst of two seconds' calls. */
   async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
     if (tenant.callsPerSecond !== null && !this.#take(tenant.storeId, tenant.callsPerSecond, now.getTime()))
       throw new Refusal('RATE_LIMITED', `More than ${tenant.callsPerSecond} calls a second.`, {

@@ -1,24 +1,24 @@
 /**
- * Counts every authenticated call, exactly and durably: calls that arrive while a batch is being written go out together in the next one, and an
- * answer waits for the batch its call is in. Keeps no total of its own. Source: specification section 8, decisions "Metering", decision 0008.
+ * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next one, and an answer waits for the
+ * batch of its call. The store has the totals. Source: specification section 8, decisions "Metering", decision 0008.
  */
 import type { UsageCount, UsageStore } from './port.ts';
 
-interface Batch {
+interface CountBatch {
   readonly counts: Map<string, UsageCount>;
-  readonly written: Promise<ReadonlyMap<string, number>>;
+  readonly added: Promise<ReadonlyMap<string, number>>;
   readonly settle: { resolve: (totals: ReadonlyMap<string, number>) => void; reject: (fault: unknown) => void };
 }
 
-/** A counted call. The answer may leave once `monthRequests` has resolved: to the tenant's total of the month, this call included. */
+/** A counted call. `monthRequests` resolves when the count is durable, to the tenant's total of the month; then the answer may leave. */
 export interface CountedCall {
   monthRequests(): Promise<number>;
 }
 
 export class Meter {
   readonly #store: UsageStore;
-  #open: Batch | undefined;
-  #writing: Promise<void> | undefined;
+  #open: CountBatch | undefined;
+  #adding: Promise<void> | undefined;
 
   constructor(store: UsageStore) {
     this.#store = store;
@@ -32,27 +32,27 @@ export class Meter {
     const entry = batch.counts.get(key);
     if (entry) entry.calls++;
     else batch.counts.set(key, { teamId, day, operation, calls: 1 });
-    return { monthRequests: async () => (await batch.written).get(`${teamId} ${day.slice(0, 7)}`) ?? 0 };
+    return { monthRequests: async () => (await batch.added).get(`${teamId} ${day.slice(0, 7)}`) ?? 0 };
   }
 
   /** Resolves when everything counted so far is on disk. */
   async settled(): Promise<void> {
     const ignoreFault = (): void => undefined;
-    while (this.#open ?? this.#writing) await (this.#open?.written.then(ignoreFault, ignoreFault) ?? this.#writing);
+    while (this.#open ?? this.#adding) await (this.#open?.added.then(ignoreFault, ignoreFault) ?? this.#adding);
   }
 
-  #openBatch(): Batch {
+  #openBatch(): CountBatch {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, number>>();
-    // The batch of a call whose client has gone may have nobody waiting for it.
+    // Nobody may wait for a batch: the clients of its calls can be gone.
     promise.catch(() => undefined);
-    if (!this.#writing)
+    if (!this.#adding)
       setImmediate(() => {
-        this.#writing ??= this.#writeBatches();
+        this.#adding ??= this.#addBatches();
       });
-    return { counts: new Map(), written: promise, settle: { resolve, reject } };
+    return { counts: new Map(), added: promise, settle: { resolve, reject } };
   }
 
-  async #writeBatches(): Promise<void> {
+  async #addBatches(): Promise<void> {
     for (let batch = this.#open; batch; batch = this.#open) {
       this.#open = undefined;
       try {
@@ -61,6 +61,6 @@ export class Meter {
         batch.settle.reject(fault);
       }
     }
-    this.#writing = undefined;
+    this.#adding = undefined;
   }
 }

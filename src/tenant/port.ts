@@ -1,11 +1,11 @@
 /**
- * Ports: tenants, their keys and their usage. Implemented under store/. Types only.
- * One method is one transaction and one durable fact; a method with an `entry` appends it to the audit log in that transaction.
+ * Ports: tenants, their keys and their usage. Implemented under store/. One method is one transaction; a method with an `entry` appends it to the audit
+ * log in that transaction.
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
 
-/** What an administrator can set for a tenant. */
+/** The settings of a tenant. */
 export interface TenantSettings {
   /** ORDER_TYPE of an order that sends none. */
   defaultStage: 'worksheet' | 'quote' | 'sales_order';
@@ -25,7 +25,7 @@ export interface Tenant extends TenantSettings {
   readonly storeId: string;
 }
 
-/** A tenant and the hash of the secret that belongs to the apiID it was found by. */
+/** A tenant, and the hash of the secret of the apiID it was found by. */
 export interface Caller {
   readonly tenant: Tenant;
   readonly secretHash: Uint8Array;

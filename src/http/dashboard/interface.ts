@@ -138,10 +138,10 @@ interface Place {
   /** That of the API, also where it came by the explorer. */
   path: string;
 }
-export type RequestView = Logged.RequestView & Place;
+export type RequestView = Logged.FoundRequest & Place;
 /** `remedy`: what to do about a refusal; null for what was answered. */
-export type RequestDetailView = Logged.RequestDetailView & Place & { remedy: string | null };
-export type RequestsView = Omit<Logged.RequestsView, 'requests'> & { requests: RequestView[] };
+export type RequestDetailView = Logged.FoundRequestDetail & Place & { remedy: string | null };
+export type RequestsView = Omit<Logged.FoundRequests, 'requests'> & { requests: RequestView[] };
 
 /**
  * Records: the six reads and the lookup, at `/dashboard/api/records` + the path of the operation (`/orders/query`, `/orders/single`,

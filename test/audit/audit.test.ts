@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { hashRecord, verifyAudit } from '../../src/audit/chain.ts';
 import type { AuditEntry } from '../../src/audit/entry.ts';
-import { folder, newTeam, store } from './people.ts';
+import { folder, newTeam, store } from '../account/people.ts';
 
 const RECORDS = 40;
 const TAMPERINGS = 1000;

@@ -12,7 +12,7 @@ import { runInNewContext } from 'node:vm';
 import { zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { issueKey } from '../../src/tenant/credentials.ts';
-import type { LoggedCall, RequestsQuery, RequestView } from '../../src/request-log/logged-request.ts';
+import type { LoggedCall, RequestsQuery, FoundRequest } from '../../src/request-log/logged-request.ts';
 import { RequestLog } from '../../src/request-log/request-log.ts';
 import type { RequestBlock, RequestStore } from '../../src/request-log/port.ts';
 import { newFolder, openFolder, openForAll } from '../store/sqlite-folder.ts';
@@ -61,8 +61,8 @@ async function searchAll(
   log: RequestLog,
   teamId: string,
   query: RequestsQuery = {},
-): Promise<{ found: RequestView[]; pages: number }> {
-  const found: RequestView[] = [];
+): Promise<{ found: FoundRequest[]; pages: number }> {
+  const found: FoundRequest[] = [];
   let searchedTo = '~';
   for (let cursor: string | undefined, pages = 1; ; pages++) {
     const page = await log.search(teamId, { ...query, ...(cursor !== undefined && { cursor }) }, NOW_MS);
@@ -80,7 +80,7 @@ async function searchAll(
     cursor = page.next;
   }
 }
-const idsOf = (found: readonly RequestView[]): string[] => found.map(({ requestID }) => requestID);
+const idsOf = (found: readonly FoundRequest[]): string[] => found.map(({ requestID }) => requestID);
 
 /** The same with a list: newest first, those of one moment by boot and number. */
 function expectIds(calls: readonly LoggedCall[], keep: (one: LoggedCall) => boolean = () => true): string[] {
