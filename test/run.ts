@@ -1,77 +1,133 @@
 /**
- * `npm test`: Node's own runner over test/**\/*.test.ts with the embedded store, then over what fits both stores with PostgreSQL; or over the files
- * named as arguments, with the store of STOREROOM_TEST_STORE. A PostgreSQL is there for all of it. Beyond `node --test` it fails when a test was
- * skipped or marked todo, or when none ran; and the summary is the end of the output also after failures, whose details Node prints below it.
+ * Runs the tests: `npm test`, `npm run test:all` (--all) and `npm test -- file…`, which uses the store of STOREROOM_TEST_STORE. A few processes take
+ * the files one by one (kit/worker.ts); a PostgreSQL is there for all of them. The run fails when a test fails, is skipped or is marked todo, and when
+ * a file has no tests, hangs or ends its process. The sum of the counts ends the output.
  */
-import { resolve } from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { fork, type ChildProcess } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer, runStatement } from './kit/postgres.ts';
+import { noTests, type FileReport } from './kit/report.ts';
+import { SLOW } from './slow.ts';
 
 interface Pass {
   readonly store: string;
-  readonly select: { readonly files: string[] } | { readonly globPatterns: string[] };
+  /** Those that nobody has taken yet. */
+  readonly files: string[];
 }
 
-const ALL: Pass[] = [
-  { store: 'sqlite', select: { globPatterns: ['test/**/*.test.ts'] } },
-  {
-    store: 'postgres',
-    select: {
-      globPatterns: [
-        'test/{api,dashboard}/**/*.test.ts',
-        'test/system/{kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
-      ],
-    },
-  },
-];
-const named = process.argv.slice(2).map((file) => resolve(file));
-const passes =
-  named.length === 0 ? ALL : [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', select: { files: named } }];
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+const ROOT = resolve(import.meta.dirname, '..');
+/** More than the processors, as much of a test is waiting for disks, timeouts and processes. */
+const WORKERS = 3;
+const FILE_MS = 600_000;
+const END_MS = 30_000;
+/** These are taken first, so that the last file to end is a short one. */
+const LONG = /^test\/(system|account|docs|dashboard\/pages)/;
 
-const sums = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
+const words = process.argv.slice(2);
+const isAll = words.includes('--all');
+const named = words.filter((word) => word !== '--all').map((file) => relative(ROOT, resolve(file)));
+const passes: readonly Pass[] =
+  named.length > 0 ? [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', files: named }] : choosePasses();
 
-/** Whether every test of the pass was run and passed. */
-async function runPass({ store, select }: Pass, databaseUrl: string): Promise<boolean> {
-  process.stdout.write(`\nStore: ${store}\n`);
-  const results = run({
-    ...select,
-    // What a developer has set for a service of their own is not for tests.
+const sums = noTests();
+const bad: string[] = [];
+const workers = new Set<ChildProcess>();
+const cut = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    cut.abort();
+    for (const worker of workers) endGroup(worker);
+  });
+
+function choosePasses(): Pass[] {
+  const fitsBoth = [
+    'test/{api,dashboard}/**/*.test.ts',
+    'test/system/{kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
+  ];
+  const choose = (store: string, patterns: string[]): Pass => {
+    const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted();
+    const isSlow = (file: string): boolean =>
+      SLOW.some((slow) => slow.file === file && (slow.store ?? store) === store);
+    const chosen = files.filter((file) => isAll || !isSlow(file));
+    return {
+      store,
+      files: [...chosen.filter((file) => LONG.test(file)), ...chosen.filter((file) => !LONG.test(file))],
+    };
+  };
+  return [choose('sqlite', ['test/**/*.test.ts']), choose('postgres', fitsBoth)];
+}
+
+async function runAll(databaseUrl: string): Promise<void> {
+  const work = async (): Promise<void> => {
+    for (const pass of passes) while (pass.files.length > 0 && !cut.signal.aborted) await runWorker(pass, databaseUrl);
+  };
+  await Promise.all(Array.from({ length: WORKERS }, work));
+}
+
+/** A process that takes files until there are none, or until one of them hangs or ends it. */
+async function runWorker({ store, files }: Pass, databaseUrl: string): Promise<void> {
+  const worker = fork(`${import.meta.dirname}/kit/worker.ts`, {
+    detached: true, // the leader of a group, which endGroup ends
+    execArgv: [`--test-reporter=${import.meta.dirname}/kit/report.ts`, '--test-reporter-destination=stdout'],
     env: {
       ...process.env,
+      // What a developer has set for a service of their own is not for tests.
       STOREROOM_DATABASE_URL: undefined,
       STOREROOM_TEST_STORE: store,
       STOREROOM_TEST_DATABASE_URL: databaseUrl,
+      STOREROOM_TEST_ALL: isAll || named.length > 0 ? 'on' : undefined,
     },
-    concurrency: 4, // much of a test is waiting for disks, timeouts and processes
-    isolation: 'process',
-    timeout: 600_000, // for a file, in ms: one that hangs fails
-    signal: stop.signal,
   });
-
-  let isGood = false; // unless the summary of the whole pass says so
-  results.on('test:summary', ({ file, success, counts }) => {
-    if (file !== undefined) return;
-    const { tests, passed, cancelled, skipped, todo } = counts;
-    isGood = success && tests > 0 && skipped === 0 && todo === 0;
-    const found = { tests, pass: passed, fail: tests - passed - cancelled - skipped - todo, cancelled, skipped, todo };
-    for (const [name, count] of Object.entries(found)) sums[name as keyof typeof sums] += count;
+  workers.add(worker);
+  const ended = new Promise<string>((tell) => {
+    worker.once('exit', (code, signal) => tell(`its process ended with ${signal ?? code}`));
   });
-  for await (const text of results.compose(spec())) process.stdout.write(text);
-  return isGood;
+  const taken: string[] = [];
+  for (let file = files.shift(); file !== undefined && !cut.signal.aborted; file = files.shift()) {
+    taken.push(file);
+    worker.send(file);
+    const reported = new Promise<FileReport>((tell) => worker.once('message', tell));
+    const outcome = await Promise.race([reported, ended, sleep(FILE_MS, 'it did not end in time', { ref: false })]);
+    addOutcome(`${file} on ${store}`, outcome);
+    if (typeof outcome === 'string') {
+      endGroup(worker);
+      break;
+    }
+  }
+  if (worker.connected) worker.disconnect();
+  const isGone = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
+  if (!isGone)
+    bad.push(`The process of these files did not end, as one of them left something open: ${taken.join(' ')}`);
+  endGroup(worker);
+  workers.delete(worker);
 }
 
-async function runAll(databaseUrl: string): Promise<boolean> {
-  let isGood = true;
-  for (const pass of passes) if (!stop.signal.aborted) isGood = (await runPass(pass, databaseUrl)) && isGood;
-  if (stop.signal.aborted) process.stdout.write('\nThe run was cut short.\n');
-  return isGood && !stop.signal.aborted;
+function addOutcome(file: string, outcome: FileReport | string): void {
+  if (typeof outcome === 'string') {
+    if (!cut.signal.aborted) bad.push(`${file}: ${outcome}`);
+    return;
+  }
+  process.stdout.write(outcome.text);
+  for (const [name, count] of Object.entries(outcome.counts)) sums[name as keyof typeof sums] += count;
+  if (!outcome.isGood) bad.push(`${file}: a test failed, was skipped or is todo, or there is none`);
+}
+
+/** Ends a worker and all that it has started. */
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    process.kill(-pid!, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
 }
 
 async function reach(databaseUrl: string): Promise<boolean> {
-  const fault = await runStatement(databaseUrl, 'SELECT 1').then(() => undefined, (error: Error & { code?: string }) => error.message || error.code); // prettier-ignore
+  const fault = await runStatement(databaseUrl, 'SELECT 1').then(
+    () => undefined,
+    (error: Error & { code?: string }) => error.message || error.code,
+  );
   if (fault !== undefined)
     process.stderr.write(`STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: ${fault}\n`);
   return fault === undefined;
@@ -79,15 +135,22 @@ async function reach(databaseUrl: string): Promise<boolean> {
 
 const given = process.env['STOREROOM_TEST_DATABASE_URL'];
 if (given && !(await reach(given))) process.exit(1);
+const startedAt = performance.now();
 const server = given ? undefined : await PostgresServer.start();
-let isGood = false;
 try {
-  isGood = await runAll(given || server!.url);
+  await runAll(given || server!.url);
 } finally {
   await server?.remove();
 }
-const closing = isGood
-  ? `\nGood, with ${passes.map(({ store }) => store).join(' and ')}:\n`
-  : '\nNot good: a test failed, was skipped or is todo, or there is none.\n';
-process.stdout.write(closing + Object.entries(sums).map(([name, count]) => `ℹ ${name} ${count}\n`).join('')); // prettier-ignore
+
+if (cut.signal.aborted) bad.push('The run was cut short.');
+const isGood = bad.length === 0 && sums.tests > 0;
+const lines = isGood ? [`Good, with ${passes.map(({ store }) => store).join(' and ')}:`] : ['Not good:', ...bad];
+if (named.length === 0 && !isAll && SLOW.length > 0) {
+  const left = SLOW.map(({ file, store, reason }) => `  ${file}${store ? ` on ${store}` : ''}: ${reason}`);
+  lines.unshift('Left to npm run test:all:', ...left, '');
+}
+lines.push(...Object.entries(sums).map(([name, count]) => `ℹ ${name} ${count}`));
+lines.push(`ℹ seconds ${Math.round((performance.now() - startedAt) / 1000)}`);
+process.stdout.write(`\n${lines.join('\n')}\n`);
 process.exitCode = isGood ? 0 : 1;

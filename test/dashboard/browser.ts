@@ -1,14 +1,15 @@
 /**
  * The dashboard in a real browser: pages that fail their test when the browser complains of anything, when a rule of the content policy is broken, or
- * when anybody but the service is asked; signing in as a person does; and axe-core over what is shown. One browser for a test file.
+ * when anybody but the service is asked; signing in as a person does; and axe-core over what is shown. Test files share the browser.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { after, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import chromiumPack from '@sparticuz/chromium';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Service } from '../kit/service.ts';
+import { share } from '../kit/shared.ts';
 import { codeOf, PASSWORD, type Visitor } from './visitor.ts';
 
 export type ColorScheme = 'light' | 'dark';
@@ -34,12 +35,10 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'
 /** WCAG 2.2 AA, and what axe-core calls best practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-let started: Promise<Browser> | undefined;
-after(async () => (await started)?.close());
-
-async function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: await chromiumPack.executablePath(), args: ARGS });
-}
+const startBrowser = share<Browser>(
+  async () => chromium.launch({ executablePath: await chromiumPack.executablePath(), args: ARGS }),
+  (browser) => browser.close(),
+);
 
 /**
  * An empty page of a context of its own, with addresses relative to the service. When the test ends it is closed, and the test fails with whatever the
@@ -50,7 +49,7 @@ export async function openPage(
   service: Service,
   { width = 1440, colorScheme = 'light' }: PageOptions = {},
 ): Promise<Page> {
-  const browser = await (started ??= startBrowser());
+  const browser = await startBrowser();
   const context = await browser.newContext({
     baseURL: service.origin,
     viewport: { width, height: HEIGHTS[width] ?? 900 },

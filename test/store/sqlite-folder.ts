@@ -6,17 +6,13 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/store.ts';
+import { whenOver } from '../kit/shared.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
 const STORE = new URL('../../src/store/sqlite/store.ts', import.meta.url).href;
 let folders = 0;
-const opened: SqliteStore[] = [];
-after(async () => {
-  for (const store of opened) await store.close();
-  rmSync(root, { recursive: true });
-});
+process.once('exit', () => rmSync(root, { recursive: true, force: true }));
 
 export const folderOf = (place: string): string => join(root, place);
 /** A folder that is not there yet. */
@@ -30,10 +26,10 @@ export function openFolder(folder: string, options: Partial<OpenStoreOptions> = 
   return new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 2000, workers: 2, onFatal, ...options });
 }
 
-/** The same, closed when the tests of the file are over. */
+/** The same, closed when the test files are over. */
 export function openForAll(folder: string, options: Partial<OpenStoreOptions> = {}): SqliteStore {
   const store = openFolder(folder, options);
-  opened.push(store);
+  whenOver(() => store.close());
   return store;
 }
 

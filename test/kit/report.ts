@@ -1,0 +1,53 @@
+/** The reporter of worker.ts: when a file is over, sends what is to be printed of it and how many of its tests went how. */
+import { text } from 'node:stream/consumers';
+import { spec, type TestEvent } from 'node:test/reporters';
+
+export type Counts = Record<'tests' | 'pass' | 'fail' | 'cancelled' | 'skipped' | 'todo', number>;
+export interface FileReport {
+  readonly isGood: boolean;
+  readonly counts: Counts;
+  readonly text: string;
+}
+
+type Result = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
+const isResult = (event: TestEvent): event is Result => event.type === 'test:pass' || event.type === 'test:fail';
+
+export const noTests = (): Counts => ({ tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 });
+
+export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  let ofFile: TestEvent[] = [];
+  for await (const event of events) {
+    ofFile.push(event);
+    if (!isResult(event) || event.data.nesting > 0) continue;
+    const counts = count(ofFile.filter(isResult));
+    const isGood = event.type === 'test:pass' && counts.tests > 0 && counts.pass === counts.tests;
+    process.send!({ isGood, counts, text: await print(ofFile) } satisfies FileReport);
+    ofFile = [];
+  }
+  yield '';
+}
+
+function count(results: readonly Result[]): Counts {
+  const counts = noTests();
+  for (const result of results.filter(({ data }) => data.details.type !== 'suite')) {
+    counts.tests++;
+    counts[outcomeOf(result)]++;
+  }
+  return counts;
+}
+
+function outcomeOf({ type, data }: Result): Exclude<keyof Counts, 'tests'> {
+  if (data.skip !== undefined) return 'skipped';
+  if (data.todo !== undefined) return 'todo';
+  if (type === 'test:pass') return 'pass';
+  const { failureType } = data.details.error as { failureType?: string };
+  return failureType === 'cancelledByParent' ? 'cancelled' : 'fail';
+}
+
+/** As Node's own reporter prints it: the tests, then what is wrong with those that failed. */
+function print(events: readonly TestEvent[]): Promise<string> {
+  const printer = new spec();
+  for (const event of events) printer.write(event);
+  printer.end();
+  return text(printer);
+}

@@ -1,0 +1,17 @@
+/** What the test files of one process share, such as a browser, and its end, which comes when there are no more files. */
+import { after } from 'node:test';
+
+/** Done when all files of the process are over. */
+export function whenOver(end: () => Promise<unknown>): void {
+  if (process.connected) process.once('disconnect', () => void end());
+  else after(end); // a file that is run alone, without run.ts
+}
+
+/** Made when it is first wanted. */
+export function share<T>(make: () => Promise<T>, end: (made: T) => Promise<unknown>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  whenOver(async () => {
+    if (made !== undefined) await end(await made);
+  });
+  return () => (made ??= make());
+}
