@@ -4,13 +4,11 @@
  */
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import { mayAct, type Role } from '../../src/account/roles.ts';
 import type { SessionView } from '../../src/http/dashboard/interface.ts';
 import { get, onNotSignedIn, post, type ApiError } from './api/client.ts';
 import { toApiError } from './api/use-load.ts';
 import { navigate } from './router.tsx';
-
-export type Role = SessionView['user']['role'];
-const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
 
 interface SessionState {
   readonly session: SessionView | undefined;
@@ -49,7 +47,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const load = async () => {
     setError(undefined);
     try {
-      setSession(await get<SessionView>('session'));
+      setSession(await get('/session'));
     } catch (fault) {
       const found = toApiError(fault);
       if (found.code !== 'NOT_SIGNED_IN') setError(found);
@@ -77,12 +75,12 @@ export interface Session extends SessionView {
 export function useSession(): Session {
   const { session, load } = useSessionState();
   if (session === undefined) throw new Error('useSession is for pages inside the shell.');
-  const may = (needed: Role) => ROLES.indexOf(session.user.role) <= ROLES.indexOf(needed);
+  const may = (needed: Role) => mayAct(session.user.role, needed);
   return { ...session, reload: load, may };
 }
 
 /** Ends the session and forgets all that the page holds, by loading it anew. */
 export async function signOut(): Promise<void> {
-  await post('sign-out', {});
+  await post('/sign-out', {});
   location.assign('/dashboard/sign-in');
 }

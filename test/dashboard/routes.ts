@@ -9,7 +9,7 @@ import { BASE_PATH, type Service } from '../kit/service.ts';
 import { codeOf, type Role, type Visitor } from './visitor.ts';
 
 const SOURCES = join(import.meta.dirname, '../../src/http/dashboard');
-const ROUTE = /method: '(GET|POST)',\s+path: '([^']+)'/g;
+const ROUTE = /\b(?:openR|r)oute\('(GET|POST) ([^']+)'/g;
 const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'createCustomer', 'updateCustomer'];
 export const NEW_PASSWORD = 'seven copper kites above';
 
@@ -114,13 +114,13 @@ export function rowsOf(named: Named, visitor: Visitor): Row[] {
   return [...operations, ...rows];
 }
 
-/** `METHOD /path` of every route there is: those written in the sources, and the operations of the contract behind the explorer's and the records' doors. */
+/** `METHOD /path` of every route there is: those written in the sources, and the operations of the contract below /explorer and /records. */
 export async function listRoutes(service: Service): Promise<string[]> {
   const files = globSync('*-routes.ts', { cwd: SOURCES });
   const written = files.flatMap((file) => {
     const source = readFileSync(join(SOURCES, file), 'utf8');
     const found = [...source.matchAll(ROUTE)].map(([, method, path]) => `${method} ${path}`);
-    const paths = source.match(/\bpath: '/g)?.length ?? 0;
+    const paths = source.match(/\b(openR|r)oute\(/g)?.length ?? 0;
     if (found.length !== paths) throw new Error(`${file} has ${paths} paths, of which ${found.length} could be read.`);
     return found;
   });

@@ -2,7 +2,7 @@
  * A call of the API as it is written down: its URL, and the same as a curl command with placeholders for the keys. Every word is quoted for a POSIX
  * shell. Knows no keys and sends nothing.
  */
-import type { Query } from './client.ts';
+import type { QueryValues } from './client.ts';
 import { shellQuote } from './shell-quote.ts';
 
 export interface ApiCallText {
@@ -10,7 +10,7 @@ export interface ApiCallText {
   /** Below the base URL: `/orders/query`. */
   readonly path: string;
   /** Without teamID, which is added. */
-  readonly query?: Query | undefined;
+  readonly query?: QueryValues | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** In its place: a body that is a text already and stays as it is. */
@@ -24,7 +24,7 @@ export function callURL(
   { baseURL, teamID }: { baseURL: string; teamID: string },
   { path, query = {} }: ApiCallText,
 ): string {
-  const all: Query = { teamID, ...query };
+  const all: QueryValues = { teamID, ...query };
   const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return addQuery(`${baseURL}${path}`, Object.fromEntries(given.map(([name, value]) => [name, String(value)])));
 }

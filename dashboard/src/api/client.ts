@@ -2,6 +2,8 @@
  * The calls to the service, all to /dashboard/api: JSON in, JSON out, every refusal an ApiError. Says when there is no session (any more); what is
  * done about that is session.tsx. Keeps nothing.
  */
+import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/dashboard/interface.ts';
+
 const API_BASE = '/dashboard/api';
 
 export class ApiError extends Error {
@@ -32,20 +34,31 @@ export class ApiError extends Error {
 
 type QueryValue = string | number | boolean | undefined | null;
 /** What is empty is left out. */
-export type Query = Readonly<Record<string, QueryValue>>;
+export type QueryValues<Name extends string = string> = Readonly<Partial<Record<Name, QueryValue>>>;
 
-/** Example: `await get<UsageView>('usage', { month: '2026-11' })`. */
-export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  const response = await send('GET', urlOf(path, query), undefined, { signal: signal ?? null });
-  return (await readAnswer(response)) as T;
+type PathWith<Method extends 'GET' | 'POST'> = RouteWith<Method> extends `${Method} ${infer Path}` ? Path : never;
+type GetQuery<Path extends PathWith<'GET'>> = QueryValues<keyof QueryOf<`GET ${Path}`> & string>;
+
+/** Example: `await get('/usage', { month: '2026-11' })`. */
+export async function get<Path extends PathWith<'GET'>>(
+  path: Path,
+  query?: GetQuery<Path>,
+  signal?: AbortSignal,
+): Promise<AnswerOf<`GET ${Path}`>> {
+  const response = await send('GET', urlOf(path, query ?? {}), undefined, { signal: signal ?? null });
+  return (await readAnswer(response)) as AnswerOf<`GET ${Path}`>;
 }
 
-/** Example: `await post<IssuedKeyView>('keys/replace', { password, overlap: '24h' } satisfies ReplaceKeysRequest)`. */
-export async function post<T>(path: string, body: object): Promise<T> {
-  return (await readAnswer(await send('POST', urlOf(path), body))) as T;
+/** Example: `await post('/keys/replace', { password, overlap: '24h' })`. */
+export async function post<Path extends PathWith<'POST'>>(
+  path: Path,
+  body: BodyOf<`POST ${Path}`>,
+): Promise<AnswerOf<`POST ${Path}`>> {
+  return (await readAnswer(await send('POST', urlOf(path), body))) as AnswerOf<`POST ${Path}`>;
 }
 
-export type Door = 'records' | 'explorer';
+/** Below these the operations of the API answer to a session; calls below `explorer` are metered. */
+export type Entry = '/records' | '/explorer';
 export interface OperationAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -56,20 +69,20 @@ export interface OperationAnswer {
 }
 
 /**
- * An operation of the API by its path, e.g. `callOperation('records', 'POST', '/orders/query', { maxReturn: 50 }, [])`. Returns every answer, also
+ * An operation of the API by its path, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 }, [])`. Returns every answer, also
  * refusals; `readOperation` below throws them instead. A body that is a text is JSON already and sent as it is. Throws only when no answer came, or the
  * session has ended.
  */
 export async function callOperation(
-  door: Door,
+  entry: Entry,
   method: 'GET' | 'POST' | 'PUT',
   path: string,
-  query: Query = {},
+  query: QueryValues = {},
   body?: unknown,
   options: { signal?: AbortSignal; headers?: Record<string, string> } = {},
 ): Promise<OperationAnswer> {
   const began = performance.now();
-  const response = await send(method, urlOf(`${door}${path}`, query), body, {
+  const response = await send(method, urlOf(`${entry}${path}`, query), body, {
     signal: options.signal ?? null,
     headers: options.headers ?? {},
   });
@@ -107,10 +120,10 @@ function endSession(error: ApiError): ApiError {
   return error;
 }
 
-function urlOf(path: string, query: Query = {}): string {
+function urlOf(path: string, query: QueryValues = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return `${API_BASE}/${path}${search === '' ? '' : `?${search}`}`;
+  return `${API_BASE}${path}${search === '' ? '' : `?${search}`}`;
 }
 
 async function send(

@@ -84,7 +84,7 @@ export interface RecordRead {
 /** Throws NOT_FOUND. */
 export async function readRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<RecordRead> {
   const { path, query } = singleCall(kind, key);
-  const { body } = await readOperation<SingleAnswer>('records', 'GET', path, query, undefined, {
+  const { body } = await readOperation<SingleAnswer>('/records', 'GET', path, query, undefined, {
     ...(signal && { signal }),
   });
   return { values: body.data, lines: (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS) };
@@ -103,7 +103,7 @@ export async function queryRecords(
   signal?: AbortSignal,
 ): Promise<QueryRead> {
   const { body, headers } = await readOperation<{ data: Values[] }>(
-    'records',
+    '/records',
     'POST',
     `/${kind}/query`,
     page,
@@ -132,7 +132,7 @@ export interface StorefrontRecord {
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
   const { path, query } = lookupCall(number);
   return (
-    await readOperation<StorefrontLookup>('records', 'GET', path, query, undefined, { ...(signal && { signal }) })
+    await readOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { ...(signal && { signal }) })
   ).body;
 }
 

@@ -4,7 +4,7 @@
  */
 import { ApiError } from './client.ts';
 
-/** Example: `await restate(post('users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other refusals pass as they are. */
+/** Example: `await restate(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other refusals pass as they are. */
 export async function restate<T>(answer: Promise<T>, code: string, message: string, field?: string): Promise<T> {
   try {
     return await answer;

@@ -19,7 +19,7 @@ export const toApiError = (fault: unknown): ApiError =>
     ? fault
     : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
 
-/** Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get<UsageView>('usage', { month }, signal))`. */
+/** Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get('/usage', { month }, signal))`. */
 export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: ApiError; isDone: boolean }>({
     key,

@@ -25,7 +25,7 @@ export interface LoadedPages<Page> {
 }
 
 /**
- * Example: `usePages('audit', (next, signal) => get<AuditView>('audit', { before: next }, signal))`. `kept` are pages from an earlier visit, which are
+ * Example: `usePages('audit', (next, signal) => get('/audit', { before: next }, signal))`. `kept` are pages from an earlier visit, which are
  * shown instead of loading.
  */
 export function usePages<Next extends string | number, Page extends { readonly next: Next | null }>(

@@ -4,8 +4,9 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Role } from '../../../src/account/roles.ts';
 import { Link, useLocation, type Crumb } from '../router.tsx';
-import { signOut, useSession, type Role } from '../session.tsx';
+import { signOut, useSession } from '../session.tsx';
 import { useTheme, type Theme } from './theme.ts';
 import { Badge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';

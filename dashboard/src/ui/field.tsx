@@ -1,8 +1,8 @@
 /**
- * Fields of a form: each with its label, a hint, and what was refused about it (its own `error`, or the form's refusal that names it). Values are the
- * page's: a field shows `value` and tells `onValue`.
+ * Fields of a form: each with its label, a hint, and the refusal about it (its own `error`, or the form's refusal that names it).
+ * The page holds the value: a field shows `value` and calls `onValue`.
  */
-import type { ComponentChildren, TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
+import type { ComponentChildren, TargetedFocusEvent, TargetedInputEvent, TargetedKeyboardEvent } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useFormState } from './form-state.ts';
 import { IconButton } from './button.tsx';
@@ -13,21 +13,40 @@ interface Labelled {
   name: string;
   hint?: ComponentChildren;
   error?: string | undefined;
-  /** Label read out, not shown: for filters above a table. */
+  /** The label is read out and not shown: for filters above a table. */
   isLabelHidden?: boolean | undefined;
 }
-interface Valued {
-  value: string;
-  onValue: (value: string) => void;
+interface Valued<Value extends string = string> {
+  value: Value;
+  onValue: (value: Value) => void;
 }
 
-function useFieldState({ name, hint, error }: Labelled) {
+const Hint = ({ id, children }: { id: string; children: ComponentChildren }) =>
+  children === undefined ? null : (
+    <p class="hint" id={`${id}-hint`}>
+      {children}
+    </p>
+  );
+
+const Fault = ({ id, children }: { id: string; children: string | undefined }) =>
+  children === undefined ? null : (
+    <p class="field-error" id={`${id}-error`}>
+      {children}
+    </p>
+  );
+
+/** The id of a field, its refusal, and the attributes that bind its input to label, hint and refusal. */
+function useField({ name, hint, error }: Labelled) {
   const id = useId();
   const form = useFormState();
   const fault = error ?? (form?.error?.field === name ? form.error.message : undefined);
   const describedBy =
     [fault !== undefined && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ') || undefined;
-  return { id, fault, aria: { 'aria-invalid': fault !== undefined || undefined, 'aria-describedby': describedBy } };
+  return {
+    id,
+    fault,
+    bound: { id, name, 'aria-invalid': fault !== undefined || undefined, 'aria-describedby': describedBy },
+  };
 }
 
 /** The attribute works once a page, at most; fields come later than that. */
@@ -39,38 +58,24 @@ function useAutofocus(isWanted: boolean | undefined) {
   return input;
 }
 
-function Frame({
-  id,
-  fault,
-  field,
-  children,
-}: {
+interface FrameProps {
   id: string;
   fault: string | undefined;
   field: Labelled;
   children: ComponentChildren;
-}) {
-  return (
-    <div class="field">
-      <label for={id} class={field.isLabelHidden ? 'hidden' : 'label'}>
-        {field.label}
-      </label>
-      {children}
-      {fault !== undefined && (
-        <p class="field-error" id={`${id}-error`}>
-          {fault}
-        </p>
-      )}
-      {field.hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
-          {field.hint}
-        </p>
-      )}
-    </div>
-  );
 }
+const Frame = ({ id, fault, field: { label, hint, isLabelHidden }, children }: FrameProps) => (
+  <div class="field">
+    <label for={id} class={isLabelHidden ? 'hidden' : 'label'}>
+      {label}
+    </label>
+    {children}
+    <Fault id={id}>{fault}</Fault>
+    <Hint id={id}>{hint}</Hint>
+  </div>
+);
 
-/** What else of an input may be said. */
+/** Further attributes of an input. */
 interface Control<Element extends EventTarget> {
   placeholder?: string | undefined;
   required?: boolean | undefined;
@@ -101,35 +106,29 @@ export type TextFieldProps = InputProps &
     isMono?: boolean;
   };
 
-/** Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} autocomplete="username" required />`. */
-export function TextField({
-  label,
-  name,
-  hint,
-  error,
-  isLabelHidden,
-  value,
-  onValue,
-  type = 'text',
-  isMono,
-  ...rest
-}: TextFieldProps) {
-  const field = { label, name, hint, error, isLabelHidden };
-  const { id, fault, aria } = useFieldState(field);
-  const input = useAutofocus(rest.autofocus);
-  const control: object = { ...rest, type }; // The types of preact ask for one type at a time.
+/** The members of a field that are no attributes of its input, and those that are. */
+function splitProps<Props extends Labelled & Valued>(props: Props) {
+  const { label, name, hint, error, isLabelHidden, value, onValue, ...attributes } = props;
+  return {
+    field: { label, name, hint, error, isLabelHidden },
+    attributes,
+    valued: {
+      value,
+      onInput: (event: TargetedInputEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+        onValue(event.currentTarget.value),
+    },
+  };
+}
+
+/** Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} required />`. */
+export function TextField({ type = 'text', isMono, ...props }: TextFieldProps) {
+  const { field, attributes, valued } = splitProps(props);
+  const { id, fault, bound } = useField(field);
+  const input = useAutofocus(props.autofocus);
+  const control: object = { ...attributes, type }; // The types of preact ask for one type at a time.
   return (
     <Frame id={id} fault={fault} field={field}>
-      <input
-        {...control}
-        ref={input}
-        {...aria}
-        id={id}
-        name={name}
-        class={isMono ? 'input mono' : 'input'}
-        value={value}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
+      <input {...control} {...bound} {...valued} ref={input} class={isMono ? 'input mono' : 'input'} />
     </Frame>
   );
 }
@@ -137,20 +136,12 @@ export function TextField({
 export type TextAreaProps = Control<HTMLTextAreaElement> & Labelled & Valued & { isMono?: boolean; rows?: number };
 
 /** Example: `<TextArea label="Body" name="body" isMono rows={12} value={body} onValue={setBody} />`. */
-export function TextArea({ label, name, hint, error, isLabelHidden, value, onValue, isMono, ...rest }: TextAreaProps) {
-  const field = { label, name, hint, error, isLabelHidden };
-  const { id, fault, aria } = useFieldState(field);
+export function TextArea({ isMono, ...props }: TextAreaProps) {
+  const { field, attributes, valued } = splitProps(props);
+  const { id, fault, bound } = useField(field);
   return (
     <Frame id={id} fault={fault} field={field}>
-      <textarea
-        {...rest}
-        {...aria}
-        id={id}
-        name={name}
-        class={isMono ? 'input mono' : 'input'}
-        value={value}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
+      <textarea {...attributes} {...bound} {...valued} class={isMono ? 'input mono' : 'input'} />
     </Frame>
   );
 }
@@ -158,40 +149,28 @@ export function TextArea({ label, name, hint, error, isLabelHidden, value, onVal
 export type PasswordFieldProps = InputProps & Labelled & Valued & { autocomplete: 'current-password' | 'new-password' };
 
 /** Example: `<PasswordField label="Password" name="password" autocomplete="current-password" value={password} onValue={setPassword} required />`. */
-export function PasswordField({
-  label,
-  name,
-  hint,
-  error,
-  isLabelHidden,
-  value,
-  onValue,
-  ...rest
-}: PasswordFieldProps) {
-  const field = { label, name, hint, error, isLabelHidden };
-  const { id, fault, aria } = useFieldState(field);
+export function PasswordField(props: PasswordFieldProps) {
+  const { field, attributes, valued } = splitProps(props);
+  const { id, fault, bound } = useField(field);
   const [isShown, setShown] = useState(false);
-  const input = useAutofocus(rest.autofocus);
-  const control: object = { ...rest, type: isShown ? 'text' : 'password' };
+  const input = useAutofocus(props.autofocus);
+  const control: object = { ...attributes, type: isShown ? 'text' : 'password' };
   return (
     <Frame id={id} fault={fault} field={field}>
       <div class="input-with-button">
         <input
           {...control}
+          {...bound}
+          {...valued}
           ref={input}
-          {...aria}
-          id={id}
-          name={name}
           class="input"
           maxLength={256}
           spellcheck={false}
           autocapitalize="off"
-          value={value}
-          onInput={(event) => onValue(event.currentTarget.value)}
         />
         <IconButton
           icon={isShown ? 'hide' : 'show'}
-          label={`${isShown ? 'Hide' : 'Show'} ${label.toLowerCase()}`}
+          label={`${isShown ? 'Hide' : 'Show'} ${props.label.toLowerCase()}`}
           onClick={() => setShown(!isShown)}
         />
       </div>
@@ -199,29 +178,34 @@ export function PasswordField({
   );
 }
 
-interface Option {
-  readonly value: string;
+interface Option<Value extends string = string> {
+  readonly value: Value;
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly isDisabled?: boolean;
 }
-export type SelectProps = Labelled &
-  Valued & { required?: boolean; disabled?: boolean | undefined } & { options: readonly Option[] };
+export type SelectProps<Value extends string> = Labelled &
+  Valued<Value> & { options: readonly Option<Value>[]; required?: boolean; disabled?: boolean };
 
 /** Example: `<Select label="Role" name="role" value={role} onValue={setRole} options={[{ value: 'viewer', label: 'Viewer' }]} />`. */
-export function Select({ label, name, hint, error, isLabelHidden, value, onValue, options, ...rest }: SelectProps) {
-  const field = { label, name, hint, error, isLabelHidden };
-  const { id, fault, aria } = useFieldState(field);
+export function Select<Value extends string>({
+  value,
+  onValue,
+  options,
+  required,
+  disabled,
+  ...field
+}: SelectProps<Value>) {
+  const { id, fault, bound } = useField(field);
   return (
     <Frame id={id} fault={fault} field={field}>
       <select
-        {...rest}
-        {...aria}
-        id={id}
-        name={name}
+        {...bound}
+        required={required}
+        disabled={disabled}
         class="input"
         value={value}
-        onInput={(event) => onValue(event.currentTarget.value)}
+        onInput={({ currentTarget }) => onValue(options[currentTarget.selectedIndex]!.value)}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value} disabled={option.isDisabled}>
@@ -245,7 +229,6 @@ export interface CheckboxProps {
 /** Example: `<Checkbox label="Strict references" name="strict" isChecked={strict} onChecked={setStrict} hint="Unknown part codes are refused." />`. */
 export function Checkbox({ label, name, isChecked, onChecked, hint, disabled }: CheckboxProps) {
   const id = useId();
-  const describedBy = hint === undefined ? undefined : `${id}-hint`;
   return (
     <div class="choice">
       <input
@@ -254,59 +237,40 @@ export function Checkbox({ label, name, isChecked, onChecked, hint, disabled }: 
         name={name}
         checked={isChecked}
         disabled={disabled}
-        aria-describedby={describedBy}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         onInput={(event) => onChecked(event.currentTarget.checked)}
       />
       <div>
         <label for={id}>{label}</label>
-        {hint !== undefined && (
-          <p class="hint" id={`${id}-hint`}>
-            {hint}
-          </p>
-        )}
+        <Hint id={id}>{hint}</Hint>
       </div>
     </div>
   );
 }
 
-export type RadioGroupProps = Labelled & Valued & { options: readonly Option[]; autofocus?: boolean };
+export type RadioGroupProps<Value extends string> = Labelled &
+  Valued<Value> & { options: readonly Option<Value>[]; autofocus?: boolean };
 
-/** Example: `<RadioGroup label="Old keys" name="overlap" value={overlap} onValue={setOverlap} options={[{ value: 'none', label: 'End at once', hint: '…' }]} />`. */
-export function RadioGroup({
-  label,
-  name,
-  hint,
-  error,
-  isLabelHidden,
+/** Example: `<RadioGroup label="Old keys" name="overlap" value={overlap} onValue={setOverlap} options={[{ value: 'none', label: 'End at once' }]} />`. */
+export function RadioGroup<Value extends string>({
   value,
   onValue,
   options,
   autofocus,
-}: RadioGroupProps) {
-  const { id, fault, aria } = useFieldState({ label, name, hint, error });
+  ...field
+}: RadioGroupProps<Value>) {
+  const { id, fault, bound } = useField(field);
   return (
-    <fieldset class="field" aria-describedby={aria['aria-describedby']}>
-      <legend class={isLabelHidden ? 'hidden' : 'label'}>{label}</legend>
-      {
-        fault !== undefined && (
-          <p class="field-error" id={`${id}-error`}>
-            {fault}
-          </p>
-        ) /* prettier-ignore */
-      }
-      {
-        hint !== undefined && (
-          <p class="hint" id={`${id}-hint`}>
-            {hint}
-          </p>
-        ) /* prettier-ignore */
-      }
+    <fieldset class="field" aria-describedby={bound['aria-describedby']}>
+      <legend class={field.isLabelHidden ? 'hidden' : 'label'}>{field.label}</legend>
+      <Fault id={id}>{fault}</Fault>
+      <Hint id={id}>{field.hint}</Hint>
       {options.map((option) => (
         <div class="choice" key={option.value}>
           <input
             id={`${id}-${option.value}`}
             type="radio"
-            name={name}
+            name={field.name}
             checked={value === option.value}
             autofocus={autofocus && value === option.value}
             disabled={option.isDisabled}
@@ -315,13 +279,7 @@ export function RadioGroup({
           />
           <div>
             <label for={`${id}-${option.value}`}>{option.label}</label>
-            {
-              option.hint !== undefined && (
-                <p class="hint" id={`${id}-${option.value}-hint`}>
-                  {option.hint}
-                </p>
-              ) /* prettier-ignore */
-            }
+            <Hint id={`${id}-${option.value}`}>{option.hint}</Hint>
           </div>
         </div>
       ))}

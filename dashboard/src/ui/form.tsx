@@ -42,7 +42,7 @@ export interface FormProps {
   label?: string | undefined;
 }
 
-/** Example: `<Form onSubmit={async () => { await post('users', { email, role }); close(); }}>…fields…<Actions>…</Actions></Form>`. */
+/** Example: `<Form onSubmit={async () => { await post('/users', { email, role }); close(); }}>…fields…<Actions>…</Actions></Form>`. */
 export function Form({ onSubmit, children, label }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [state, setState] = useState<{ isBusy: boolean; error: ApiError | undefined; isAtField: boolean }>({

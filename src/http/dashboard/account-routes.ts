@@ -1,31 +1,16 @@
 /**
- * Signing in and out, and what users do with their own account: password, second factor, sessions. The rules are those of account/; here a token becomes a
- * cookie and nothing else does. Source: decision 0023.
+ * Signing in and out, and the user's own account: password, second factor, sessions. The rules are those of src/account; a session's token becomes a cookie
+ * here. Source: decision 0023.
  */
-import { BASE_PATH } from '../operations/operation.ts';
-import { objectOf, textOf } from '../schemas.ts';
-import { endOfSession } from '../../account/sessions.ts';
-import type { SignedIn } from '../../account/port.ts';
 import type { FastifyReply } from 'fastify';
+import type { SignedIn } from '../../account/port.ts';
+import { endOfSession } from '../../account/sessions.ts';
+import { BASE_PATH } from '../operations/operation.ts';
+import { clearSession, setSession, tokenOf } from './admission.ts';
+import type { SessionView } from './interface.ts';
+import * as schemas from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
-import { clearSession, originOf, setSession, tokenOf, type OpenRoute, type Route, type Visit } from './door.ts';
-import type {
-  DisableSecondFactorRequest,
-  EnableSecondFactorRequest,
-  EndSessionRequest,
-  LinkCheckRequest,
-  LinkRequest,
-  LinkView,
-  PasswordRequest,
-  RecoveryCodesView,
-  SecondFactorView,
-  SessionsView,
-  SessionView,
-  SignInRequest,
-} from './interface.ts';
-
-const text = textOf();
-type OpenVisit<Body> = Omit<Visit<Body>, 'signedIn'>;
+import { openRoute, originOf, route, type OpenRoute, type Route } from './typed-route.ts';
 
 const viewSession =
   ({ accounts, publicUrl }: DashboardServices) =>
@@ -46,37 +31,28 @@ export function signInRoutes(services: DashboardServices): OpenRoute[] {
   const { accounts } = services;
   const view = viewSession(services);
   return [
-    {
-      method: 'POST',
-      path: '/sign-in',
-      body: objectOf({ teamID: text, email: text, password: text, code: text }, ['code']),
-      run: async ({ body, nowMs, visitor, reply }: OpenVisit<SignInRequest>) => {
-        const { token, signedIn } = await accounts.signIn(body, {
-          nowMs,
-          ...visitor,
-          replaces: tokenOf(reply.request),
-        });
+    openRoute('POST /sign-in', {
+      body: schemas.SIGN_IN,
+      run: async ({ body, nowMs, visitor, reply }) => {
+        const replaces = tokenOf(reply.request);
+        const { token, signedIn } = await accounts.signIn(body, { nowMs, ...visitor, replaces });
         return view(setSession(reply, token), signedIn);
       },
-    },
-    {
-      method: 'POST',
-      path: '/link/check',
-      body: objectOf({ token: text }),
-      run: async ({ body, nowMs }: OpenVisit<LinkCheckRequest>): Promise<LinkView> => {
+    }),
+    openRoute('POST /link/check', {
+      body: schemas.LINK_TOKEN,
+      run: async ({ body, nowMs }) => {
         const { teamId, email } = await accounts.checkLink(body.token, nowMs);
         return { teamID: teamId, email };
       },
-    },
-    {
-      method: 'POST',
-      path: '/link',
-      body: objectOf({ token: text, password: text }),
-      run: async ({ body, nowMs, visitor, reply }: OpenVisit<LinkRequest>) => {
+    }),
+    openRoute('POST /link', {
+      body: schemas.LINK_PASSWORD,
+      run: async ({ body, nowMs, visitor, reply }) => {
         const { token, signedIn } = await accounts.useLink(body.token, body.password, { nowMs, ...visitor });
         return view(setSession(reply, token), signedIn);
       },
-    },
+    }),
   ];
 }
 
@@ -89,21 +65,17 @@ const sessionRoutes = (services: DashboardServices): Route[] => {
   const { accounts } = services;
   const view = viewSession(services);
   return [
-    { method: 'GET', path: '/session', role: 'viewer', run: ({ signedIn, reply }: Visit) => view(reply, signedIn) },
-    {
-      method: 'POST',
-      path: '/sign-out',
+    route('GET /session', { role: 'viewer', run: ({ signedIn, reply }) => view(reply, signedIn) }),
+    route('POST /sign-out', {
       role: 'viewer',
-      run: async ({ signedIn, nowMs, visitor, reply }: Visit): Promise<void> => {
+      run: async ({ signedIn, nowMs, visitor, reply }) => {
         await accounts.signOut(signedIn, { nowMs, ...visitor });
         clearSession(reply);
       },
-    },
-    {
-      method: 'GET',
-      path: '/sessions',
+    }),
+    route('GET /sessions', {
       role: 'viewer',
-      run: async ({ signedIn, nowMs }: Visit): Promise<SessionsView> => ({
+      run: async ({ signedIn, nowMs }) => ({
         sessions: (await accounts.listSessions(signedIn, nowMs)).map(
           ({ sessionId, createdAt, seenAt, client, agent }) => ({
             sessionId,
@@ -115,62 +87,44 @@ const sessionRoutes = (services: DashboardServices): Route[] => {
           }),
         ),
       }),
-    },
-    {
-      method: 'POST',
-      path: '/sessions/end',
+    }),
+    route('POST /sessions/end', {
       role: 'viewer',
-      body: objectOf({ sessionId: textOf('As GET sessions tells it.', { pattern: '^[0-9a-f-]{1,64}$' }) }, [
-        'sessionId',
-      ]),
-      run: ({ signedIn, body, nowMs, visitor }: Visit<EndSessionRequest>) =>
+      body: schemas.SESSION_END,
+      run: ({ signedIn, body, nowMs, visitor }) =>
         accounts.endSessions(signedIn, body.sessionId, { nowMs, ...visitor }),
-    },
+    }),
   ];
 };
 
 const credentialRoutes = ({ accounts }: DashboardServices): Route[] => [
-  {
-    method: 'POST',
-    path: '/password',
+  route('POST /password', {
     role: 'viewer',
-    body: objectOf({ password: text, newPassword: text }),
-    run: async ({ signedIn, body, nowMs, visitor, reply }: Visit<PasswordRequest>): Promise<void> => {
+    body: schemas.PASSWORD_CHANGE,
+    run: async ({ signedIn, body, nowMs, visitor, reply }) => {
       const { token } = await accounts.changePassword(signedIn, body.password, body.newPassword, { nowMs, ...visitor });
       setSession(reply, token);
     },
-  },
-  {
-    method: 'POST',
-    path: '/second-factor/begin',
+  }),
+  route('POST /second-factor/begin', {
     role: 'viewer',
-    run: async ({ signedIn }: Visit): Promise<SecondFactorView> => accounts.beginSecondFactor(signedIn),
-  },
-  {
-    method: 'POST',
-    path: '/second-factor/enable',
+    run: async ({ signedIn }) => accounts.beginSecondFactor(signedIn),
+  }),
+  route('POST /second-factor/enable', {
     role: 'viewer',
-    body: objectOf({ password: text, secret: text, code: text }),
-    run: async ({
-      signedIn,
-      body,
-      nowMs,
-      visitor,
-      reply,
-    }: Visit<EnableSecondFactorRequest>): Promise<RecoveryCodesView> => {
+    body: schemas.SECOND_FACTOR,
+    run: async ({ signedIn, body, nowMs, visitor, reply }) => {
       const { token, recoveryCodes } = await accounts.enableSecondFactor(signedIn, body, { nowMs, ...visitor });
       setSession(reply, token);
       return { recoveryCodes };
     },
-  },
-  {
-    method: 'POST',
-    path: '/second-factor/disable',
+  }),
+  route('POST /second-factor/disable', {
     role: 'viewer',
-    body: objectOf({ password: text, code: text }),
-    run: async ({ signedIn, body, nowMs, visitor, reply }: Visit<DisableSecondFactorRequest>): Promise<void> => {
+    body: schemas.SECOND_FACTOR_PROOF,
+    run: async ({ signedIn, body, nowMs, visitor, reply }) => {
       const { token } = await accounts.disableSecondFactor(signedIn, body, { nowMs, ...visitor });
       setSession(reply, token);
     },
-  },
+  }),
 ];

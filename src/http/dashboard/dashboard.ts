@@ -13,12 +13,13 @@ import { parseClaim } from '../authenticate.ts';
 import type { Operation } from '../operations/operation.ts';
 import { addOperation, type Door, type OperationServices } from '../route.ts';
 import { accountRoutes, signInRoutes } from './account-routes.ts';
-import { addOpenRoute, addRoute, API_PATH, findSession, refuseCrossSite, requireRole } from './door.ts';
+import { findSession, refuseCrossSite, requireRole } from './admission.ts';
 import { keyRoutes } from './key-routes.ts';
 import { addPages } from './pages.ts';
 import { recordRoutes } from './record-routes.ts';
 import type { DashboardServices } from './services.ts';
 import { tenantRoutes } from './tenant-routes.ts';
+import { addOpenRoute, addRoute, API_PATH } from './typed-route.ts';
 import { usageRoutes } from './usage-routes.ts';
 
 /** Smaller answers are not worth the time. Those of the API itself never are: compressing a page of records takes longer than making it. */

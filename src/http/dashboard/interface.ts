@@ -1,36 +1,87 @@
 /**
- * The shapes of the JSON between the dashboard's pages and the service, all under /dashboard/api: said once, for both sides. Types only, and the only file
- * the pages share with the service. A refusal is the error body of the API; its codes are those of errors.ts.
+ * The JSON between the dashboard's pages and the service, under /dashboard/api: the routes, what each takes and answers. Types only.
  */
+import type { AuditRecord } from '../../audit/entry.ts';
 import type { Role } from '../../account/roles.ts';
 import type { Field, RecordType } from '../../pims/fields.ts';
-import type { Overlap } from '../../tenant/keys.ts';
-import type * as Logged from '../../request-log/logged-request.ts';
+import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { TenantSettings } from '../../tenant/port.ts';
+import type * as schemas from './request-schemas.ts';
+import type { TypeOf } from './typed-schema.ts';
 
-/** POST sign-in. 401 SIGN_IN_REFUSED, 401 SECOND_FACTOR_NEEDED (send again with `code`), 429 TOO_MANY_ATTEMPTS. Answers a SessionView. */
-export interface SignInRequest {
-  teamID: string;
-  email: string;
-  password: string;
-  /** Six digits, or a recovery code. */
-  code?: string;
+type Sent<Name extends keyof typeof schemas> = TypeOf<(typeof schemas)[Name]>;
+
+/**
+ * A route without a body takes `{}`, a route without an answer answers `{}`. Every route may answer 401 NOT_SIGNED_IN and 403 ROLE_NOT_ALLOWED; errors
+ * have the body of the API's errors.
+ */
+interface Routes {
+  /** 401 SIGN_IN_REFUSED · 401 SECOND_FACTOR_NEEDED: send it again with `code` · 429 TOO_MANY_ATTEMPTS. */
+  'POST /sign-in': { body: Sent<'SIGN_IN'>; answer: SessionView };
+  /** Whom a one-time link is for. 400 LINK_INVALID. */
+  'POST /link/check': { body: Sent<'LINK_TOKEN'>; answer: LinkView };
+  /** Sets the password and signs in. 400 LINK_INVALID, WEAK_PASSWORD. */
+  'POST /link': { body: Sent<'LINK_PASSWORD'>; answer: SessionView };
+  'POST /sign-out': {};
+  'GET /session': { answer: SessionView };
+  'GET /sessions': { answer: SessionsView };
+  'POST /sessions/end': { body: Sent<'SESSION_END'> };
+  /** All other sessions end. 401 SIGN_IN_REFUSED, 400 WEAK_PASSWORD. */
+  'POST /password': { body: Sent<'PASSWORD_CHANGE'> };
+  /** A new secret, in force once it is enabled. */
+  'POST /second-factor/begin': { answer: SecondFactorView };
+  /** 401 SIGN_IN_REFUSED: wrong password or code. */
+  'POST /second-factor/enable': { body: Sent<'SECOND_FACTOR'>; answer: RecoveryCodesView };
+  'POST /second-factor/disable': { body: Sent<'SECOND_FACTOR_PROOF'> };
+
+  'GET /keys': { answer: KeysView };
+  /** 401 SIGN_IN_REFUSED: wrong password. */
+  'POST /keys/replace': { body: Sent<'KEY_REPLACEMENT'>; answer: IssuedKeyView };
+  /** Ends a replaced key at once. 404 NOT_FOUND. */
+  'POST /keys/end': { body: Sent<'KEY_END'> };
+
+  /** This month unless another is asked for. */
+  'GET /usage': { query: Sent<'USAGE_QUERY'>; answer: UsageView };
+  'GET /requests': { query: Sent<'REQUESTS_QUERY'>; answer: RequestsView };
+  /** 404 NOT_FOUND. */
+  'GET /requests/single': { query: Sent<'REQUEST_QUERY'>; answer: RequestDetailView };
+
+  /** Makes a worksheet or quote a sales order. */
+  'POST /orders/approve': { body: Sent<'APPROVAL'>; answer: AdvancedOrderView };
+  /** 400 QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED. */
+  'POST /orders/invoice': { body: Sent<'INVOICE'>; answer: AdvancedOrderView };
+  'GET /fields': { answer: FieldsView };
+  /** Adds a custom field. 400 COMMAND_REFUSED. */
+  'POST /fields': { body: Sent<'NEW_FIELD'> };
+
+  'GET /settings': { answer: SettingsView };
+  'POST /settings': { body: Sent<'SETTINGS'>; answer: SettingsView };
+  'GET /users': { answer: UsersView };
+  'POST /users': { body: Sent<'USER_WITH_ROLE'>; answer: UserLinkView };
+  /** A new link, which takes password and second factor away once it is used. */
+  'POST /users/link': { body: Sent<'USER'>; answer: UserLinkView };
+  /** 400 LAST_OWNER. */
+  'POST /users/role': { body: Sent<'USER_WITH_ROLE'> };
+  'POST /users/remove': { body: Sent<'USER'> };
+  'GET /audit': { query: Sent<'AUDIT_QUERY'>; answer: AuditView };
+  'GET /audit/verify': { answer: AuditCheckView };
 }
 
-/** POST link/check: whom a one-time link is for. 400 LINK_INVALID. */
-export interface LinkCheckRequest {
-  token: string;
-}
+export type RouteName = keyof Routes;
+/** The names of the routes with this method. */
+export type RouteWith<Method extends 'GET' | 'POST'> = Extract<RouteName, `${Method} ${string}`>;
+type Member<Name extends RouteName, Key extends string, Otherwise> = Routes[Name] extends { [K in Key]: infer T }
+  ? T
+  : Otherwise;
+export type BodyOf<Name extends RouteName> = Member<Name, 'body', Sent<'NOTHING'>>;
+export type QueryOf<Name extends RouteName> = Member<Name, 'query', Sent<'NOTHING'>>;
+export type AnswerOf<Name extends RouteName> = Member<Name, 'answer', void>;
+
 export interface LinkView {
   teamID: string;
   email: string;
 }
-/** POST link: sets the password and signs in; 400 LINK_INVALID, WEAK_PASSWORD. Answers a SessionView. */
-export interface LinkRequest extends LinkCheckRequest {
-  password: string;
-}
 
-/** GET session. 401 NOT_SIGNED_IN. */
 export interface SessionView {
   user: { email: string; role: Role; hasSecondFactor: boolean; recoveryCodesLeft: number; passwordSetAt: string };
   tenant: { teamID: string; name: string };
@@ -40,7 +91,6 @@ export interface SessionView {
   baseURL: string;
 }
 
-/** POST sign-out {} · GET sessions · POST sessions/end, which ends one session, or all others of the user without a sessionId. */
 export interface SessionsView {
   sessions: {
     sessionId: string;
@@ -51,40 +101,19 @@ export interface SessionsView {
     isThisOne: boolean;
   }[];
 }
-export interface EndSessionRequest {
-  sessionId?: string;
-}
 
-/** POST password. 401 SIGN_IN_REFUSED when the old one is wrong, 400 WEAK_PASSWORD. All other sessions end. Answers {}. */
-export interface PasswordRequest {
-  password: string;
-  newPassword: string;
-}
-
-/** POST second-factor/begin {} gives a new secret; it is in force once enabled. */
 export interface SecondFactorView {
   /** Base32, for typing in. */
   secret: string;
   /** otpauth://…, for a QR code. */
   uri: string;
 }
-/** POST second-factor/enable. 401 SIGN_IN_REFUSED: wrong password or code. Also gives new recovery codes where it is on already. */
-export interface EnableSecondFactorRequest {
-  password: string;
-  secret: string;
-  code: string;
-}
-export interface RecoveryCodesView {
+interface RecoveryCodesView {
   /** Shown this once. */
   recoveryCodes: string[];
 }
-/** POST second-factor/disable. */
-export interface DisableSecondFactorRequest {
-  password: string;
-  code: string;
-}
 
-/** GET keys: the pair in force first, then replaced ones that have not ended. */
+/** The pair in force first, then replaced ones that have not ended. */
 export interface KeysView {
   keys: {
     apiID: string;
@@ -99,12 +128,6 @@ export interface KeysView {
     lastUsedInUrlAt: string | null;
   }[];
 }
-/** POST keys/replace (developer). 401 SIGN_IN_REFUSED when the password is wrong. */
-export interface ReplaceKeysRequest {
-  password: string;
-  /** How long the old keys stay good. */
-  overlap: Overlap;
-}
 export interface IssuedKeyView {
   teamID: string;
   apiID: string;
@@ -113,12 +136,7 @@ export interface IssuedKeyView {
   /** When the keys before it end, or ended. */
   oldKeysEndAt: string;
 }
-/** POST keys/end (developer): ends a replaced key at once. 404 NOT_FOUND. Answers {}. */
-export interface EndKeyRequest {
-  apiID: string;
-}
 
-/** GET usage?month=YYYY-MM (this month when left out). */
 export interface UsageView {
   month: string;
   /** The same figure as `storeroom usage`. */
@@ -131,34 +149,16 @@ export interface UsageView {
   months: { month: string; calls: number }[];
 }
 
-/** GET requests?… takes a RequestsQuery and answers a RequestsView · GET requests/single?requestID=… answers a RequestDetailView, or 404 NOT_FOUND. */
-export type { RequestsQuery } from '../../request-log/logged-request.ts';
-interface Place {
+interface CalledPath {
   method: string;
-  /** That of the API, also where it came by the explorer. */
+  /** The path of the API, also for calls of the explorer. */
   path: string;
 }
-export type RequestView = Logged.FoundRequest & Place;
-/** `remedy`: what to do about a refusal; null for what was answered. */
-export type RequestDetailView = Logged.FoundRequestDetail & Place & { remedy: string | null };
-export type RequestsView = Omit<Logged.FoundRequests, 'requests'> & { requests: RequestView[] };
+export type RequestView = FoundRequest & CalledPath;
+/** `remedy`: what to do about a refusal; null for a call that was answered. */
+export type RequestDetailView = FoundRequestDetail & CalledPath & { remedy: string | null };
+export type RequestsView = Omit<FoundRequests, 'requests'> & { requests: RequestView[] };
 
-/**
- * Records: the six reads and the lookup, at `/dashboard/api/records` + the path of the operation (`/orders/query`, `/orders/single`,
- * `/orders/by_storefront_reference`, `/customers/…`, `/inventory/…`): same query (no teamID), body and answer as the API, not metered.
- * Explorer: all twelve operations at `/dashboard/api/explorer` + path, metered and in the request log as the user's; viewers only read.
- */
-/** POST orders/approve (developer): makes a worksheet or quote a sales order. */
-export interface ApproveRequest {
-  ORDER_NUMBER: string;
-}
-/** POST orders/invoice (developer). Keys are LINE_NUMBERs; no quantities at all invoices everything. 400 QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED. */
-export interface InvoiceOrderRequest {
-  ORDER_NUMBER: string;
-  quantities: Record<string, string>;
-  serials: Record<string, string[]>;
-  tracking: string[];
-}
 export interface AdvancedOrderView {
   ORDER_NUMBER: string;
   ORDER_TYPE: string;
@@ -166,18 +166,11 @@ export interface AdvancedOrderView {
   backorder: string | null;
 }
 
-/** GET fields. */
 export interface FieldsView {
   fields: Record<RecordType, Field[]>;
 }
-/** POST fields (developer): adds a custom field. 400 COMMAND_REFUSED. Answers {}. */
-export interface AddFieldRequest {
-  recordType: RecordType;
-  name: string;
-  type: 'text' | 'number' | 'date' | 'flag';
-}
 
-/** GET settings. The limits are set by the operator. */
+/** The limits are set by the operator. */
 export interface SettingsView extends TenantSettings {
   teamID: string;
   name: string;
@@ -185,14 +178,7 @@ export interface SettingsView extends TenantSettings {
   /** Requests are kept this long. */
   requestLogDays: number;
 }
-/** POST settings (owner). Answers the SettingsView. */
-export interface SettingsRequest {
-  name: string;
-  defaultStage: TenantSettings['defaultStage'];
-  strict: boolean;
-}
 
-/** GET users (owner). */
 export interface UsersView {
   users: {
     email: string;
@@ -203,37 +189,17 @@ export interface UsersView {
     isYou: boolean;
   }[];
 }
-/** POST users (owner) makes a user; POST users/link gives one a new link, which takes password and second factor away once it is used; both answer a UserLinkView. */
-export interface NewUserRequest {
-  email: string;
-  role: Role;
-}
-export interface UserRequest {
-  email: string;
-}
 export interface UserLinkView {
   /** One-time link to set a password, shown this once. */
   link: string;
   endsAt: string;
 }
-/** POST users/role (owner). 400 LAST_OWNER. POST users/remove takes a UserRequest. Both answer {}. */
-export type UserRoleRequest = NewUserRequest;
 
-/** GET audit?before=… (owner): newest first, at most 100; `next` is the `before` of the next page. */
+/** Newest first, at most 100; `next` is the `before` of the next page. */
 export interface AuditView {
-  records: {
-    number: number;
-    at: string;
-    actor: string;
-    action: string;
-    target: string;
-    client: string;
-    detail: Record<string, string>;
-    hash: string;
-  }[];
+  records: AuditRecord[];
   next: number | null;
 }
-/** GET audit/verify (owner). */
 export interface AuditCheckView {
   isWhole: boolean;
   records: number;

@@ -1,15 +1,15 @@
 /**
- * The tenant's keys in the dashboard: what there is, replacing them, ending a replaced pair before its time. A new secret leaves once, in the answer that
- * issued it. Source: specification section 5, decision 0023.
+ * The tenant's keys in the dashboard: listing them, replacing them, ending a replaced pair early. Only the answer that issues a secret holds it.
+ * Source: specification section 5, decision 0023.
  */
 import { issueKey } from '../../tenant/credentials.ts';
-import { endOfOverlap, OVERLAPS_MS } from '../../tenant/keys.ts';
+import { endOfOverlap } from '../../tenant/keys.ts';
 import { Refusal } from '../../errors.ts';
 import type { OperationServices } from '../route.ts';
-import { objectOf, textOf } from '../schemas.ts';
+import { setSession } from './admission.ts';
+import { KEY_END, KEY_REPLACEMENT } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
-import { entryOf, setSession, type Route, type Visit } from './door.ts';
-import type { EndKeyRequest, IssuedKeyView, KeysView, ReplaceKeysRequest } from './interface.ts';
+import { entryOf, route, type Route } from './typed-route.ts';
 
 export const keyRoutes = ({
   tenants,
@@ -17,11 +17,9 @@ export const keyRoutes = ({
   requestLog,
   accounts,
 }: OperationServices & DashboardServices): Route[] => [
-  {
-    method: 'GET',
-    path: '/keys',
+  route('GET /keys', {
     role: 'viewer',
-    run: async ({ signedIn: { tenant }, nowMs }: Visit): Promise<KeysView> => {
+    run: async ({ signedIn: { tenant }, nowMs }) => {
       await requestLog.settled();
       const [keys, uses] = await Promise.all([
         tenants.listKeys(tenant.teamId, new Date(nowMs).toISOString()),
@@ -42,14 +40,12 @@ export const keyRoutes = ({
         }),
       };
     },
-  },
-  {
-    method: 'POST',
-    path: '/keys/replace',
+  }),
+  route('POST /keys/replace', {
     role: 'developer',
-    body: objectOf({ password: textOf(), overlap: { enum: Object.keys(OVERLAPS_MS) } }),
-    run: async (visit: Visit<ReplaceKeysRequest>): Promise<IssuedKeyView> => {
-      const { signedIn, body, nowMs, visitor, reply } = visit;
+    body: KEY_REPLACEMENT,
+    run: async (context) => {
+      const { signedIn, body, nowMs, visitor, reply } = context;
       const { token } = await accounts.confirm(signedIn, body.password, { nowMs, ...visitor });
       setSession(reply, token);
       const { teamId } = signedIn.tenant;
@@ -59,19 +55,21 @@ export const keyRoutes = ({
         teamId,
         key,
         oldKeysEndAt,
-        entryOf(visit, 'keys replaced', key.apiId, { overlap: body.overlap }),
+        entryOf(context, 'keys replaced', key.apiId, { overlap: body.overlap }),
       );
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
     },
-  },
-  {
-    method: 'POST',
-    path: '/keys/end',
+  }),
+  route('POST /keys/end', {
     role: 'developer',
-    body: objectOf({ apiID: textOf() }),
-    run: async (visit: Visit<EndKeyRequest>): Promise<void> => {
-      const { signedIn, body } = visit;
-      const isEnded = await tenants.endKey(signedIn.tenant.teamId, body.apiID, entryOf(visit, 'key ended', body.apiID));
+    body: KEY_END,
+    run: async (context) => {
+      const { signedIn, body } = context;
+      const isEnded = await tenants.endKey(
+        signedIn.tenant.teamId,
+        body.apiID,
+        entryOf(context, 'key ended', body.apiID),
+      );
       if (!isEnded)
         throw new Refusal(
           'NOT_FOUND',
@@ -79,5 +77,5 @@ export const keyRoutes = ({
           { field: 'apiID' },
         );
     },
-  },
+  }),
 ];

@@ -5,33 +5,26 @@
 import { orThrow } from '../../errors.ts';
 import { advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
-import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type Dictionaries, type Field, type RecordType } from '../../pims/fields.ts';
+import type { Dictionaries, Field, RecordType } from '../../pims/fields.ts';
 import type { OperationServices } from '../route.ts';
-import { listOf, objectOf, required, textOf, type Schema } from '../schemas.ts';
+import type { AdvancedOrderView } from './interface.ts';
+import { APPROVAL, INVOICE, NEW_FIELD } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
-import { entryOf, type Route, type Visit } from './door.ts';
-import type {
-  AddFieldRequest,
-  AdvancedOrderView,
-  ApproveRequest,
-  FieldsView,
-  InvoiceOrderRequest,
-} from './interface.ts';
-
-const orderNumber = required('PIMS order number.');
-const LINES_MAX = 1000;
-const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values, maxProperties: LINES_MAX });
+import { entryOf, route, type RequestContext, type Route } from './typed-route.ts';
 
 export function recordRoutes({ pims, audit }: OperationServices & DashboardServices): Route[] {
-  async function advance(visit: Visit<{ ORDER_NUMBER: string }>, step: OrderTransition): Promise<AdvancedOrderView> {
-    const { signedIn, body, nowMs } = visit;
+  async function advance(
+    context: RequestContext<{ ORDER_NUMBER: string }>,
+    transition: OrderTransition,
+  ): Promise<AdvancedOrderView> {
+    const { signedIn, body, nowMs } = context;
     const { tenant } = signedIn;
-    const { stage, backorder } = await advanceOrder(pims(tenant), body.ORDER_NUMBER, step, {
+    const { stage, backorder } = await advanceOrder(pims(tenant), body.ORDER_NUMBER, transition, {
       now: new Date(nowMs).toISOString(),
       strict: tenant.strict,
     });
     const entry = entryOf(
-      visit,
+      context,
       stage === 'invoice' ? 'order invoiced' : 'order approved',
       body.ORDER_NUMBER,
       backorder === null ? {} : { backorder },
@@ -41,26 +34,17 @@ export function recordRoutes({ pims, audit }: OperationServices & DashboardServi
   }
 
   return [
-    {
-      method: 'POST',
-      path: '/orders/approve',
+    route('POST /orders/approve', {
       role: 'developer',
-      body: objectOf({ ORDER_NUMBER: orderNumber }),
-      run: (visit: Visit<ApproveRequest>) => advance(visit, { approve: true }),
-    },
-    {
-      method: 'POST',
-      path: '/orders/invoice',
+      body: APPROVAL,
+      run: (context) => advance(context, { approve: true }),
+    }),
+    route('POST /orders/invoice', {
       role: 'developer',
-      body: objectOf({
-        ORDER_NUMBER: orderNumber,
-        quantities: mapOf(textOf()),
-        serials: mapOf(listOf(textOf())),
-        tracking: listOf(textOf()),
-      }),
-      run: (visit: Visit<InvoiceOrderRequest>) => {
-        const { quantities, serials, tracking } = visit.body;
-        return advance(visit, {
+      body: INVOICE,
+      run: (context) => {
+        const { quantities, serials, tracking } = context.body;
+        return advance(context, {
           invoice: {
             quantities: new Map(Object.entries(quantities)),
             serials: new Map(Object.entries(serials)),
@@ -68,31 +52,23 @@ export function recordRoutes({ pims, audit }: OperationServices & DashboardServi
           },
         });
       },
-    },
-    {
-      method: 'GET',
-      path: '/fields',
+    }),
+    route('GET /fields', {
       role: 'viewer',
-      run: async ({ signedIn }: Visit): Promise<FieldsView> => ({
+      run: async ({ signedIn }) => ({
         fields: listFields(await pims(signedIn.tenant).dictionaries()),
       }),
-    },
-    {
-      method: 'POST',
-      path: '/fields',
+    }),
+    route('POST /fields', {
       role: 'developer',
-      body: objectOf({
-        recordType: { enum: Object.keys(RECORD_TYPES) },
-        name: textOf(),
-        type: { enum: CUSTOM_FIELD_TYPES },
-      }),
-      run: async (visit: Visit<AddFieldRequest>): Promise<void> => {
-        const { tenant } = visit.signedIn;
-        const { recordType, name, type } = visit.body;
+      body: NEW_FIELD,
+      run: async (context) => {
+        const { tenant } = context.signedIn;
+        const { recordType, name, type } = context.body;
         orThrow(await pims(tenant).addField({ recordType, name, type }));
-        await audit.appendAudit(tenant.teamId, entryOf(visit, 'field added', name, { recordType, type }));
+        await audit.appendAudit(tenant.teamId, entryOf(context, 'field added', name, { recordType, type }));
       },
-    },
+    }),
   ];
 }
 

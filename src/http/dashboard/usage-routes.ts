@@ -6,13 +6,9 @@ import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { OperationServices } from '../route.ts';
-import { objectOf, required, textOf } from '../schemas.ts';
+import { REQUEST_QUERY, REQUESTS_QUERY, USAGE_QUERY } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
-import type { Route, Visit } from './door.ts';
-import type { RequestDetailView, RequestsQuery, RequestsView, UsageView } from './interface.ts';
-
-const month = textOf('YYYY-MM, UTC.', { pattern: '^\\d{4}-(0[1-9]|1[0-2])$' });
-const FILTERS = { status: textOf(), operation: textOf(), from: textOf(), to: textOf(), cursor: textOf() };
+import { route, type Route } from './typed-route.ts';
 
 export function usageRoutes(
   { usage, requests, requestLog, requestLogDays }: OperationServices & DashboardServices,
@@ -25,13 +21,11 @@ export function usageRoutes(
   });
 
   return [
-    {
-      method: 'GET',
-      path: '/usage',
+    route('GET /usage', {
       role: 'viewer',
-      query: objectOf({ month }, ['month']),
-      run: async ({ signedIn: { tenant }, query, nowMs }: Visit): Promise<UsageView> => {
-        const wanted = query['month'] ?? new Date(nowMs).toISOString().slice(0, 7);
+      query: USAGE_QUERY,
+      run: async ({ signedIn: { tenant }, query, nowMs }) => {
+        const wanted = query.month ?? new Date(nowMs).toISOString().slice(0, 7);
         await requestLog.settled();
         const [{ total, byDay }, refusals, months] = await Promise.all([
           usage.loadUsage(tenant.teamId, wanted),
@@ -50,30 +44,26 @@ export function usageRoutes(
           months,
         };
       },
-    },
-    {
-      method: 'GET',
-      path: '/requests',
+    }),
+    route('GET /requests', {
       role: 'viewer',
-      query: objectOf(FILTERS, Object.keys(FILTERS)),
-      run: async ({ signedIn: { tenant }, query, nowMs }: Visit<never, RequestsQuery>): Promise<RequestsView> => {
+      query: REQUESTS_QUERY,
+      run: async ({ signedIn: { tenant }, query, nowMs }) => {
         const page = await requestLog.search(tenant.teamId, query, nowMs);
         return { ...page, requests: page.requests.map(withPlace) };
       },
-    },
-    {
-      method: 'GET',
-      path: '/requests/single',
+    }),
+    route('GET /requests/single', {
       role: 'viewer',
-      query: objectOf({ requestID: required('X-Request-Id of the answer.') }),
-      run: async ({ signedIn: { tenant }, query, nowMs }: Visit): Promise<RequestDetailView> => {
-        const found = await requestLog.find(tenant.teamId, query['requestID']!, nowMs);
+      query: REQUEST_QUERY,
+      run: async ({ signedIn: { tenant }, query, nowMs }) => {
+        const found = await requestLog.find(tenant.teamId, query.requestID, nowMs);
         if (!found)
           throw new Refusal('NOT_FOUND', `No request of the last ${requestLogDays} days has this ID.`, {
             field: 'requestID',
           });
         return { ...withPlace(found), remedy: found.code === null ? null : ERRORS[found.code as ErrorCode].remedy };
       },
-    },
+    }),
   ];
 }

@@ -3,7 +3,7 @@
  * done, so that neither history nor a screen keeps it; it is sent in bodies alone.
  */
 import { useState } from 'preact/hooks';
-import type { LinkCheckRequest, LinkRequest, LinkView, SessionView } from '../../../../src/http/dashboard/interface.ts';
+import type { LinkView } from '../../../../src/http/dashboard/interface.ts';
 import { ApiError, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { navigate } from '../../router.tsx';
@@ -24,9 +24,7 @@ function takeToken(): string {
 
 export function LinkPage() {
   const [token] = useState(takeToken);
-  const { data, error, reload } = useLoad('link', () =>
-    post<LinkView>('link/check', { token } satisfies LinkCheckRequest),
-  );
+  const { data, error, reload } = useLoad('link', () => post('/link/check', { token }));
   return (
     <div class="entry">
       <Brand />
@@ -51,7 +49,7 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
   const send = async () => {
     checkLength(password, 'password');
     if (again !== password) throw new ApiError('INVALID_VALUE', 'The two are not the same.', 0, { field: 'again' });
-    begin(await post<SessionView>('link', { token, password } satisfies LinkRequest));
+    begin(await post('/link', { token, password }));
     navigate('/api-settings', { replace: true });
   };
   return (

@@ -2,7 +2,6 @@
  * The user's own account: who they are, their password, their second factor and their sessions. Changes nothing of other users.
  */
 import { useState } from 'preact/hooks';
-import type { PasswordRequest } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -55,7 +54,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
   const [newPassword, setNewPassword] = useState('');
   const change = async () => {
     checkLength(newPassword, 'newPassword');
-    await post('password', { password, newPassword } satisfies PasswordRequest);
+    await post('/password', { password, newPassword });
     setPassword('');
     setNewPassword('');
     toast('Password changed; your other sessions have ended');

@@ -3,11 +3,7 @@
  * service keeps the secret only once both are right.
  */
 import { useState } from 'preact/hooks';
-import type {
-  EnableSecondFactorRequest,
-  RecoveryCodesView,
-  SecondFactorView,
-} from '../../../../src/http/dashboard/interface.ts';
+import type { SecondFactorView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
@@ -27,7 +23,7 @@ export interface SetUpProps {
 
 export function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
   const { user } = useSession();
-  const { data, error, reload } = useLoad('second factor', () => post<SecondFactorView>('second-factor/begin', {}));
+  const { data, error, reload } = useLoad('second factor', () => post('/second-factor/begin', {}));
   return (
     <Dialog
       title={user.hasSecondFactor ? 'Set up the second factor again' : 'Set up a second factor'}
@@ -77,8 +73,8 @@ function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string })
   const [code, setCode] = useState('');
   const [password, setPassword] = useState('');
   const enable = async () => {
-    const request: EnableSecondFactorRequest = { password, secret, code: code.replaceAll(/\s/g, '') };
-    onDone((await post<RecoveryCodesView>('second-factor/enable', request)).recoveryCodes);
+    const proof = { password, secret, code: code.replaceAll(/\s/g, '') };
+    onDone((await post('/second-factor/enable', proof)).recoveryCodes);
   };
   return (
     <Form onSubmit={enable} label="Second factor">

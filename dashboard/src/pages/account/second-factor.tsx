@@ -3,7 +3,6 @@
  * in state alone, until they have been stored.
  */
 import { useState } from 'preact/hooks';
-import type { DisableSecondFactorRequest } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -106,8 +105,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const turnOff = async () => {
-    const request: DisableSecondFactorRequest = { password, code: code.trim() };
-    await post('second-factor/disable', request);
+    await post('/second-factor/disable', { password, code: code.trim() });
     toast('The second factor is off');
     onClose();
     await reload();

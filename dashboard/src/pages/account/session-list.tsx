@@ -2,7 +2,7 @@
  * Where the user is signed in, and ending that: one session, or all but this one.
  */
 import { useState } from 'preact/hooks';
-import type { EndSessionRequest, SessionsView } from '../../../../src/http/dashboard/interface.ts';
+import type { SessionsView } from '../../../../src/http/dashboard/interface.ts';
 import { get, post } from '../../api/client.ts';
 import { nameBrowser } from './browser-name.ts';
 import { toApiError, useLoad } from '../../api/use-load.ts';
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<SessionRow>[] = [
 ];
 
 export function Sessions() {
-  const { data, error, isLoading, reload } = useLoad('sessions', (signal) => get<SessionsView>('sessions', {}, signal));
+  const { data, error, isLoading, reload } = useLoad('sessions', (signal) => get('/sessions', {}, signal));
   /** The one that is being ended. */
   const [ending, setEnding] = useState<string>();
   const others = data?.sessions.filter(({ isThisOne }) => !isThisOne) ?? [];
@@ -34,7 +34,7 @@ export function Sessions() {
     if (ending !== undefined) return;
     setEnding(sessionId);
     try {
-      await post('sessions/end', (sessionId === ALL_OTHERS ? {} : { sessionId }) satisfies EndSessionRequest);
+      await post('/sessions/end', sessionId === ALL_OTHERS ? {} : { sessionId });
       toast(sessionId === ALL_OTHERS ? 'All other sessions have ended' : 'The session has ended');
       focusHeading();
     } catch (fault) {

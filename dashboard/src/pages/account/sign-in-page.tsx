@@ -3,7 +3,6 @@
  * two, the team is remembered on this device; nothing else is kept.
  */
 import { useState } from 'preact/hooks';
-import type { SessionView, SignInRequest } from '../../../../src/http/dashboard/interface.ts';
 import { ApiError, post } from '../../api/client.ts';
 import { navigate, useQuery } from '../../router.tsx';
 import { readReturnPath, useSessionState } from '../../session.tsx';
@@ -41,13 +40,13 @@ export function SignInPage() {
   const [isCodeNeeded, setCodeNeeded] = useState(false);
 
   const send = async (code?: string) => {
-    const request: SignInRequest = {
+    const request = {
       teamID: teamID.trim(),
       email: email.trim(),
       password,
       ...(code === undefined ? {} : { code: code.trim() }),
     };
-    const session = await post<SessionView>('sign-in', request);
+    const session = await post('/sign-in', request);
     keepTeam(request.teamID);
     begin(session);
     navigate(readReturnPath(query), { replace: true });

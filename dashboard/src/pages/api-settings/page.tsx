@@ -3,7 +3,7 @@
  * of this page alone, until it has been stored: reloading the page does not show it again.
  */
 import { useState } from 'preact/hooks';
-import type { IssuedKeyView, KeysView } from '../../../../src/http/dashboard/interface.ts';
+import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { get, readOperation } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
@@ -21,7 +21,7 @@ import { ReplaceKeys } from './replace-dialog.tsx';
 /** An order to ask for in the ready calls; null when there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {
   const { body } = await readOperation<{ data: { ORDER_NUMBER?: string }[] }>(
-    'records',
+    '/records',
     'POST',
     '/orders/query',
     { maxReturn: 1 },
@@ -33,7 +33,7 @@ async function findOrder(signal: AbortSignal): Promise<string | null> {
 
 export function ApiSettingsPage() {
   const { user, tenant, baseURL, may } = useSession();
-  const { data, error, isLoading, reload } = useLoad('keys', (signal) => get<KeysView>('keys', {}, signal));
+  const { data, error, isLoading, reload } = useLoad('keys', (signal) => get('/keys', {}, signal));
   const { data: orderNum } = useLoad('an order', findOrder);
   const [isReplacing, setReplacing] = useState(false);
   const [issued, setIssued] = useState<{ keys: IssuedKeyView; hadKeys: boolean }>();

@@ -2,7 +2,8 @@
  * The form that replaces the keys: when those before them stop, and the password again. Hands what was issued to the page and keeps nothing of it.
  */
 import { useState } from 'preact/hooks';
-import type { IssuedKeyView, ReplaceKeysRequest } from '../../../../src/http/dashboard/interface.ts';
+import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
+import { endOfOverlap, OVERLAPS, type Overlap } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
 import { SubmitActions } from '../../ui/button.tsx';
@@ -11,13 +12,12 @@ import { PasswordField, RadioGroup } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Time } from '../../ui/time.tsx';
 
-type Overlap = ReplaceKeysRequest['overlap'];
-const HOUR_MS = 3_600_000;
-const LATER: readonly { value: Exclude<Overlap, 'none'>; label: string; hours: number }[] = [
-  { value: '1h', label: 'After 1 hour', hours: 1 },
-  { value: '24h', label: 'After 24 hours', hours: 24 },
-  { value: '7d', label: 'After 7 days', hours: 7 * 24 },
-];
+const LABELS: Readonly<Record<Overlap, string>> = {
+  none: 'At once',
+  '1h': 'After 1 hour',
+  '24h': 'After 24 hours',
+  '7d': 'After 7 days',
+};
 const REFRESH_MS = 5000;
 
 export interface ReplaceKeysProps {
@@ -28,12 +28,11 @@ export interface ReplaceKeysProps {
 }
 
 export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
-  const [overlap, setOverlap] = useState<string>('none');
+  const [overlap, setOverlap] = useState<Overlap>('none');
   const [password, setPassword] = useState('');
   const now = useNow(REFRESH_MS);
   const save = async () => {
-    const request: ReplaceKeysRequest = { password, overlap: overlap as Overlap };
-    onIssued(await post<IssuedKeyView>('keys/replace', request));
+    onIssued(await post('/keys/replace', { password, overlap }));
   };
   return (
     <Dialog
@@ -53,14 +52,16 @@ export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
             value={overlap}
             onValue={setOverlap}
             autofocus
-            options={[
-              { value: 'none', label: 'At once', hint: 'Programs that still use them are refused from then on.' },
-              ...LATER.map(({ value, label, hours }) => ({
-                value,
-                label,
-                hint: <Time at={new Date(now + hours * HOUR_MS).toISOString()} />,
-              })),
-            ]}
+            options={OVERLAPS.map((value) => ({
+              value,
+              label: LABELS[value],
+              hint:
+                value === 'none' ? (
+                  'Programs that still use them are refused from then on.'
+                ) : (
+                  <Time at={endOfOverlap(value, now)} />
+                ),
+            }))}
           />
         )}
         <PasswordField

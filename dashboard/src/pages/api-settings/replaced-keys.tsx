@@ -2,7 +2,6 @@
  * Keys that were replaced and are still good for a while: until when, when they were last used, and ending them before their time.
  */
 import { useState } from 'preact/hooks';
-import type { EndKeyRequest } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
 import { Button } from '../../ui/button.tsx';
@@ -30,7 +29,7 @@ export function OldKeys({ keys, mayEnd, onEnded }: { keys: readonly KeyRow[]; ma
   const now = useNow(REFRESH_MS);
   const good = keys.filter(({ endsAt }) => Date.parse(endsAt!) > now);
   const end = async (apiID: string) => {
-    await post('keys/end', { apiID } satisfies EndKeyRequest);
+    await post('/keys/end', { apiID });
     toast('The old keys have ended');
     onEnded();
   };

@@ -100,7 +100,7 @@ async function sendCall(
     input.idempotencyKey === '' ? {} : { [IDEMPOTENCY_KEY]: input.idempotencyKey };
   try {
     return {
-      answer: await callOperation('explorer', method, path, input.query, body && input.body, { signal, headers }),
+      answer: await callOperation('/explorer', method, path, input.query, body && input.body, { signal, headers }),
     };
   } catch (fault) {
     return { error: toApiError(fault) };

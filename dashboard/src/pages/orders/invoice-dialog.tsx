@@ -3,7 +3,7 @@
  * the service, whose refusal stands in the form.
  */
 import { useState } from 'preact/hooks';
-import type { AdvancedOrderView, InvoiceOrderRequest } from '../../../../src/http/dashboard/interface.ts';
+import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { add, compare, isDecimal, subtract } from '../../api/decimal.ts';
 import type { Values } from '../../api/records.ts';
@@ -51,7 +51,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
       Object.fromEntries(lines.map((line) => [numberOf(line), { ...before[numberOf(line)]!, units: units(line) }])),
     );
   const send = async () => {
-    await onInvoice(() => post<AdvancedOrderView>('orders/invoice', writeRequest(order, lines, inputs, tracking)));
+    await onInvoice(() => post('/orders/invoice', writeRequest(order, lines, inputs, tracking)));
     onClose();
     focusHeading(); // The button that opened this is gone.
   };
@@ -161,7 +161,12 @@ function refuseUnits(units: string, open: string): string | undefined {
   return compare(units, least) < 0 || compare(units, most) > 0 ? `From 0 to ${open}.` : undefined;
 }
 
-function writeRequest(order: Values, lines: readonly Values[], inputs: Inputs, tracking: string): InvoiceOrderRequest {
+function writeRequest(
+  order: Values,
+  lines: readonly Values[],
+  inputs: Inputs,
+  tracking: string,
+): BodyOf<'POST /orders/invoice'> {
   const quantities = lines.map((line) => [numberOf(line), inputs[numberOf(line)]!.units.trim()] as const);
   // A line that is not invoiced keeps the serial numbers it has: they are sent for it only when somebody has written others.
   const serials = lines.flatMap((line) => {

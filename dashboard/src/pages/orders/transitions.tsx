@@ -3,7 +3,7 @@
  * before, so that the page can show what changed.
  */
 import { useState } from 'preact/hooks';
-import type { AdvancedOrderView, ApproveRequest } from '../../../../src/http/dashboard/interface.ts';
+import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { add } from '../../api/decimal.ts';
 import { readStock, type RecordRead, type Stock, type Values } from '../../api/records.ts';
@@ -47,9 +47,9 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
   };
   const approve = () =>
     take(() =>
-      post<AdvancedOrderView>('orders/approve', {
+      post('/orders/approve', {
         ORDER_NUMBER: values['ORDER_NUMBER'] ?? '',
-      } satisfies ApproveRequest),
+      }),
     );
   const isApprovable = values['ORDER_TYPE'] === 'worksheet' || values['ORDER_TYPE'] === 'quote';
   return (

@@ -2,7 +2,7 @@
  * The field dictionary of the team, by record type: what can be sent, in which form, and what is quick to search for. Developers add fields of their own.
  */
 import { useState } from 'preact/hooks';
-import type { AddFieldRequest, FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import type { BodyOf, FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { ApiError, get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
@@ -19,7 +19,8 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
-type RecordType = AddFieldRequest['recordType'];
+type NewField = BodyOf<'POST /fields'>;
+type RecordType = NewField['recordType'];
 type Field = FieldsView['fields'][RecordType][number];
 
 const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[] = [
@@ -35,7 +36,7 @@ const EXAMPLES: Readonly<Record<Field['type'], string>> = {
   flag: 'Y',
   timestamp: '2026-11-20T09:30:00.000Z',
 };
-const TYPES: readonly AddFieldRequest['type'][] = ['text', 'number', 'date', 'flag'];
+const TYPES: readonly NewField['type'][] = ['text', 'number', 'date', 'flag'];
 
 const COLUMNS: readonly Column<Field>[] = [
   {
@@ -67,7 +68,7 @@ export function FieldsPage() {
   const { user, may } = useSession();
   const [query, setQuery] = useQuery();
   const [isAdding, setAdding] = useState(false);
-  const { data, error, reload } = useLoad('fields', (signal) => get<FieldsView>('fields', {}, signal));
+  const { data, error, reload } = useLoad('fields', (signal) => get('/fields', {}, signal));
   const shown = RECORD_TYPES.find(({ value }) => value === query.get('of'))?.value ?? 'orders';
   const filter = query.get('filter') ?? '';
   return (
@@ -162,12 +163,11 @@ function AddField({
   onAdded: () => void;
 }) {
   const [name, setName] = useState('');
-  const [type, setType] = useState<string>('text');
+  const [type, setType] = useState<NewField['type']>('text');
   const noun = RECORD_TYPES.find(({ value }) => value === recordType)?.noun ?? '';
   const add = async () => {
-    const request = { recordType, name, type } as AddFieldRequest;
     try {
-      await post('fields', request);
+      await post('/fields', { recordType, name, type });
     } catch (fault) {
       // The refusal names the field of the record; here that is what was typed as its name.
       if (fault instanceof ApiError && fault.code === 'COMMAND_REFUSED')

@@ -37,7 +37,7 @@ function Records({ kind }: { kind: Kind }) {
   const filters = writeFilterBody(parseFilters(query));
   const cursors = query.getAll('cursor');
   const cursor = cursors.at(-1);
-  const fields = useLoad('fields', (signal) => get<FieldsView>('fields', {}, signal)).data?.fields[kind];
+  const fields = useLoad('fields', (signal) => get('/fields', {}, signal)).data?.fields[kind];
   const [columns, setColumns] = useColumns(kind);
   const { data, error, isLoading, reload } = useLoad(JSON.stringify([filters, cursor]), (signal) =>
     queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor }, signal),

@@ -57,14 +57,14 @@ export function RequestListPage() {
       const asked = askFor(filter, Date.now());
       // Going on asks for the same time as the page before, not for an hour that ends now.
       if (next === undefined || from.current === '') from.current = asked.from ?? '';
-      return get<RequestsView>('requests', { ...asked, from: from.current, cursor: next }, signal);
+      return get('/requests', { ...asked, from: from.current, cursor: next }, signal);
     },
     before?.pages,
   );
   const isLive = query.get('live') === '1';
   const live = useLive(isLive, async (signal) => {
     if (isBusy) return [];
-    const newest = await get<RequestsView>('requests', { ...askFor(filter, Date.now()) }, signal);
+    const newest = await get('/requests', { ...askFor(filter, Date.now()) }, signal);
     const { added } = mergeNewest(pages, newest);
     if (added.length > 0) setPages((now) => mergeNewest(now, newest).pages);
     return added;

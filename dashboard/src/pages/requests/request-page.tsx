@@ -30,7 +30,7 @@ async function findRequest(requestID: string, signal: AbortSignal): Promise<Requ
   const endsAt = performance.now() + LOOK_MS;
   for (;;) {
     try {
-      return await get<RequestDetailView>('requests/single', { requestID }, signal);
+      return await get('/requests/single', { requestID }, signal);
     } catch (fault) {
       if (!isMissing(fault) || signal.aborted || performance.now() > endsAt) throw fault;
       await new Promise((resume) => {

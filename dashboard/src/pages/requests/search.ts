@@ -2,7 +2,7 @@
  * What the list of requests is narrowed to, as the address has it, and what the service is asked for it. Custom times are UTC in the address, so that a
  * link means the same everywhere, and local time in the fields. Loads nothing.
  */
-import type { RequestsQuery } from '../../../../src/http/dashboard/interface.ts';
+import type { QueryOf } from '../../../../src/http/dashboard/interface.ts';
 
 export const RANGES = [
   { value: '1h', label: 'Last hour', ms: 3_600_000 },
@@ -59,7 +59,7 @@ export function readFilter(query: URLSearchParams): RequestFilter {
 export const isFiltered = ({ status, operation, range }: RequestFilter): boolean =>
   status !== '' || operation !== '' || range !== DEFAULT_RANGE;
 
-export function askFor({ status, operation, range, from, to }: RequestFilter, nowMs: number): RequestsQuery {
+export function askFor({ status, operation, range, from, to }: RequestFilter, nowMs: number): QueryOf<'GET /requests'> {
   const ms = RANGES.find(({ value }) => value === range)?.ms;
   return { status, operation, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
 }

@@ -52,14 +52,14 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 
 function AuditLog() {
   const { pages, error, isBusy, more, reload } = usePages<number, AuditView>('audit', (next, signal) =>
-    get<AuditView>('audit', { before: next }, signal),
+    get('/audit', { before: next }, signal),
   );
   const [check, setCheck] = useState<{ view?: AuditCheckView; error?: ApiError }>({});
   const [isChecking, setChecking] = useState(false);
   const verify = async () => {
     setChecking(true);
     try {
-      setCheck({ view: await get<AuditCheckView>('audit/verify') });
+      setCheck({ view: await get('/audit/verify') });
     } catch (fault) {
       setCheck({ error: toApiError(fault) });
     }

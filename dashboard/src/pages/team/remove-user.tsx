@@ -2,7 +2,6 @@
  * Removing a user: asked about by name, and twice where it is one's own account, so that nobody shuts themselves out by accident.
  */
 import { useState } from 'preact/hooks';
-import type { UserRequest } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { restate } from '../../api/restate.ts';
 import { Actions, Button } from '../../ui/button.tsx';
@@ -20,7 +19,7 @@ export interface RemoveUserProps {
 export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   const [isMeant, setMeant] = useState(false);
   const remove = async () => {
-    await restate(post('users/remove', { email: user.email } satisfies UserRequest), 'LAST_OWNER', lastOwner(user));
+    await restate(post('/users/remove', { email: user.email }), 'LAST_OWNER', lastOwner(user));
     if (user.isYou) return location.assign('/dashboard/sign-in');
     toast(`${user.email} was removed`);
     return onRemoved();

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SettingsRequest, SettingsView } from '../../../../src/http/dashboard/interface.ts';
+import type { SettingsView } from '../../../../src/http/dashboard/interface.ts';
 import { get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
@@ -38,7 +38,7 @@ const limit = (most: number | null): string => (most === null ? 'No limit' : cou
 
 export function SettingsPage() {
   const { user, may, reload: reloadSession } = useSession();
-  const { data, error, reload } = useLoad('settings', (signal) => get<SettingsView>('settings', {}, signal));
+  const { data, error, reload } = useLoad('settings', (signal) => get('/settings', {}, signal));
   const [saved, setSaved] = useState<SettingsView>();
   const settings = saved ?? data;
   const keep = (changed: SettingsView) => {
@@ -73,15 +73,10 @@ export function SettingsPage() {
 
 function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: (settings: SettingsView) => void }) {
   const [name, setName] = useState(settings.name);
-  const [stage, setStage] = useState<string>(settings.defaultStage);
+  const [defaultStage, setDefaultStage] = useState(settings.defaultStage);
   const [isStrict, setStrict] = useState(settings.strict);
   const save = async () => {
-    const request: SettingsRequest = {
-      name: name.trim(),
-      defaultStage: stage as SettingsView['defaultStage'],
-      strict: isStrict,
-    };
-    const changed = await post<SettingsView>('settings', request);
+    const changed = await post('/settings', { name: name.trim(), defaultStage, strict: isStrict });
     setName(changed.name);
     onSaved(changed);
   };
@@ -100,8 +95,8 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         label="Default stage"
         name="defaultStage"
         hint="Where an order begins that does not send ORDER_TYPE."
-        value={stage}
-        onValue={setStage}
+        value={defaultStage}
+        onValue={setDefaultStage}
         options={STAGES}
       />
       <Checkbox

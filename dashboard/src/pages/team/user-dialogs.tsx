@@ -3,16 +3,11 @@
  * it once.
  */
 import { useState } from 'preact/hooks';
-import type {
-  NewUserRequest,
-  UserLinkView,
-  UserRequest,
-  UserRoleRequest,
-  UsersView,
-} from '../../../../src/http/dashboard/interface.ts';
+import type { Role } from '../../../../src/account/roles.ts';
+import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { restate } from '../../api/restate.ts';
-import { useSession, type Role } from '../../session.tsx';
+import { useSession } from '../../session.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { RadioGroup, TextField } from '../../ui/field.tsx';
@@ -40,11 +35,11 @@ export const lastOwner = ({ email, isYou }: UserRow): string =>
 
 export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {
   const [email, setEmail] = useState('');
-  const [role, setRole] = useState<string>('viewer');
+  const [role, setRole] = useState<Role>('viewer');
   const invite = async () => {
-    const request: NewUserRequest = { email: email.trim(), role: role as Role };
+    const request = { email: email.trim(), role };
     const link = await restate(
-      post<UserLinkView>('users', request),
+      post('/users', request),
       'USER_EXISTS',
       'The team has a user with this address. Give them a new link or another role instead.',
       'email',
@@ -88,11 +83,10 @@ export function ChangeRole({
   onClose: () => void;
 }) {
   const { reload } = useSession();
-  const [role, setRole] = useState<string>(user.role);
+  const [role, setRole] = useState(user.role);
   const save = async () => {
     if (role !== user.role) {
-      const request: UserRoleRequest = { email: user.email, role: role as Role };
-      await restate(post('users/role', request), 'LAST_OWNER', lastOwner(user));
+      await restate(post('/users/role', { email: user.email, role }), 'LAST_OWNER', lastOwner(user));
       toast(`${user.email} is now ${role}`);
       onChanged();
       if (user.isYou) {
@@ -122,8 +116,7 @@ export function ChangeRole({
 }
 
 export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: OnIssued; onClose: () => void }) {
-  const make = async () =>
-    onIssued(user.email, await post<UserLinkView>('users/link', { email: user.email } satisfies UserRequest));
+  const make = async () => onIssued(user.email, await post('/users/link', { email: user.email }));
   return (
     <Dialog title="Make a new link?" onClose={onClose}>
       <Form onSubmit={make}>

@@ -3,7 +3,7 @@
  * what it does is users-dialogs.tsx.
  */
 import { useState } from 'preact/hooks';
-import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
+import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
@@ -58,7 +58,7 @@ export function UsersPage() {
 }
 
 function Users() {
-  const { data, error, isLoading, reload } = useLoad('users', (signal) => get<UsersView>('users', {}, signal));
+  const { data, error, isLoading, reload } = useLoad('users', (signal) => get('/users', {}, signal));
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const showLink = (email: string, link: UserLinkView) => {

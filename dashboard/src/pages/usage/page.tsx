@@ -24,9 +24,7 @@ export function UsagePage() {
   const thisMonth = new Date().toISOString().slice(0, 7);
   const asked = query.get('month') ?? '';
   const month = isMonth(asked) ? asked : thisMonth;
-  const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) =>
-    get<UsageView>('usage', { month }, signal),
-  );
+  const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get('/usage', { month }, signal));
   const known = useRef<string[]>([]);
   if (data !== undefined) known.current = data.months.map((one) => one.month);
   const months = [...new Set([thisMonth, month, ...known.current])].toSorted().toReversed();
