@@ -23,6 +23,9 @@ import { RequestLog } from '../src/request-log/request-log.ts';
 const ROOT = join(import.meta.dirname, '..');
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
+/** Options that every command has; the page says them once. */
+const EVERY_OPTION = /^ +(--json +print one JSON object and nothing else|-h, --help +display help for command)\n/gm;
+
 const FILES: Record<string, () => Promise<string>> = {
   'openapi.json': writeOpenApi,
   'docs/errors.md': async () => writeErrors(),
@@ -127,7 +130,7 @@ async function writeConfiguration(): Promise<string> {
   const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [
     `\`${variable}\``,
     `\`${String(fallback)}\``,
-    form,
+    form.replace('a whole number from ', ''),
     meaning,
   ]);
   const commands = await readCommands([]);
@@ -149,7 +152,7 @@ ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 ## Commands
 
 Run them in Storeroom's folder with \`npx storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They work on the folder in
-\`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while services run on it. With \`--json\` each prints one JSON object on standard output; \`serve\` prints it once it is ready.
+\`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while services run on it. Every command has \`--help\` and \`--json\`. With \`--json\` it prints one JSON object on standard output and nothing else; \`serve\` prints it once it is ready.
 
 ${sections.join('\n\n')}
 `;
@@ -169,7 +172,7 @@ async function readCommands(words: readonly string[]): Promise<CommandHelp[]> {
   if (exitCode !== 0) throw new Error(`storeroom ${words.join(' ')} --help ended with ${exitCode}.`);
   const list = /^Commands:\n((?: +.*\n)+)/m.exec(help)?.[1] ?? '';
   const names = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
-  if (names.length === 0) return [{ words, help: help.trim() }];
+  if (names.length === 0) return [{ words, help: help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim() }];
   return (await Promise.all(names.map((name) => readCommands([...words, name])))).flat();
 }
 
