@@ -39,51 +39,65 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 export const TEAM = 'teamID';
 /** The session stands in their place. */
 const CREDENTIALS = ['apiID', 'apiSecret'];
+const JSON_TYPE = 'application/json';
 
-interface Schema {
+/** Anything in the document may be a reference to a part of `components`. */
+interface Referring {
+  readonly $ref?: string;
+}
+interface ContractSchema extends Referring {
   readonly description?: string;
   readonly type?: unknown;
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly enum?: readonly string[];
+  readonly items?: ContractSchema;
+  readonly allOf?: readonly ContractSchema[];
+  readonly properties?: Readonly<Record<string, ContractSchema>>;
   readonly required?: readonly string[];
 }
-interface Described {
+interface Exemplified {
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+type Content = Readonly<Record<string, Exemplified & { readonly schema: ContractSchema }>>;
+interface ContractParameter extends Referring, Exemplified {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+}
+interface ContractOperation {
   readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-  readonly parameters?: readonly {
-    name: string;
-    in: string;
-    required?: boolean;
-    description?: string;
-    example?: unknown;
-  }[];
-  readonly requestBody?: { description?: string; content: Record<string, { schema: Schema; example?: unknown }> };
-  readonly responses: Record<string, { description?: string }>;
+  readonly parameters?: readonly ContractParameter[];
+  readonly requestBody?: Referring & { readonly description?: string; readonly content: Content };
+  readonly responses: Readonly<Record<string, Referring & { readonly content?: Content }>>;
 }
-interface OpenDocument {
-  readonly paths: Record<string, Record<string, Described>>;
+interface Contract {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ContractOperation>>>>;
 }
 
-let fetched: Promise<OpenDocument> | undefined;
+let fetched: Promise<Contract> | undefined;
 
 /** All that is below the base path of the API, in the order of the document. */
 export async function loadOperations(baseURL: string): Promise<Operation[]> {
   fetched ??= fetchDocument();
-  const { paths } = await fetched.catch((fault: unknown) => {
+  const contract = await fetched.catch((fault: unknown) => {
     fetched = undefined; // The next attempt asks again.
     throw fault;
   });
   const base = new URL(baseURL).pathname;
-  return Object.entries(paths)
+  return Object.entries(contract.paths)
     .filter(([path]) => path.startsWith(`${base}/`))
     .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, described]) => readOperation(method, path.slice(base.length), described)),
+      Object.entries(methods).map(([method, operation]) =>
+        readOperation(contract, method, path.slice(base.length), operation),
+      ),
     );
 }
 
-async function fetchDocument(): Promise<OpenDocument> {
+async function fetchDocument(): Promise<Contract> {
   const response = await fetch('/openapi.json').catch(() => undefined);
   if (response === undefined)
     throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check the connection and try again.', 0);
@@ -93,11 +107,32 @@ async function fetchDocument(): Promise<OpenDocument> {
       `The service answered /openapi.json with status ${response.status}.`,
       response.status,
     );
-  return (await response.json()) as OpenDocument;
+  return (await response.json()) as Contract;
 }
 
-function readOperation(method: string, path: string, described: Described): Operation {
-  const { operationId, summary = operationId, description = '', tags = [], parameters = [] } = described;
+/** A part of the contract, with what its `$ref` names. Members beside the reference win. */
+function follow<Part extends Referring>(contract: Contract, part: Part): Part {
+  if (part.$ref === undefined) return part;
+  const path = part.$ref.replace('#/', '').split('/');
+  const named = path.reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], contract) as Part;
+  return { ...follow(contract, named), ...part, $ref: undefined };
+}
+
+/** A schema with its references followed and the members of its `allOf` put together. */
+function mergeSchema(contract: Contract, schema: ContractSchema): ContractSchema {
+  const { allOf = [], ...own } = follow(contract, schema);
+  const parts = [...allOf.map((part) => mergeSchema(contract, part)), own];
+  return Object.assign({}, ...parts, {
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as ContractSchema['properties'],
+    required: parts.flatMap(({ required = [] }) => required),
+  }) as ContractSchema;
+}
+
+const exampleOf = ({ example, examples = {} }: Exemplified): unknown => example ?? Object.values(examples)[0]?.value;
+
+function readOperation(contract: Contract, method: string, path: string, operation: ContractOperation): Operation {
+  const { operationId, summary = operationId, description = '', tags = [], responses } = operation;
+  const parameters = (operation.parameters ?? []).map((parameter) => follow(contract, parameter));
   return {
     name: operationId,
     method: method.toUpperCase() as Operation['method'],
@@ -107,34 +142,45 @@ function readOperation(method: string, path: string, described: Described): Oper
     description,
     writes: parameters.some((parameter) => parameter.in === 'header' && parameter.name === IDEMPOTENCY_KEY),
     parameters: parameters
-      .filter((parameter) => parameter.in === 'query')
-      .map(({ name, required = false, description: about = '', example }) => ({
+      .filter((parameter) => parameter.in === 'query' && !CREDENTIALS.includes(parameter.name))
+      .map(({ name, required = false, description: about = '', ...more }) => ({
         name,
         isRequired: required,
         description: about,
-        example: example === undefined ? '' : String(example), // eslint-disable-line typescript/no-base-to-string -- parameters of a query are no objects
+        example: String(exampleOf(more) ?? ''), // eslint-disable-line typescript/no-base-to-string -- parameters of a query are no objects
       })),
-    body: readBody(described.requestBody),
-    errors: Object.entries(described.responses)
-      .map(([status, { description: about = '' }]) => ({
-        status: Number(status),
-        codes: [...about.matchAll(/`(\w+)`/g)].map(([, code]) => code!),
-      }))
+    body: operation.requestBody && readBody(contract, operation.requestBody),
+    errors: Object.entries(responses)
+      .map(([status, response]) => {
+        const { schema = {} } = follow(contract, response).content?.[JSON_TYPE] ?? {};
+        const { code = {} } = mergeSchema(contract, schema).properties ?? {};
+        return { status: Number(status), codes: code.enum ?? [] };
+      })
       .filter(({ status }) => status >= 400),
   };
 }
 
-function readBody(sent: Described['requestBody']): OperationBody | undefined {
-  const media = sent?.content['application/json'];
+function readBody(
+  contract: Contract,
+  requestBody: NonNullable<ContractOperation['requestBody']>,
+): OperationBody | undefined {
+  const { description, content } = follow(contract, requestBody);
+  const media = content[JSON_TYPE];
   if (media === undefined) return undefined;
-  const isList = media.schema.type === 'array';
-  const { properties = {}, required = [] } = (isList ? media.schema.items : media.schema) ?? {};
+  const schema = mergeSchema(contract, media.schema);
+  const isList = schema.type === 'array';
+  const { properties = {}, required = [] } = isList ? mergeSchema(contract, schema.items ?? {}) : schema;
   return {
     isList,
-    description: sent?.description ?? '',
-    example: JSON.stringify(media.example ?? (isList ? [] : {}), null, 2),
+    description: description ?? schema.description ?? '',
+    example: JSON.stringify(exampleOf(media) ?? (isList ? [] : {}), null, 2),
     fields: Object.entries(properties)
       .filter(([name]) => name !== TEAM && !CREDENTIALS.includes(name))
-      .map(([name, { description = '' }]) => ({ name, isRequired: required.includes(name), description, example: '' })),
+      .map(([name, property]) => ({
+        name,
+        isRequired: required.includes(name),
+        description: follow(contract, property).description ?? '',
+        example: '',
+      })),
   };
 }
