@@ -1,126 +1,119 @@
 /**
- * Every setting: its environment variable, default, unit, bounds and meaning. Reads a given environment, never process.env itself, and reports all
- * mistakes at once. docs/configuration.md is written from this table.
+ * Every setting: its environment variable, default, unit, bounds and meaning. `npm run generate` makes docs/configuration.md of this table.
  */
+import { isIP } from 'node:net';
 import { Refusal } from './errors.ts';
 
 interface Setting<T> {
   readonly variable: string;
   readonly default: T;
   readonly meaning: string;
-  readonly read: (text: string) => T | undefined;
+  /** undefined when the text is not valid. */
+  readonly parse: (text: string) => T | undefined;
+  /** What `parse` takes, in words. */
   readonly form: string;
-  /** The value as it may be shown, where it can hold a secret. */
-  show?(value: T): string;
+  /** Its value can hold a password and is not repeated in messages. */
+  readonly secret?: true;
 }
 
-function whole(variable: string, fallback: number, [least, most]: [number, number], meaning: string): Setting<number> {
-  const read = (given: string): number | undefined =>
-    /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most ? Number(given) : undefined;
-  return { variable, default: fallback, meaning, read, form: `a whole number from ${least} to ${most}` };
+function wholeNumber(
+  variable: string,
+  defaultValue: number,
+  [least, most]: [number, number],
+  meaning: string,
+): Setting<number> {
+  const parse = (text: string): number | undefined =>
+    /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
+  return { variable, default: defaultValue, meaning, parse, form: `a whole number from ${least} to ${most}` };
 }
 
-function choice<T extends string>(variable: string, fallback: T, choices: readonly T[], meaning: string): Setting<T> {
+function choice<T extends string>(
+  variable: string,
+  defaultValue: T,
+  choices: readonly T[],
+  meaning: string,
+): Setting<T> {
+  const parse = (text: string): T | undefined => choices.find((word) => word === text);
+  return { variable, default: defaultValue, meaning, parse, form: choices.join(', ') };
+}
+
+function anyText(variable: string, defaultValue: string, meaning: string): Setting<string> {
   return {
     variable,
-    default: fallback,
+    default: defaultValue,
     meaning,
-    read: (given) => choices.find((word) => word === given),
-    form: choices.join(', '),
-  };
-}
-
-function words(variable: string, fallback: string, meaning: string): Setting<string> {
-  return {
-    variable,
-    default: fallback,
-    meaning,
-    read: (value) => (value === '' ? undefined : value),
+    parse: (given) => given || undefined,
     form: 'a text that is not empty',
   };
 }
 
-/** The address of a database, whose password is never shown. */
-function address(variable: string, meaning: string): Setting<string> {
-  const read = (given: string): string | undefined =>
-    /^postgres(ql)?:\/\/[^\s]+$/.test(given) && URL.canParse(given) ? given : undefined;
-  const show = (url: string): string => url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
-  return {
-    variable,
-    default: '',
-    meaning,
-    read,
-    show,
-    form: 'an address such as postgres://user:password@host:5432/database',
-  };
+function databaseAddress(variable: string, meaning: string): Setting<string> {
+  const parse = (url: string): string | undefined =>
+    /^postgres(ql)?:\/\/[^\s]+$/.test(url) && URL.canParse(url) ? url : undefined;
+  const form = 'an address such as postgres://user:password@host:5432/database';
+  return { variable, default: '', meaning, parse, form, secret: true };
 }
 
-/** Where people reach the service: scheme, host and port, without a path. */
+/** Scheme, host and port, without a path. */
 function origin(variable: string, meaning: string): Setting<string> {
-  const read = (given: string): string | undefined =>
-    /^https?:\/\/[^\s/?#@]+$/.test(given) && URL.canParse(given) ? given : undefined;
-  return { variable, default: '', meaning, read, form: 'an address without a path, such as https://pims.example.com' };
+  const parse = (url: string): string | undefined =>
+    /^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined;
+  return { variable, default: '', meaning, parse, form: 'an address without a path, such as https://pims.example.com' };
 }
 
-function addresses(variable: string, meaning: string): Setting<readonly string[]> {
-  const isAddress = (word: string): boolean => {
-    const [host = '', bits] = word.split('/');
-    const isV6 = host.includes(':');
-    const isGood = isV6
-      ? URL.canParse(`http://[${host}]`)
-      : /^\d+(\.\d+){3}$/.test(host) && URL.canParse(`http://${host}`);
-    return isGood && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isV6 ? 128 : 32)));
+function networks(variable: string, meaning: string): Setting<readonly string[]> {
+  const parse = (list: string): string[] | undefined => {
+    const words = list.split(',').map((word) => word.trim());
+    return words.every(isNetwork) ? words : undefined;
   };
-  const read = (given: string): string[] | undefined => {
-    const list = given.split(',').map((word) => word.trim());
-    return list.every(isAddress) ? list : undefined;
-  };
-  return {
-    variable,
-    default: [],
-    meaning,
-    read,
-    form: 'addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8',
-  };
+  const form = 'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8';
+  return { variable, default: [], meaning, parse, form };
+}
+
+/** An IP address without a zone, or one with the length of a prefix: `::1`, `10.0.0.0/8`. */
+function isNetwork(word: string): boolean {
+  const [, address = '', bits = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(word) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits) <= (version === 6 ? 128 : 32);
 }
 
 export const SETTINGS = {
-  data: words('STOREROOM_DATA', './data', 'Folder of the embedded store; made when it is not there.'),
-  databaseUrl: address(
+  data: anyText('STOREROOM_DATA', './data', 'Folder of the embedded store. It is made if it does not exist.'),
+  databaseUrl: databaseAddress(
     'STOREROOM_DATABASE_URL',
-    'Address of a PostgreSQL database; it is used instead of the embedded store.',
+    'Address of a PostgreSQL database. If it is set, it is used instead of the embedded store.',
   ),
-  databaseConnections: whole(
+  databaseConnections: wholeNumber(
     'STOREROOM_DATABASE_CONNECTIONS',
     4,
     [1, 100],
-    'Connections to PostgreSQL for reads by key, as many for writes and as many for queries; a node has three more.',
+    'Connections to PostgreSQL for each of: reads by key, writes, queries. A node opens three more.',
   ),
-  port: whole('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on; 0 takes a free one.'),
-  host: words(
+  port: wholeNumber('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on. 0 takes a free port.'),
+  host: anyText(
     'STOREROOM_HOST',
     '127.0.0.1',
-    'Address to listen on. Anything but a loopback address belongs behind a proxy that speaks TLS.',
+    'Address to listen on. Use any but a loopback address only behind a proxy that speaks TLS.',
   ),
   publicUrl: origin(
     'STOREROOM_PUBLIC_URL',
-    'Address under which people reach the service; links to the dashboard begin with it. Not set: as each request has it.',
+    'Address under which people reach the service. Links to the dashboard begin with it. If not set, the address of each request is used.',
   ),
-  trustedProxies: addresses(
+  trustedProxies: networks(
     'STOREROOM_TRUSTED_PROXIES',
-    'Proxies in front whose X-Forwarded-For and X-Forwarded-Proto are believed.',
+    'Proxies in front of the service whose X-Forwarded-For and X-Forwarded-Proto are trusted.',
   ),
   demo: choice(
     'STOREROOM_DEMO',
     'on',
     ['on', 'off'],
-    'Whether `serve` on an empty data folder makes the demo tenant; never in a PostgreSQL database.',
+    'Whether `serve` makes the demo tenant in an empty data folder. It never makes one in PostgreSQL.',
   ),
   logLevel: choice(
     'STOREROOM_LOG_LEVEL',
     'info',
     ['debug', 'info', 'warn', 'error'],
-    'What is logged; `debug` adds one line a request. Credentials and query strings never are.',
+    'What is logged. `debug` adds one line a request. Credentials and query strings are never logged.',
   ),
   metrics: choice(
     'STOREROOM_METRICS',
@@ -128,73 +121,76 @@ export const SETTINGS = {
     ['on', 'off'],
     'Whether /metrics answers. It names operations and statuses, never tenants.',
   ),
-  maxReturnDefault: whole(
+  maxReturnDefault: wholeNumber(
     'STOREROOM_MAX_RETURN_DEFAULT',
     500,
     [1, 100_000],
     'Records a query returns when it sends no maxReturn.',
   ),
-  maxReturnMost: whole('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000], 'Records a query returns at most.'),
-  queryBudgetMs: whole(
+  maxReturnMost: wholeNumber('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000], 'Most records a query returns.'),
+  queryBudgetMs: wholeNumber(
     'STOREROOM_QUERY_BUDGET_MS',
     2000,
     [10, 60_000],
     'Milliseconds a query may take before it is refused.',
   ),
-  queryThreads: whole('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
-  idempotencyHours: whole('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760], 'Hours an Idempotency-Key is kept.'),
-  requestLogDays: whole('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365], "Days the dashboard's request log goes back."),
-  inFlightMost: whole(
+  queryThreads: wholeNumber('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
+  idempotencyHours: wholeNumber('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760], 'Hours an Idempotency-Key is kept.'),
+  requestLogDays: wholeNumber('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365], 'Days the request log is kept.'),
+  inFlightMost: wholeNumber(
     'STOREROOM_IN_FLIGHT_MOST',
     1024,
     [1, 100_000],
-    'Requests worked on at the same time; more are answered 503.',
+    'Most requests in flight at the same time. More are answered 503.',
   ),
-  keepAliveMs: whole(
+  keepAliveMs: wholeNumber(
     'STOREROOM_KEEP_ALIVE_MS',
     72_000,
     [1000, 600_000],
-    'Milliseconds an idle connection is kept; more than the idle time of the balancer in front.',
+    'Milliseconds an idle connection is kept open. Set it above the idle timeout of the load balancer.',
   ),
-  drainMs: whole(
+  drainMs: wholeNumber(
     'STOREROOM_DRAIN_MS',
     0,
     [0, 60_000],
-    'Milliseconds between "not ready" and closing the listener when stopping, for a balancer to notice.',
+    'Milliseconds between "not ready" and closing the listener when the service stops, for load balancers to notice.',
   ),
 } as const;
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [Name in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[Name]> };
 export type Environment = Readonly<Record<string, string | undefined>>;
-/** Where a value came from, as `storeroom config` shows it. */
-export type Source = 'default' | 'environment' | 'command line';
+/** Where a value came from. */
+type SettingSource = 'default' | 'environment' | 'command line';
+
+/** A database address without its password: `postgres://user:…@host/database`. */
+export const hidePassword = (url: string): string =>
+  url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
 
 /**
  * The settings in force: command line before environment before default. Throws one COMMAND_REFUSED that names every mistake.
- * `unknown` lists STOREROOM_ variables that no setting has, most likely mistyped.
+ * `unknown` lists STOREROOM_ variables that are not settings, most likely mistyped.
  * Example: `parseConfig({ STOREROOM_PORT: '9000' }, {}).config.port` is 9000.
  */
 export function parseConfig(
   environment: Environment,
-  overrides: Environment,
-): { config: Config; sources: Record<string, Source>; unknown: string[] } {
+  commandLine: Environment,
+): { config: Config; sources: Readonly<Record<keyof Config, SettingSource>>; unknown: string[] } {
   const mistakes: string[] = [];
   const config: Record<string, unknown> = {};
-  const sources: Record<string, Source> = {};
+  const sources: Record<string, SettingSource> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
-    const given = overrides[setting.variable] ?? (environment[setting.variable] || undefined);
-    const value = given === undefined ? setting.default : setting.read(given);
-    if (value === undefined)
-      mistakes.push(`${setting.variable} must be ${setting.form}${setting.show ? '' : `, not '${given}'`}.`);
+    const { variable, parse, form, secret } = setting;
+    // An empty variable is as good as none.
+    const given = commandLine[variable] ?? (environment[variable] || undefined);
+    const value = given === undefined ? setting.default : parse(given);
+    if (value === undefined) mistakes.push(`${variable} must be ${form}${secret ? '' : `, not '${given}'`}.`);
     config[name] = value;
     sources[name] =
-      overrides[setting.variable] !== undefined ? 'command line' : given === undefined ? 'default' : 'environment';
+      commandLine[variable] !== undefined ? 'command line' : given === undefined ? 'default' : 'environment';
   }
   if (mistakes.length > 0) throw new Refusal('COMMAND_REFUSED', mistakes.join('\n'));
   const known = new Set(Object.values(SETTINGS).map(({ variable }): string => variable));
-  const unknown = Object.keys(environment).filter(
-    (variable) => /^STOREROOM_(?!TEST_)/.test(variable) && !known.has(variable),
-  );
-  return { config: config as Config, sources, unknown };
+  const unknown = Object.keys(environment).filter((name) => /^STOREROOM_(?!TEST_)/.test(name) && !known.has(name));
+  return { config: config as Config, sources: sources as Record<keyof Config, SettingSource>, unknown };
 }

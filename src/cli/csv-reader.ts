@@ -1,6 +1,5 @@
 /**
- * Reads the rows of a CSV file (RFC 4180, UTF-8 with or without a BOM) a chunk at a time, each with the number of the line it begins on.
- * Says what is wrong with a row instead of guessing. Knows nothing of fields.
+ * Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks. Each row has the number of the line it begins on and, if it is damaged, why.
  */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
@@ -9,11 +8,11 @@ import Papa from 'papaparse';
 export interface CsvRow {
   readonly lineNumber: number;
   readonly cells: string[];
-  /** Why the cells cannot be relied on. */
+  /** Why the cells cannot be used. */
   readonly fault: string | undefined;
 }
 
-interface Parsed {
+interface PapaResult {
   readonly data: string[][];
   readonly errors: readonly { readonly code: string; readonly row: number }[];
   readonly meta: { readonly cursor: number };
@@ -22,31 +21,32 @@ interface Parsed {
 const CHUNK_BYTES = 256 * 1024;
 const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
+const BOM = '\u{feff}';
 
-/** Yields the rows of each chunk, the header first of all. `onRead` hears how many bytes each chunk had. */
+/** Yields the rows of each chunk, the header first. `onRead` is called with the bytes of each chunk. */
 export async function* readCsv(
   file: string,
   onRead: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<CsvRow[]> {
-  const splitter = new RowSplitter();
+  const parser = new ChunkParser();
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
-    // Chunks end with a line, so that no character is ever cut in two.
+    // The parser gets whole lines, so that no character is cut in two.
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
-    const lines = end === 0 ? Buffer.alloc(0) : Buffer.concat([rest, chunk.subarray(0, end)]);
-    rest = end === 0 ? Buffer.concat([rest, chunk]) : chunk.subarray(end);
-    if (end > 0) yield splitter.split(lines, false);
+    if (end > 0) yield parser.parse(Buffer.concat([rest, chunk.subarray(0, end)]), false);
+    rest = end > 0 ? chunk.subarray(end) : Buffer.concat([rest, chunk]);
     onRead(chunk.length);
-    if (splitter.openCharacters + rest.length > ROW_CHARACTERS_MAX) {
-      yield [splitter.giveUp()];
+    if (parser.openCharacters + rest.length > ROW_CHARACTERS_MAX) {
+      yield [parser.endWithFault('The row is longer than 8 MiB: is a quote left open? Nothing after it was read.')];
       return;
     }
   }
-  yield splitter.split(rest, true);
+  yield parser.parse(rest, true);
 }
 
-class RowSplitter {
+class ChunkParser {
   #parser: Papa.Parser | undefined;
+  /** The beginning of a row that goes on in the next chunk. */
   #open = '';
   #isOpenValid = true;
   #lineNumber = 1;
@@ -55,38 +55,32 @@ class RowSplitter {
     return this.#open.length;
   }
 
-  /** The rows that are whole now; what is left waits for the next bytes. */
-  split(bytes: Buffer, isLast: boolean): CsvRow[] {
+  /** The rows that end in these bytes. */
+  parse(bytes: Buffer, isLast: boolean): CsvRow[] {
     let text = this.#open + bytes.toString('utf8');
     if (!this.#parser) {
-      if (text.startsWith('\u{feff}')) text = text.slice(1);
+      if (text.startsWith(BOM)) text = text.slice(1);
       this.#parser = new Papa.Parser({ delimiter: ',', newline: /\r?\n/.exec(text)?.[0] === '\r\n' ? '\r\n' : '\n' });
     }
-    const { data, errors, meta } = this.#parser.parse(text, 0, !isLast) as Parsed;
+    const { data, errors, meta } = this.#parser.parse(text, 0, !isLast) as PapaResult;
     const isValid = isUtf8(bytes) && this.#isOpenValid;
     this.#isOpenValid = isValid || meta.cursor === text.length;
     this.#open = isLast ? '' : text.slice(meta.cursor);
     const faults = new Map(errors.map(({ code, row }) => [row, FAULTS[code] ?? code]));
     const isQuoted = text.includes('"');
     const rows: CsvRow[] = [];
-    for (let index = 0; index < data.length; index++) {
-      const cells = data[index]!;
-      const lineNumber = this.#lineNumber;
-      this.#lineNumber += 1 + (isQuoted ? countBreaks(cells) : 0);
+    for (const [index, cells] of data.entries()) {
+      const fault = faults.get(index) ?? (isValid ? undefined : findDecodingFault(cells));
       const isEmpty = cells.length === 1 && cells[0] === '';
-      if (!isEmpty)
-        rows.push({ lineNumber, cells, fault: faults.get(index) ?? (isValid ? undefined : findDecodingFault(cells)) });
+      if (!isEmpty) rows.push({ lineNumber: this.#lineNumber, cells, fault });
+      this.#lineNumber += 1 + (isQuoted ? countLineFeeds(cells) : 0);
     }
     return rows;
   }
 
-  /** Stands for a row that does not end. */
-  giveUp(): CsvRow {
-    return {
-      lineNumber: this.#lineNumber,
-      cells: [],
-      fault: 'The row is longer than 8 MiB: is a quote left open? Nothing after it was read.',
-    };
+  /** In place of a row that does not end. */
+  endWithFault(fault: string): CsvRow {
+    return { lineNumber: this.#lineNumber, cells: [], fault };
   }
 }
 
@@ -95,11 +89,8 @@ const FAULTS: Readonly<Record<string, string>> = {
   InvalidQuotes: 'There is text after a closing quote.',
 };
 
-function countBreaks(cells: readonly string[]): number {
-  let breaks = 0;
-  for (const cell of cells) for (let at = cell.indexOf('\n'); at >= 0; at = cell.indexOf('\n', at + 1)) breaks++;
-  return breaks;
-}
+const countLineFeeds = (cells: readonly string[]): number =>
+  cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
 
 const findDecodingFault = (cells: readonly string[]): string | undefined =>
   cells.some((cell) => cell.includes('\u{fffd}')) ? 'The row is not in UTF-8.' : undefined;

@@ -1,49 +1,48 @@
 /**
- * The command line as a whole: puts the commands together, runs the one that was asked for, and turns what went wrong into words and an exit
- * code: 0 done, 1 refused or failed, 2 wrong use. Never does a command's work.
+ * The command line as a whole: puts the commands together, runs one, and ends with its exit code: 0 done, 1 refused or failed, 2 wrong use.
  */
 import { Command, CommanderError } from 'commander';
 import type { Environment } from '../config.ts';
-import { addAuditCommands } from './audit.ts';
-import { addBackupCommands } from './backup.ts';
+import { addAuditCommands } from './commands/audit.ts';
+import { addBackupCommands } from './commands/backup.ts';
 import type { CommandContext } from './command.ts';
-import { addExportCommand } from './export.ts';
-import { describeFault, printFault } from './fault.ts';
-import { addFieldCommands } from './fields.ts';
-import { addImportCommand } from './import.ts';
-import { addKeyCommands } from './keys.ts';
-import { addMoveCommand } from './move.ts';
-import { addOrderCommands } from './order.ts';
-import { addServeCommand } from './serve-command.ts';
-import { addSettingsCommand } from './settings.ts';
-import { addTenantCommands } from './tenant.ts';
-import { addUsageCommand } from './usage.ts';
-import { addUserCommands } from './user.ts';
+import { addExportCommand } from './commands/export.ts';
+import { printErrorObject, printFault } from './print-fault.ts';
+import { addFieldCommands } from './commands/fields.ts';
+import { addImportCommand } from './commands/import.ts';
+import { addKeyCommands } from './commands/keys.ts';
+import { addMoveCommand } from './commands/move.ts';
+import { addOrderCommands } from './commands/order.ts';
+import { addServeCommand } from './commands/serve.ts';
+import { addConfigCommand } from './commands/config.ts';
+import { addTenantCommands } from './commands/tenant.ts';
+import { addUsageCommand } from './commands/usage.ts';
+import { addUserCommands } from './commands/user.ts';
 
 const INTRODUCTION = `Examples:
   $ storeroom serve                                         the service, on port 8080
   $ storeroom tenant create acme --name 'Acme Ltd.'         a new tenant
   $ storeroom keys replace acme                             its API ID and secret
-  $ storeroom user create acme ann@example.com --role owner  somebody for the dashboard
+  $ storeroom user create acme ann@example.com --role owner  a user of the dashboard
   $ storeroom import acme orders orders.csv                 its records
   $ storeroom move --to postgres://…                        everything into PostgreSQL, or back with sqlite:FOLDER
 
-Settings are environment variables; \`storeroom config\` shows them. STOREROOM_DATA is the folder everything is in.`;
+Settings are environment variables; \`storeroom config\` shows them. STOREROOM_DATA is the folder of all data.`;
 
 /** Runs one command line, `process.argv` and all, and resolves to its exit code. `serve` resolves once the service is listening. */
 export async function runCommandLine(argv: readonly string[], environment: Environment): Promise<number> {
   const context: CommandContext = { environment, exitCode: 0 };
   const asJson = argv.includes('--json');
-  // Whoever read the output has read enough.
+  // The reader of the output may go away early; that is no fault.
   process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
-    if (fault.code !== 'EPIPE') printFault(describeFault(fault), asJson);
+    if (fault.code !== 'EPIPE') printFault(fault, asJson);
   });
   try {
     await buildProgram(context, asJson).parseAsync(argv);
     return context.exitCode;
   } catch (fault) {
     if (fault instanceof CommanderError) return endUsage(fault, asJson);
-    printFault(describeFault(fault), asJson);
+    printFault(fault, asJson);
     return 1;
   }
 }
@@ -68,14 +67,14 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addAuditCommands(program, context);
   addBackupCommands(program, context);
   addMoveCommand(program, context);
-  addSettingsCommand(program, context);
+  addConfigCommand(program, context);
   return program;
 }
 
-/** Commander has written its message already, except where the answer has to be JSON. */
+/** Commander has printed its message already, except with --json. */
 function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');
-  if (asJson) printFault({ code: 'WRONG_USE', message: sentence }, true);
+  if (asJson) printErrorObject({ code: 'WRONG_USE', message: sentence });
   return 2;
 }

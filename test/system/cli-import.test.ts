@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { createDemo } from '../../src/cli/demo.ts';
+import { createDemo } from '../../src/cli/demo-tenant.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';

@@ -114,7 +114,7 @@ suite('the life of an order', () => {
     assert.equal(new Set([...invoice.lines, ...open.lines].map((line) => line['LINE_REF_LOCK_CODE'])).size, 4);
 
     const last = await run('order', 'invoice', 'acme', backorder);
-    assert.equal(last.out, `Order ${backorder} is an invoice now.\n`);
+    assert.equal(last.out, `Order ${backorder} is now an invoice.\n`);
     assert.equal(await stock(), '7 − 0 = 7');
     assert.equal((await refused('order', 'invoice', 'acme', backorder)).code, 'STAGE_NOT_ALLOWED');
   });
@@ -133,7 +133,7 @@ suite('the life of an order', () => {
     const { out } = await run('order', 'show', 'acme', '1000');
     assert.match(out, /^ORDER_NUMBER +1000$/m);
     assert.match(out, /^1 +MB\/14 +Notebook +2 +2 +SN1,SN2 /m);
-    assert.match(out, /^Other records of #1001:\n\d+ +invoice$/m);
+    assert.match(out, /^Other orders of #1001:\n\d+ +invoice$/m);
     assert.doesNotMatch(out, /ORDER_STATUS/);
   });
 });

@@ -96,7 +96,7 @@ suite('tenants', () => {
     assert.match((await run('tenant', 'list')).out, /^TEAM +NAME .*\nacme +Acme Ltd\. /);
     const { exitCode, out, err } = await run('tenant', 'set', 'nobody', '--strict', 'on');
     assert.equal(`${exitCode} ${out}`, '1 ');
-    assert.equal(err, "storeroom: There is no tenant 'nobody'. `storeroom tenant list` shows those there are.\n");
+    assert.equal(err, "storeroom: There is no tenant 'nobody'. `storeroom tenant list` shows all tenants.\n");
   });
 
   test('a tenant is not removed where nobody can be asked, unless --yes says so', async () => {

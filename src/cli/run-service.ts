@@ -1,6 +1,6 @@
 /**
- * `storeroom serve`: the one place where adapters meet ports. Opens the store, makes the demo tenant on an empty folder, listens, and stops in order:
- * not ready, listener closed, answers out, counts and logs on disk. Holds no rule of the service.
+ * The service as a process, the one place where adapters meet ports: opens the store, makes the demo tenant in an empty folder, listens, and stops in
+ * order: not ready, listener closed, answers sent, counts and logs on disk.
  */
 import { Server, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,21 +15,21 @@ import type { ServiceState } from '../http/service.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import { Meter } from '../tenant/metering.ts';
 import { RequestLog } from '../request-log/request-log.ts';
-import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo.ts';
-import { formatLink, formatOrigin } from './link.ts';
+import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo-tenant.ts';
+import { formatLink, formatOrigin } from './service-address.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Time for the answers that say so to leave before a store that can no longer be trusted stops the process. */
+/** Time for the last answers to leave before a fatal fault of the store stops the process. */
 const FATAL_EXIT_MS = 200;
 
-/** Serves until SIGTERM or SIGINT. Throws when the folder is taken or the port is not free. */
-export async function serve(config: Config, asJson: boolean): Promise<void> {
-  // Standard output belongs to what the command says; the log goes to standard error, and a slow reader of it never stops the service.
+/** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
+export async function runService(config: Config, asJson: boolean): Promise<void> {
+  // Standard output is for the command's answer. The log goes to standard error, and a slow reader of it never stops the service.
   const log = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
-    log.fatal({ err: fault }, 'The store can no longer be trusted; stopping. A new start reads it anew.');
+    log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);
   };
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report: (event: string) => log.warn(event) };
@@ -74,9 +74,9 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
       await requestLog.settled();
       await store.close();
     });
-    announce(app, config, demo, asJson);
+    printReady(app, config, demo, asJson);
     if (demo) finishDemo(config.data);
-    forgetEveryHour(async () => {
+    deleteEveryHour(async () => {
       await requestLog.deleteExpired(Date.now());
       await accounts.deleteExpired(Date.now());
     }, log);
@@ -86,7 +86,7 @@ export async function serve(config: Config, asJson: boolean): Promise<void> {
   }
 }
 
-/** A signal may come twice (Ctrl-C through npm does); the second changes nothing. */
+/** A second signal (npm sends one on Ctrl-C) changes nothing. */
 function stopOnSignal(
   app: FastifyInstance,
   state: ServiceState,
@@ -97,7 +97,7 @@ function stopOnSignal(
     if (state.stopping) return;
     state.stopping = true;
     await sleep(drainMs);
-    // Node's own close would reset idle connections before their next request could be told to go elsewhere.
+    // Not http.Server's close, which resets idle connections: their next request is still answered, with `connection: close`.
     Server.prototype.close.call(app.server);
     const giveUpAt = performance.now() + IN_FLIGHT_WAIT_MS;
     while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);
@@ -109,17 +109,17 @@ function stopOnSignal(
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
-/** What is too old to be kept goes after the start and then every hour; nobody waits for it. */
-function forgetEveryHour(forget: () => Promise<void>, log: pino.Logger): void {
+/** Deletes what is past its retention, a minute after the start and then every hour. */
+function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): void {
   const run = (): void =>
-    void forget().catch((fault: unknown) =>
-      log.warn({ err: fault }, 'What is too old could not be forgotten; the next hour tries again.'),
+    void deleteExpired().catch((fault: unknown) =>
+      log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.'),
     );
   setTimeout(run, MINUTE_MS).unref();
   setInterval(run, HOUR_MS).unref();
 }
 
-function announce(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
+function printReady(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
   const { port } = app.server.address() as AddressInfo;
   const origin = formatOrigin(config.host, port);
   const ownerLink = demo && formatLink(config, demo.linkToken, port);

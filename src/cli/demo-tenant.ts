@@ -1,34 +1,34 @@
 /**
- * The demo tenant: makes it, fills it from the files of demo/ and issues its keys, so that there is something to look at after the first start.
- * Never touches another tenant.
+ * The demo tenant: makes it, imports the files of demo/ and issues its keys, so that the first start has something to show.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Users } from '../account/users.ts';
-import { Refusal } from '../errors.ts';
+import { byCommand } from '../audit/entry.ts';
+import { orThrow } from '../errors.ts';
 import type { Store } from '../store/open.ts';
-import { byCommand, COMMAND_LINE } from '../audit/entry.ts';
 import { issueKey, type IssuedKey } from '../tenant/credentials.ts';
-import { importFile } from './import-file.ts';
+import { byOperator } from './command.ts';
+import { importCsv } from './csv-import.ts';
 
 export const DEMO_TEAM = 'demo';
-/** Sends and gets no mail; the address is only a name. */
+/** No mail is sent to it. */
 export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
-/** Orders come before their lines. Parts come last, so that they keep their dates: what is committed of them is counted then. */
+/** Lines need their orders. Lines move the stock of parts and with it their dates, so that parts come last and keep theirs. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
-/** Stands in the data folder from before the demo tenant is made until its keys have been told, so that a first start cut short is made good. */
+/** This file exists from before the demo tenant is made until its keys are printed, so that the next start repeats one that was interrupted. */
 const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
 
 export interface Demo {
   readonly key: IssuedKey;
-  /** Of the link with which its owner sets a password. */
+  /** Of the one-time link that sets the owner's password. */
   readonly linkToken: string;
 }
 
-/** Makes the tenant `demo` where there is no other; undefined when there is nothing to make. `finishDemo` has to follow once the keys are told. */
+/** Makes the tenant `demo` in a store without tenants, else resolves to undefined. Call `finishDemo` once the keys are printed. */
 export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<Demo | undefined> {
   if (existsSync(markerOf(folder))) {
     const unfinished = await store.tenants.findTenant(DEMO_TEAM);
@@ -42,23 +42,19 @@ export async function makeFirstDemo(store: Store, folder: string, now: string): 
 
 export const finishDemo = (folder: string): void => rmSync(markerOf(folder), { force: true });
 
-/** Makes the tenant `demo`. Throws when there is one already, or when a row is rejected. */
+/** Makes the tenant `demo`. Throws when there is one, or when a row is rejected. */
 export async function createDemo(store: Store, now: string): Promise<Demo> {
-  const tenant = await store.tenants.createTenant(DEMO_TEAM, 'Demo', now);
-  if (tenant instanceof Refusal) throw tenant;
+  const tenant = orThrow(await store.tenants.createTenant(DEMO_TEAM, 'Demo', now));
   const pims = store.pims(tenant);
   for (const folder of FOLDERS)
     for (const recordType of RECORD_TYPES_IN_ORDER) {
       const file = fileURLToPath(new URL(`../../demo/${folder}/${recordType}.csv`, import.meta.url));
-      const { rejections } = await importFile(pims, { recordType, file, now, atomic: true });
+      const { rejections } = await importCsv(pims, { recordType, file, now, atomic: true });
       if (rejections[0]) throw new Error(`${file}, line ${rejections[0].line}: ${rejections[0].reason}`);
     }
   const key = issueKey();
   await store.tenants.replaceKeys(DEMO_TEAM, key, now, byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' }));
-  const owner = await new Users(store.users).inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', {
-    nowMs: Date.parse(now),
-    actor: COMMAND_LINE,
-    client: '',
-  });
-  return { key, linkToken: owner.token };
+  const users = new Users(store.users);
+  const { token } = await users.inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', byOperator(Date.parse(now)));
+  return { key, linkToken: token };
 }

@@ -1,0 +1,58 @@
+/**
+ * `storeroom audit …`: prints the audit log of a tenant and checks that it is complete and unchanged.
+ */
+import type { Command } from 'commander';
+import { verifyAudit } from '../../audit/chain.ts';
+import type { AuditRecord } from '../../audit/entry.ts';
+import type { AuditStore } from '../../audit/port.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { withTenant } from '../open-store.ts';
+import { buildTable } from '../text-table.ts';
+
+const PAGE = 1000;
+
+export function addAuditCommands(program: Command, context: CommandContext): void {
+  const { environment } = context;
+  const group = addGroup(program, 'audit', 'Print and check the log of who did what.', 'audit verify acme');
+  addCommand(group, 'list <team>', 'Print the audit log, oldest first.', 'audit list acme --json').action(
+    async (teamId: string, options: CommandOptions) => {
+      const records = await withTenant(environment, teamId, ({ store }) => loadRecords(store.audit, teamId));
+      const rows = records.map(({ number, at, actor, action, target, client }) => [
+        String(number),
+        at,
+        actor,
+        action,
+        target,
+        client,
+      ]);
+      const table = buildTable([['NUMBER', 'AT', 'ACTOR', 'ACTION', 'TARGET', 'CLIENT'], ...rows]);
+      printAnswer(options, { teamID: teamId, records }, table);
+    },
+  );
+  addCommand(
+    group,
+    'verify <team>',
+    'Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.',
+    'audit verify acme',
+  ).action(async (teamId: string, options: CommandOptions) => {
+    const { records, head, fault } = await withTenant(environment, teamId, ({ store }) =>
+      verifyAudit(store.audit, teamId),
+    );
+    if (fault) context.exitCode = 1;
+    const last =
+      head === '' ? '' : ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;
+    const text = fault
+      ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
+      : `The audit log of ${teamId} is intact: ${records} records.${last}`;
+    printAnswer(options, { teamID: teamId, isWhole: fault === null, records, head, fault }, text);
+  });
+}
+
+async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {
+  const records: AuditRecord[] = [];
+  for (;;) {
+    const page = await store.loadAuditFrom(teamId, records.length + 1, PAGE);
+    records.push(...page);
+    if (page.length < PAGE) return records;
+  }
+}

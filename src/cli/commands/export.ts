@@ -1,0 +1,71 @@
+/**
+ * `storeroom export`: a tenant's records of one type as of one moment, as CSV that `import` takes back, or as one JSON object. Streams: waits for a
+ * slow reader, stops when the reader has gone, and holds a few hundred records at most.
+ */
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import Papa from 'papaparse';
+import type { RecordType } from '../../pims/fields.ts';
+import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
+import { withTenant } from '../open-store.ts';
+
+interface ExportOptions extends CommandOptions {
+  readonly output?: string;
+}
+
+interface ExportedRecords {
+  readonly names: string[];
+  readonly chunks: AsyncIterable<string[][]>;
+  /** How many have been formatted. */
+  count: number;
+}
+
+export function addExportCommand(program: Command, { environment }: CommandContext): void {
+  addCommand(
+    program,
+    'export <team>',
+    'Export records as CSV. With --json and without --output: as {"records":[…]}.',
+    'export acme orders > orders.csv',
+  )
+    .addArgument(recordTypeArgument('<type>'))
+    .option('--output <file>', 'write to this file instead of standard output')
+    .action(async (teamId: string, recordType: RecordType, options: ExportOptions) => {
+      const { json, output } = options;
+      const exported = await withTenant(environment, teamId, async ({ pims }) => {
+        const names = [...(await pims.dictionaries())[recordType].keys()];
+        const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
+        if (output !== undefined) await pipeline(formatCsv(records), createWriteStream(output));
+        else await print(json ? formatJson(records) : formatCsv(records));
+        return records.count;
+      });
+      const object = { teamID: teamId, type: recordType, exported };
+      if (output !== undefined) printAnswer(options, object, `Exported ${exported} ${recordType} to ${output}.`);
+    });
+}
+
+async function print(chunks: AsyncIterable<string>): Promise<void> {
+  await pipeline(chunks, process.stdout, { end: false }).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EPIPE') throw fault;
+  });
+}
+
+async function* formatCsv(records: ExportedRecords): AsyncGenerator<string> {
+  yield `${records.names.join(',')}\n`;
+  for await (const rows of records.chunks) {
+    records.count += rows.length;
+    yield `${Papa.unparse(rows, { newline: '\n' })}\n`;
+  }
+}
+
+async function* formatJson(records: ExportedRecords): AsyncGenerator<string> {
+  yield '{"records":[';
+  let separator = '';
+  for await (const rows of records.chunks) {
+    records.count += rows.length;
+    const objects = rows.map((cells) => Object.fromEntries(cells.map((cell, index) => [records.names[index]!, cell])));
+    yield separator + objects.map((object) => JSON.stringify(object)).join(',');
+    separator = ',';
+  }
+  yield ']}\n';
+}

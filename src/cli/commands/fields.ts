@@ -1,0 +1,58 @@
+/**
+ * `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. pims/fields.ts has the rules of names.
+ */
+import { Option, type Command } from 'commander';
+import { byCommand } from '../../audit/entry.ts';
+import { orThrow } from '../../errors.ts';
+import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../pims/fields.ts';
+import {
+  addCommand,
+  addGroup,
+  printAnswer,
+  recordTypeArgument,
+  type CommandContext,
+  type CommandOptions,
+} from '../command.ts';
+import { withTenant } from '../open-store.ts';
+import { buildTable } from '../text-table.ts';
+
+type AddOptions = CommandOptions & Pick<CustomField, 'type'>;
+
+export function addFieldCommands(program: Command, { environment }: CommandContext): void {
+  const group = addGroup(program, 'fields', 'Show and extend the fields of records.', 'fields list acme orders');
+  addCommand(group, 'list <team>', 'List the fields of one record type, or of all.', 'fields list acme orders')
+    .addArgument(recordTypeArgument('[type]'))
+    .action(async (teamId: string, wanted: RecordType | undefined, options: CommandOptions) => {
+      const dictionaries = await withTenant(environment, teamId, async ({ pims }) => pims.dictionaries());
+      const recordTypes = wanted ? [wanted] : (Object.keys(RECORD_TYPES) as RecordType[]);
+      const fields = recordTypes.flatMap((recordType) =>
+        [...dictionaries[recordType].values()].map(({ name, type, assigned, indexed, custom }) => {
+          return { recordType, name, type, assigned, indexed, custom };
+        }),
+      );
+      const rows = fields.map((field) => {
+        const marks = (['assigned', 'indexed', 'custom'] as const).filter((mark) => field[mark]);
+        return [field.recordType, field.name, field.type, marks.join(', ')];
+      });
+      printAnswer(options, { teamID: teamId, fields }, buildTable(rows));
+    });
+  addCommand(
+    group,
+    'add <team>',
+    'Add a custom field. It cannot be removed again.',
+    'fields add acme orders GIFT_WRAP --type flag',
+  )
+    .addArgument(recordTypeArgument('<type>'))
+    .argument('<name>', 'upper case letters, digits and _')
+    .addOption(new Option('--type <type>', 'type of its values').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory())
+    .action(async (teamId: string, recordType: RecordType, name: string, options: AddOptions) => {
+      const { type } = options;
+      await withTenant(environment, teamId, async ({ pims, store }) => {
+        orThrow(await pims.addField({ recordType, name, type }));
+        const entry = byCommand(new Date().toISOString(), 'field added', name, { recordType, type });
+        await store.audit.appendAudit(teamId, entry);
+      });
+      const text = `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`;
+      printAnswer(options, { teamID: teamId, recordType, name, type }, text);
+    });
+}

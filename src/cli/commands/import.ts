@@ -1,0 +1,59 @@
+/**
+ * `storeroom import`: one CSV file into a tenant's records, with a progress bar and the rejected rows at the end.
+ */
+import { statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { Refusal } from '../../errors.ts';
+import type { RecordType } from '../../pims/fields.ts';
+import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
+import { importCsv, type ImportReport, type ImportRequest } from '../csv-import.ts';
+import { withTenant } from '../open-store.ts';
+import { createProgressBar } from '../progress-bar.ts';
+import { printable } from '../text-table.ts';
+
+interface ImportOptions extends CommandOptions {
+  readonly atomic?: true;
+}
+
+export function addImportCommand(program: Command, context: CommandContext): void {
+  addCommand(
+    program,
+    'import <team>',
+    'Import records from CSV. The first line names the fields; keys and dates are kept. Ends with 1 if a row was rejected.',
+    'import acme orders orders.csv',
+  )
+    .addArgument(recordTypeArgument('<type>'))
+    .argument('<file>', 'CSV in UTF-8')
+    .option('--atomic', 'import all rows, or none if one is rejected')
+    .action(async (teamId: string, recordType: RecordType, file: string, options: ImportOptions) => {
+      const bytes = fileBytes(file);
+      const bar = await createProgressBar();
+      const now = new Date().toISOString();
+      const request = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
+      bar.start(bytes);
+      const report = await withTenant(context.environment, teamId, ({ pims }) => importCsv(pims, request)).finally(
+        bar.stop,
+      );
+      if (!options.json) printRejections(report);
+      printAnswer(options, { ...report }, describeReport(report, request));
+      if (report.rejected > 0) context.exitCode = 1;
+    });
+}
+
+function fileBytes(file: string): number {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found || found.isDirectory()) throw new Refusal('COMMAND_REFUSED', `There is no file '${file}'.`);
+  return found.size;
+}
+
+function printRejections({ rejected, rejections }: ImportReport): void {
+  for (const { line, reason } of rejections) process.stderr.write(`line ${line}: ${printable(reason)}\n`);
+  if (rejected > rejections.length) process.stderr.write(`… and ${rejected - rejections.length} more.\n`);
+}
+
+function describeReport(report: ImportReport, { recordType, atomic }: ImportRequest): string {
+  const { imported, rejected, seconds, rowsPerSecond } = report;
+  if (atomic && rejected > 0)
+    return `Nothing was imported: ${rejected} rows were rejected, and --atomic imports all rows or none.`;
+  return `Imported ${imported} ${recordType}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
+}

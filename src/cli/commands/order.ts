@@ -1,0 +1,140 @@
+/**
+ * `storeroom order …`: approves, invoices and shows orders, as users of the inventory system do beside the API. pims/lifecycle.ts has the rules.
+ */
+import { InvalidArgumentError, type Command } from 'commander';
+import { byCommand } from '../../audit/entry.ts';
+import { Refusal } from '../../errors.ts';
+import { parseDecimal } from '../../pims/decimal.ts';
+import type { OrderTransition } from '../../pims/lifecycle.ts';
+import { advanceOrder } from '../../pims/operations.ts';
+import type { PimsStore } from '../../pims/port.ts';
+import { viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
+import { splitList, type Values } from '../../pims/values.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { withTenant } from '../open-store.ts';
+import { buildTable } from '../text-table.ts';
+
+interface InvoiceOptions extends CommandOptions {
+  readonly line?: Map<string, string>;
+  readonly serial?: Map<string, string[]>;
+  readonly tracking: string[];
+}
+
+/** Another order with the same storefront number. */
+interface RelatedOrder {
+  readonly orderNumber: string;
+  readonly stage: string;
+}
+
+interface ShownOrder extends OrderWithLines {
+  readonly related: readonly RelatedOrder[];
+}
+
+const LINE_COLUMNS = [
+  'LINE_NUMBER',
+  'PART_CODE',
+  'DESCRIPTION',
+  'QUANTITY',
+  'NUMBER_SHIPPED',
+  'SERIAL_NUMBERS',
+  'LINE_REF_LOCK_CODE',
+];
+
+export function addOrderCommands(program: Command, context: CommandContext): void {
+  const group = addGroup(program, 'order', 'Approve, invoice and show orders.', 'order show acme 10001');
+  addCommand(
+    group,
+    'approve <team> <number>',
+    'Make a worksheet or a quote a sales order.',
+    'order approve acme 10001',
+  ).action((teamId: string, orderNumber: string, options: CommandOptions) =>
+    advance(context, { teamId, orderNumber }, { approve: true }, options),
+  );
+  addCommand(
+    group,
+    'invoice <team> <number>',
+    'Invoice an order: all of it, or the lines and quantities given; what stays open becomes a new sales order.',
+    'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999',
+  )
+    .option(
+      '--line <number=quantity>',
+      'units of a line to invoice; other lines stay open (repeatable)',
+      collectQuantity,
+    )
+    .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
+    .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, [])
+    .action((teamId: string, orderNumber: string, { line, serial, tracking, ...options }: InvoiceOptions) => {
+      const invoice = { quantities: line ?? new Map(), serials: serial ?? new Map(), tracking };
+      return advance(context, { teamId, orderNumber }, { invoice }, options);
+    });
+  addCommand(
+    group,
+    'show <team> <number>',
+    'Show an order, its lines and the other orders with its storefront number.',
+    'order show acme 10001',
+  ).action(async (teamId: string, orderNumber: string, options: CommandOptions) => {
+    const found = await withTenant(context.environment, teamId, ({ pims }) => findOrder(pims, orderNumber));
+    const { order, lines, related } = found;
+    printAnswer(options, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
+  });
+}
+
+async function advance(
+  { environment }: CommandContext,
+  { teamId, orderNumber }: { teamId: string; orderNumber: string },
+  transition: OrderTransition,
+  options: CommandOptions,
+): Promise<void> {
+  const { stage, backorder } = await withTenant(environment, teamId, async ({ pims, tenant, store }) => {
+    const now = new Date().toISOString();
+    const advanced = await advanceOrder(pims, orderNumber, transition, { now, strict: tenant.strict });
+    const action = advanced.stage === 'invoice' ? 'order invoiced' : 'order approved';
+    const detail = advanced.backorder === null ? {} : { backorder: advanced.backorder };
+    await store.audit.appendAudit(teamId, byCommand(now, action, orderNumber, detail));
+    return advanced;
+  });
+  const text = `Order ${orderNumber} is now ${stage === 'invoice' ? 'an invoice' : 'a sales order'}.`;
+  const open = backorder === null ? '' : ` What is still open is the sales order ${backorder}.`;
+  printAnswer(options, { teamID: teamId, orderNumber, stage, backorder }, text + open);
+}
+
+async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrder> {
+  const [found] = await pims.findOrders('ORDER_NUMBER', orderNumber);
+  if (!found) throw new Refusal('NOT_FOUND', `There is no order '${orderNumber}'.`);
+  const reference = found.order['REFERENCE_NUMBER'] ?? '';
+  const sameReference = reference === '' ? [] : await pims.findOrders('REFERENCE_NUMBER', reference);
+  const related = viewStorefrontOrders(reference, sameReference)
+    .orders.map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
+    .filter((other) => other.orderNumber !== orderNumber);
+  return { ...found, related };
+}
+
+function formatOrder({ order, lines, related }: ShownOrder): string {
+  const parts = [buildTable(Object.entries(order).filter(([, value]) => value !== ''))];
+  const cells = (line: Values): string[] => LINE_COLUMNS.map((name) => line[name] ?? '');
+  if (lines.length > 0) parts.push(buildTable([LINE_COLUMNS, ...lines.map(cells)]));
+  const rows = related.map(({ orderNumber, stage }) => [orderNumber, stage]);
+  if (rows.length > 0) parts.push(`Other orders of ${order['REFERENCE_NUMBER']}:\n${buildTable(rows)}`);
+  return parts.join('\n\n');
+}
+
+function collectQuantity(text: string, before = new Map<string, string>()): Map<string, string> {
+  const [number, given] = splitAssignment(text);
+  const quantity = parseDecimal(given);
+  if (quantity === undefined) throw new InvalidArgumentError('It must be a line and a quantity, such as 1=2.');
+  if (before.has(number)) throw new InvalidArgumentError(`Line ${number} is given twice.`);
+  return before.set(number, quantity);
+}
+
+function collectSerials(text: string, before = new Map<string, string[]>()): Map<string, string[]> {
+  const [number, serials] = splitAssignment(text);
+  return before.set(number, [...(before.get(number) ?? []), ...splitList(serials)]);
+}
+
+const collectTracking = (text: string, before: string[]): string[] => [...before, ...splitList(text)];
+
+function splitAssignment(text: string): [string, string] {
+  const parts = /^([1-9]\d*)=(.+)$/.exec(text);
+  if (!parts) throw new InvalidArgumentError('It must begin with the number of a line and =, such as 1=.');
+  return [parts[1]!, parts[2]!];
+}

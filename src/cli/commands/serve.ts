@@ -1,0 +1,31 @@
+/**
+ * `storeroom serve`: parses the settings and runs the service. Loads run-service.ts only when it runs, so that other commands do not wait for the HTTP
+ * framework.
+ */
+import { InvalidArgumentError, type Command } from 'commander';
+import { parseConfig, SETTINGS } from '../../config.ts';
+import { addCommand, type CommandContext, type CommandOptions } from '../command.ts';
+import { printable } from '../text-table.ts';
+
+export function addServeCommand(program: Command, { environment }: CommandContext): void {
+  const { port: portSetting, host: hostSetting } = SETTINGS;
+  addCommand(program, 'serve', 'Run the service.', 'serve --port 8080')
+    .option(
+      '--port <number>',
+      `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${portSetting.default})`,
+      parsePort,
+    )
+    .option('--host <address>', `address to listen on (default: STOREROOM_HOST or ${hostSetting.default})`)
+    .action(async ({ port, host, json }: { port?: string; host?: string } & CommandOptions) => {
+      const { config, unknown } = parseConfig(environment, { STOREROOM_PORT: port, STOREROOM_HOST: host });
+      for (const variable of unknown)
+        process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
+      const { runService } = await import('../run-service.ts');
+      await runService(config, json === true);
+    });
+}
+
+function parsePort(text: string): string {
+  if (SETTINGS.port.parse(text) === undefined) throw new InvalidArgumentError(`It must be ${SETTINGS.port.form}.`);
+  return text;
+}

@@ -1,0 +1,147 @@
+/**
+ * `storeroom tenant …`: makes, lists, changes and removes tenants. keys.ts issues their keys.
+ */
+import { createInterface } from 'node:readline/promises';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { byCommand } from '../../audit/entry.ts';
+import { orThrow, Refusal } from '../../errors.ts';
+import { FIRST_STAGES } from '../../pims/lifecycle.ts';
+import type { Tenant, TenantSettings } from '../../tenant/port.ts';
+import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { findTenant, withStore, withTenant } from '../open-store.ts';
+import { buildTable } from '../text-table.ts';
+
+/** Not null for none, which commander would replace. */
+type Limit = number | 'none';
+
+interface SetOptions extends CommandOptions {
+  readonly defaultStage?: TenantSettings['defaultStage'];
+  readonly strict?: 'on' | 'off';
+  readonly quota?: Limit;
+  readonly rate?: Limit;
+}
+
+export function addTenantCommands(program: Command, context: CommandContext): void {
+  const summary = 'Make, list, change and remove tenants.';
+  const group = addGroup(program, 'tenant', summary, "tenant create acme --name 'Acme Ltd.'");
+  addCreateCommand(group, context);
+  addListCommand(group, context);
+  addSetCommand(group, context);
+  addRemoveCommand(group, context);
+}
+
+function addCreateCommand(group: Command, { environment }: CommandContext): void {
+  addCommand(group, 'create <team>', 'Make a tenant. It has no keys yet.', "tenant create acme --name 'Acme Ltd.'")
+    .requiredOption('--name <name>', 'name shown to people')
+    .action(async (teamId: string, options: CommandOptions & { name: string }) => {
+      checkTeamId(teamId);
+      checkTenantName(options.name);
+      const create = { create: true };
+      const now = new Date().toISOString();
+      const made = await withStore(
+        environment,
+        (store) => store.tenants.createTenant(teamId, options.name, now),
+        create,
+      );
+      const text = `Made the tenant ${teamId}. \`storeroom keys replace ${teamId}\` issues its keys.`;
+      printAnswer(options, viewTenant(orThrow(made)), text);
+    });
+}
+
+function addListCommand(group: Command, { environment }: CommandContext): void {
+  addCommand(group, 'list', 'List the tenants and their settings.', 'tenant list --json').action(
+    async (options: CommandOptions) => {
+      const tenants = (await withStore(environment, (store) => store.tenants.listTenants())).map(viewTenant);
+      const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
+      const rows = tenants.map(({ teamID, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }) => [
+        teamID,
+        name,
+        createdAt.slice(0, 10),
+        defaultStage,
+        strict ? 'on' : 'off',
+        formatValue(monthQuota),
+        formatValue(callsPerSecond),
+      ]);
+      printAnswer(options, { tenants }, tenants.length === 0 ? 'There are no tenants.' : buildTable([head, ...rows]));
+    },
+  );
+}
+
+function addSetCommand(group: Command, { environment }: CommandContext): void {
+  const example = 'tenant set acme --strict on --quota 100000';
+  const command = addCommand(group, 'set <team>', 'Change settings of a tenant.', example)
+    .addOption(new Option('--default-stage <stage>', 'stage of an order that sends none').choices(FIRST_STAGES))
+    .addOption(new Option('--strict <on|off>', 'whether codes must exist in their tables').choices(['on', 'off']))
+    .option('--quota <calls>', 'calls a calendar month (UTC), or none', (text) =>
+      parseLimit(text, /^[1-9]\d{0,14}$/, 'a whole number from 1'),
+    )
+    .option('--rate <calls>', 'calls a second, or none', (text) =>
+      parseLimit(text, /^(?=.*[1-9])\d{1,6}(\.\d{1,3})?$/, 'a number above 0'),
+    );
+  command.action(async (teamId: string, options: SetOptions) => {
+    const { defaultStage, strict, quota, rate } = options;
+    if ([defaultStage, strict, quota, rate].every((value) => value === undefined))
+      command.error('error: nothing to set: give at least one option');
+    const changed = await withTenant(environment, teamId, async ({ store, tenant }) => {
+      const settings: TenantSettings = {
+        defaultStage: defaultStage ?? tenant.defaultStage,
+        strict: strict === undefined ? tenant.strict : strict === 'on',
+        monthQuota: quota === undefined ? tenant.monthQuota : toNumber(quota),
+        callsPerSecond: rate === undefined ? tenant.callsPerSecond : toNumber(rate),
+      };
+      const entry = byCommand(new Date().toISOString(), 'tenant changed', teamId, findChanges(tenant, settings));
+      await store.tenants.updateTenant(teamId, { ...settings, name: tenant.name }, entry);
+      return viewTenant({ ...tenant, ...settings });
+    });
+    const rows = Object.entries(changed).map(([name, value]) => [name, formatValue(value)]);
+    printAnswer(options, changed, buildTable(rows));
+  });
+}
+
+function addRemoveCommand(group: Command, { environment }: CommandContext): void {
+  const summary = 'Remove a tenant with its keys, its usage and all its records.';
+  addCommand(group, 'remove <team>', summary, 'tenant remove acme --yes')
+    .option('--yes', 'do not ask')
+    .action(async (teamId: string, options: CommandOptions & { yes?: true }) => {
+      await withStore(environment, async (store) => {
+        const tenant = await findTenant(store, teamId);
+        if (!options.yes) await confirm(tenant);
+        await store.tenants.deleteTenant(tenant);
+      });
+      printAnswer(options, { teamID: teamId, removed: true }, `Removed the tenant ${teamId} and all its data.`);
+    });
+}
+
+async function confirm({ teamId, name }: Tenant): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new Refusal(
+      'COMMAND_REFUSED',
+      `This removes ${teamId} with all its records. Confirm with --yes where there is no terminal.`,
+    );
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const question = `This removes ${name} with all its records. Type ${teamId} to go on: `;
+  const typed = await terminal.question(question).catch(() => '');
+  terminal.close();
+  if (typed.trim() !== teamId) throw new Refusal('COMMAND_REFUSED', 'Nothing was removed.');
+}
+
+function parseLimit(text: string, form: RegExp, words: string): Limit {
+  if (text === 'none') return text;
+  if (!form.test(text)) throw new InvalidArgumentError(`It must be ${words}, or none.`);
+  return Number(text);
+}
+
+const toNumber = (limit: Limit): number | null => (limit === 'none' ? null : limit);
+
+const formatValue = (value: string | number | boolean | null): string => String(value ?? 'none');
+
+/** The new values of the settings that change, for the audit log. */
+function findChanges(before: TenantSettings, after: TenantSettings): Record<string, string> {
+  const changed = Object.entries(after).filter(([name, value]) => before[name as keyof TenantSettings] !== value);
+  return Object.fromEntries(changed.map(([name, value]) => [name, formatValue(value)]));
+}
+
+function viewTenant({ teamId, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }: Tenant) {
+  return { teamID: teamId, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond };
+}

@@ -1,0 +1,41 @@
+/**
+ * `storeroom usage`: the metered calls of a tenant in one calendar month (UTC), in total, by day and by operation.
+ */
+import { InvalidArgumentError, type Command } from 'commander';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { withTenant } from '../open-store.ts';
+import { buildTable } from '../text-table.ts';
+
+export function addUsageCommand(program: Command, { environment }: CommandContext): void {
+  addCommand(program, 'usage <team>', 'Show the calls of a month (UTC).', 'usage acme --month 2026-11')
+    .option('--month <month>', 'YYYY-MM (default: this month)', parseMonth)
+    .action(async (teamId: string, options: CommandOptions & { month?: string }) => {
+      const month = options.month ?? new Date().toISOString().slice(0, 7);
+      const { total, byDay } = await withTenant(environment, teamId, ({ store }) =>
+        store.usage.loadUsage(teamId, month),
+      );
+      const days = sumCalls(byDay.map(({ day, calls }) => [day, calls]));
+      const operations = sumCalls(byDay.map(({ operation, calls }) => [operation, calls]));
+      const tables = [days, operations].map((sums) => buildTable(sums.map(([name, calls]) => [name, String(calls)])));
+      const text = [`${teamId} made ${total} calls in ${month} (UTC).`, ...tables.filter((table) => table !== '')];
+      const object = {
+        teamID: teamId,
+        month,
+        total,
+        byDay: days.map(([day, calls]) => ({ day, calls })),
+        byOperation: operations.map(([operation, calls]) => ({ operation, calls })),
+      };
+      printAnswer(options, object, text.join('\n\n'));
+    });
+}
+
+function parseMonth(text: string): string {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('It is a month such as 2026-11.');
+  return text;
+}
+
+function sumCalls(counts: readonly (readonly [string, number])[]): [string, number][] {
+  const sums = new Map<string, number>();
+  for (const [name, calls] of counts) sums.set(name, (sums.get(name) ?? 0) + calls);
+  return [...sums];
+}

@@ -1,0 +1,94 @@
+/**
+ * `storeroom user …`: the users of a tenant's dashboard. They set their own password through a one-time link, which is printed here.
+ */
+import { Option, type Command } from 'commander';
+import { ROLES, type Role } from '../../account/roles.ts';
+import { Users } from '../../account/users.ts';
+import { parseConfig } from '../../config.ts';
+import { addCommand, addGroup, byOperator, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { withTenant } from '../open-store.ts';
+import { formatLink } from '../service-address.ts';
+import { buildTable } from '../text-table.ts';
+
+type RoleOptions = CommandOptions & { role: Role };
+
+export function addUserCommands(program: Command, { environment }: CommandContext): void {
+  const group = addGroup(
+    program,
+    'user',
+    'Make, list, change and remove users of the dashboard.',
+    'user create acme ann@example.com --role owner',
+  );
+  const withUsers = <T>(teamId: string, work: (users: Users) => Promise<T>): Promise<T> =>
+    withTenant(environment, teamId, ({ store }) => work(new Users(store.users)));
+  const printLink = (
+    options: CommandOptions,
+    { teamId, email }: { teamId: string; email: string },
+    { token, endsAt }: { token: string; endsAt: string },
+  ): void => {
+    const link = formatLink(parseConfig(environment, {}).config, token);
+    const text = `${link}\n\nThis link sets the password of ${email}. It works once, until ${endsAt}, and is not shown again.`;
+    printAnswer(options, { teamID: teamId, email, link, endsAt }, text);
+  };
+
+  addCommand(
+    group,
+    'create <team> <email>',
+    'Make a user and print the one-time link that sets a password.',
+    'user create acme ann@example.com --role owner',
+  )
+    .addOption(roleOption())
+    .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
+      const invite = (users: Users) => users.inviteUser(teamId, email, role, byOperator());
+      printLink(options, { teamId, email }, await withUsers(teamId, invite));
+    });
+
+  addCommand(
+    group,
+    'link <team> <email>',
+    'Print a new one-time link for a user. It sets a new password and removes the second factor.',
+    'user link acme ann@example.com',
+  ).action(async (teamId: string, email: string, options: CommandOptions) => {
+    const renew = (users: Users) => users.renewLink(teamId, email, byOperator());
+    printLink(options, { teamId, email }, await withUsers(teamId, renew));
+  });
+
+  addCommand(group, 'list <team>', 'List the users of a tenant.', 'user list acme').action(
+    async (teamId: string, options: CommandOptions) => {
+      const found = await withUsers(teamId, (users) => users.listUsers(teamId));
+      const users = found.map(({ email, role, createdAt, passwordHash, sealedSecret }) => {
+        return { email, role, createdAt, hasPassword: passwordHash !== '', hasSecondFactor: sealedSecret !== null };
+      });
+      const rows = users.map(({ email, role, createdAt, hasPassword, hasSecondFactor }) => {
+        return [email, role, createdAt.slice(0, 10), hasPassword ? 'set' : 'not yet', hasSecondFactor ? 'on' : 'off'];
+      });
+      const table = buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'SECOND FACTOR'], ...rows]);
+      printAnswer(options, { teamID: teamId, users }, table);
+    },
+  );
+
+  addCommand(
+    group,
+    'role <team> <email>',
+    'Change the role of a user.',
+    'user role acme ann@example.com --role developer',
+  )
+    .addOption(roleOption())
+    .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
+      await withUsers(teamId, (users) => users.changeRole(teamId, email, role, byOperator()));
+      printAnswer(options, { teamID: teamId, email, role }, `${email} now has the role ${role} in ${teamId}.`);
+    });
+
+  addCommand(
+    group,
+    'remove <team> <email>',
+    'Remove a user and end all their sessions.',
+    'user remove acme ann@example.com',
+  ).action(async (teamId: string, email: string, options: CommandOptions) => {
+    await withUsers(teamId, (users) => users.deleteUser(teamId, email, byOperator()));
+    printAnswer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
+  });
+}
+
+const roleOption = (): Option =>
+  new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();

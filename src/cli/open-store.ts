@@ -1,0 +1,81 @@
+/**
+ * Opens the store of the settings for one command, beside services that may be running, and closes it afterwards.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseConfig, type Config, type Environment } from '../config.ts';
+import { Refusal } from '../errors.ts';
+import type { PimsStore } from '../pims/port.ts';
+import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
+import { refuseUnfinishedFolder } from '../store/sqlite/move-tables.ts';
+import type { Tenant } from '../tenant/port.ts';
+
+interface TenantData {
+  readonly store: Store;
+  readonly tenant: Tenant;
+  readonly pims: PimsStore;
+}
+
+/** A command waits for other processes, and its queries may take their time. */
+const BUSY_TIMEOUT_MS = 5000;
+const QUERY_BUDGET_MS = 60_000;
+
+/** Opens a store, works with it, and closes it whatever happens. A fatal fault of the store is thrown before what it led to. */
+export async function withOpenedStore<S extends Store, T>(
+  config: Config,
+  open: (settings: OpenStoreSettings, user: StoreUser) => S | Promise<S>,
+  work: (store: S) => Promise<T>,
+): Promise<T> {
+  let fatal: unknown;
+  const store = await open(
+    { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
+    { name: 'storeroom command', busyTimeoutMs: BUSY_TIMEOUT_MS, onFatal: (fault) => void (fatal ??= fault) },
+  );
+  try {
+    return await work(store);
+  } catch (fault) {
+    throw fatal ?? fault;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Opens the store of the settings. A data folder must exist already, unless `create` is set. */
+export async function withStore<T>(
+  environment: Environment,
+  work: (store: Store) => Promise<T>,
+  { create = false } = {},
+): Promise<T> {
+  const { config } = parseConfig(environment, {});
+  if (!create && config.databaseUrl === '') checkFolder(config.data);
+  return withOpenedStore(config, openStore, work);
+}
+
+/** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
+export function withTenant<T>(
+  environment: Environment,
+  teamId: string,
+  work: (data: TenantData) => Promise<T>,
+): Promise<T> {
+  return withStore(environment, async (store) => {
+    const tenant = await findTenant(store, teamId);
+    return work({ store, tenant, pims: store.pims(tenant) });
+  });
+}
+
+/** Throws TENANT_NOT_FOUND. */
+export async function findTenant(store: Store, teamId: string): Promise<Tenant> {
+  const tenant = await store.tenants.findTenant(teamId);
+  if (tenant) return tenant;
+  throw new Refusal('TENANT_NOT_FOUND', `There is no tenant '${teamId}'. \`storeroom tenant list\` shows all tenants.`);
+}
+
+/** Throws COMMAND_REFUSED when the folder has no data of the embedded store, or a move into it is unfinished. */
+export function checkFolder(folder: string): void {
+  refuseUnfinishedFolder(folder);
+  if (existsSync(join(folder, 'control.db'))) return;
+  throw new Refusal(
+    'COMMAND_REFUSED',
+    `There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`,
+  );
+}

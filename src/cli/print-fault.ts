@@ -1,0 +1,52 @@
+/**
+ * Prints what went wrong to standard error: a sentence for refusals and for trouble with files and locks, a stack for everything else, since the
+ * reader is the operator. With --json, one object.
+ */
+import { Refusal } from '../errors.ts';
+import { faultOf } from '../store/sqlite/database.ts';
+import { printable } from './text-table.ts';
+
+interface PrintedFault {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string;
+  readonly stack?: string | undefined;
+}
+
+export function printFault(fault: unknown, asJson: boolean): void {
+  const { stack, ...printed } = describeFault(fault);
+  if (asJson) printErrorObject(printed);
+  else process.stderr.write(`storeroom: ${stack ?? printed.message.split('\n').map(printable).join('\n')}\n`);
+}
+
+export function printErrorObject(error: Omit<PrintedFault, 'stack'>): void {
+  process.stderr.write(`${JSON.stringify({ error })}\n`);
+}
+
+function describeFault(fault: unknown): PrintedFault {
+  if (fault instanceof Refusal) return describeRefusal(fault);
+  if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
+  const kind = faultOf(fault);
+  if (kind === 'busy')
+    return {
+      code: 'STORE_UNAVAILABLE',
+      message: 'Another process has locked the store for too long; nothing was written. Try again.',
+    };
+  if (kind === 'full') return { code: 'STORAGE_FULL', message: 'The disk is full; nothing was written.' };
+  if (isUnusable(fault))
+    return {
+      code: 'STORE_UNAVAILABLE',
+      message: `The store cannot be used: ${fault.message}. Check the folder, its disk and its permissions.`,
+    };
+  if ('syscall' in fault) return { code: 'COMMAND_REFUSED', message: fault.message };
+  return { code: 'INTERNAL_ERROR', message: fault.message, stack: fault.stack };
+}
+
+function describeRefusal({ code, message, field, cause }: Refusal): PrintedFault {
+  if (typeof cause === 'string') return { code, message: `${message} (${cause})` };
+  return { code, message, ...(field !== undefined && { field }) };
+}
+
+/** SQLite's codes of a file that is read-only, fails, is damaged, cannot be opened, or is not a database. */
+const UNUSABLE = [8, 10, 11, 14, 26];
+const isUnusable = (fault: Error & { errcode?: number }): boolean => UNUSABLE.includes((fault.errcode ?? 0) & 0xff);
