@@ -13,7 +13,7 @@ import { moveStore } from '../../src/store/move/move.ts';
 import { openTables } from '../../src/store/open.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup.ts';
 import { newDatabase } from '../kit/postgres.ts';
-import { newFolder, openForAll } from './sqlite-folder.ts';
+import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW } from './store-under-test.ts';
 
 const ALL = { before: '', from: '', to: '' };
@@ -71,7 +71,7 @@ test('STORE_UNAVAILABLE a file that is broken is reported once and ends nothing 
   mkdirSync(folder);
   writeFileSync(join(folder, 'requests.db'), 'no database at all'.repeat(1000));
   const reports: string[] = [];
-  const store = openForAll(folder, { report: (event) => void reports.push(event) });
+  const store = openFolder(folder, { report: (event) => void reports.push(event) });
   for (let time = 0; time < 3; time++) await assert.rejects(store.requests.addRequests([block(1, 10)], [], []));
   assert.equal(reports.length, 1);
   assert.match(reports[0]!, /request log .*requests\.db cannot be used/);
@@ -81,7 +81,7 @@ test('STORE_UNAVAILABLE a file that is broken is reported once and ends nothing 
     ),
     1,
   );
-  await store.requests.close();
+  await store.close();
   assertRefused(await store.requests.loadKeyUses('team-1').catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
 });
 

@@ -4,11 +4,14 @@
 import type { Outcome } from '../../errors.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 
-export interface ControlDatabase {
+export interface ReadableTables {
   /** What precedes the name of a table: nothing, or a schema and a dot. */
   readonly schema: '' | `${string}.`;
   /** Runs one statement that changes nothing. */
   read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]>;
+}
+
+export interface ControlDatabase extends ReadableTables {
   /**
    * Runs a writing in one transaction, which a refusal undoes. Resolves when its outcome is on disk; a store that cannot be used is a refusal too.
    * Calls `work` again when the transaction is retried.

@@ -1,22 +1,20 @@
 /**
- * PostgreSQL's RequestStore: the request log in the control schema, written by all nodes. What a node adds is one statement that commits by itself, on the
- * connections of the writes, so that counts never wait for it. Source: decision 0022.
+ * The request log of PostgreSQL, in the control schema of all nodes. Each insert is one statement on the connections for writes, so that counts never wait
+ * for it. Source: decision 0022.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
+import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
+import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
+import type { Bound, Row } from '../writing.ts';
 import { CONTROL } from './migrate.ts';
 import type { Pool } from './pool.ts';
-
-type BlockRow = [string, string, string, number, number, Uint8Array];
 
 const REQUESTS = `${CONTROL}."REQUESTS"`;
 const REFUSALS = `${CONTROL}."REFUSALS"`;
 const USES = `${CONTROL}."KEY_USES"`;
-const BLOCK = '"BLOCK_ID", "FIRST_AT", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
 
 /**
- * Sent again because its answer was lost, it finds its blocks and adds nothing; one still on its way holds their keys, and the second waits for it. Tables
- * and rows are touched in one order by all nodes, so that none waits for another in a circle.
+ * A retry finds its blocks and adds nothing; it waits for a first attempt that is still running. All nodes touch tables and rows in the same order, which
+ * avoids deadlocks.
  */
 const ADD = `WITH blocks AS (
     INSERT INTO ${REQUESTS} SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bytea[])
@@ -34,23 +32,13 @@ const ADD = `WITH blocks AS (
         "USED_IN_URL_AT" = greatest(u."USED_IN_URL_AT", excluded."USED_IN_URL_AT") RETURNING 1
   )
   SELECT count(*) FROM uses`;
-const READ_BLOCKS = `SELECT ${BLOCK} FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" < ? AND "BLOCK_ID" >= ? AND "FIRST_AT" <= ?
-  ORDER BY "BLOCK_ID" DESC LIMIT ?`;
-/** Blocks follow each other but for a few requests that took long, so the one that holds a number is among those that begin shortly before it. */
-const FIND_BLOCKS = `SELECT ${BLOCK} FROM (
-    SELECT ${BLOCK} FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BOOT" = ? AND "FIRST_NUMBER" <= ? ORDER BY "FIRST_NUMBER" DESC LIMIT 400
-  ) b WHERE "LAST_NUMBER" >= ? ORDER BY "FIRST_NUMBER" DESC LIMIT 50`;
-const READ_REFUSALS = `SELECT "DAY", "OPERATION", "CALLS" FROM ${REFUSALS} WHERE "TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"`;
-const READ_USES = `SELECT "API_ID", "USED_AT", "CLIENT", "USED_IN_URL_AT" FROM ${USES} WHERE "TEAM_ID" = ? ORDER BY "API_ID"`;
-const NEXT_TEAM = `SELECT min("TEAM_ID") FROM ${REQUESTS} WHERE "TEAM_ID" > ?`;
-const FORGET = `WITH gone AS (DELETE FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" IN (
+const DELETE_BLOCKS = `WITH deleted AS (DELETE FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" IN (
     SELECT "BLOCK_ID" FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" < ? ORDER BY "BLOCK_ID" LIMIT ? FOR UPDATE SKIP LOCKED
-  ) RETURNING 1) SELECT count(*) FROM gone`;
-const FORGOTTEN_AT_ONCE = 200;
-/** Above all times. */
-const ANY = '~';
+  ) RETURNING 1) SELECT count(*) FROM deleted`;
+const BLOCKS_PER_DELETE = 200;
 
-export class PostgresRequestStore implements RequestStore {
+export class PostgresRequests implements OwnRequests {
+  readonly schema = `${CONTROL}.` as const;
   readonly #writers: Pool;
   readonly #queries: Pool;
 
@@ -59,10 +47,10 @@ export class PostgresRequestStore implements RequestStore {
     this.#queries = queries;
   }
 
-  async addRequests(
+  async insertAll(
     blocks: readonly RequestBlock[],
     refusals: readonly RefusalCount[],
-    uses: readonly (KeyUse & { teamId: string })[],
+    uses: readonly KeyUseOfTeam[],
   ): Promise<void> {
     const values = [
       ...columnsOf(blocks, ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines']),
@@ -73,58 +61,18 @@ export class PostgresRequestStore implements RequestStore {
     await this.#writers.use(0, (shared) => shared.ask(ADD, values));
   }
 
-  async loadBlocks(
-    teamId: string,
-    { before, from, to }: { before: string; from: string; to: string },
-    limit: number,
-  ): Promise<RequestBlock[]> {
-    return toBlocks(teamId, await this.#read<BlockRow>(READ_BLOCKS, teamId, before || ANY, from, to || ANY, limit));
+  /** Nodes that delete at the same time skip each other's rows. */
+  async deleteSome(teamId: string, before: string): Promise<boolean> {
+    const values = [teamId, teamId, before, BLOCKS_PER_DELETE];
+    const [deleted] = await this.#writers.use(0, (connection) => connection.ask<[number]>(DELETE_BLOCKS, values));
+    return deleted?.[0] === BLOCKS_PER_DELETE;
   }
 
-  async findBlocks(teamId: string, boot: string, number: number): Promise<RequestBlock[]> {
-    return toBlocks(teamId, await this.#read<BlockRow>(FIND_BLOCKS, teamId, boot, number, number));
-  }
-
-  async loadRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
-    const rows = await this.#read<[string, string, number]>(READ_REFUSALS, teamId, `${month}-00`, `${month}-99`);
-    return rows.map(([day, operation, calls]) => ({ teamId, day, operation, calls }));
-  }
-
-  async loadKeyUses(teamId: string): Promise<KeyUse[]> {
-    const rows = await this.#read<[string, string, string, string]>(READ_USES, teamId);
-    return rows.map(([apiId, usedAt, client, usedInUrlAt]) => ({ apiId, usedAt, client, usedInUrlAt }));
-  }
-
-  /** Several nodes may do it at once; each passes over what another is deleting. */
-  async deleteRequestsBefore(before: string): Promise<void> {
-    const nextTeam = async (after: string): Promise<string | null> =>
-      (await this.#read<[string | null]>(NEXT_TEAM, after))[0]![0];
-    for (let teamId = await nextTeam(''); teamId !== null; teamId = await nextTeam(teamId)) {
-      let deleted = FORGOTTEN_AT_ONCE;
-      while (deleted === FORGOTTEN_AT_ONCE) {
-        const values = [teamId, teamId, before, FORGOTTEN_AT_ONCE];
-        [[deleted] = [0]] = await this.#writers.use(0, (shared) => shared.ask<[number]>(FORGET, values));
-        await nextTurn();
-      }
-    }
-  }
-
-  #read<R extends unknown[]>(sql: string, ...values: (string | number)[]): Promise<R[]> {
-    return this.#queries.use(0, (shared) => shared.ask<R>(sql, values));
+  read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
+    return this.#queries.use(0, (connection) => connection.ask<R>(sql, values));
   }
 }
 
 /** A list of values for each column. */
 const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
   names.map((name) => rows.map((row) => row[name]));
-
-const toBlocks = (teamId: string, rows: readonly BlockRow[]): RequestBlock[] =>
-  rows.map(([blockId, firstAt, boot, firstNumber, lastNumber, lines]) => ({
-    teamId,
-    blockId,
-    firstAt,
-    boot,
-    firstNumber,
-    lastNumber,
-    lines,
-  }));

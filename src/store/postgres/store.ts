@@ -10,8 +10,10 @@ import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
+import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
+import { SqlUsageStore } from '../control/usage-store.ts';
 import { SqlUserStore } from '../control/user-store.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './availability.ts';
@@ -20,10 +22,10 @@ import { PostgresControl } from './control-database.ts';
 import { CONTROL, migrate } from './migrate.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool } from './pool.ts';
-import { PostgresRequestStore } from './request-store.ts';
+import { PostgresRequests } from './request-store.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { PostgresTenants } from './tenant-store.ts';
-import { PostgresUsageStore } from './usage-store.ts';
+import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   readonly url: string;
@@ -94,8 +96,8 @@ export class PostgresStore {
     this.users = new SqlUserStore(control);
     this.sessions = new SqlSessionStore(control);
     this.audit = new SqlAuditStore(control);
-    this.usage = new PostgresUsageStore(usage);
-    this.requests = new PostgresRequestStore(this.#pools[0]!, this.#pools[1]!);
+    this.usage = new SqlUsageStore(new PostgresUsage(usage));
+    this.requests = new SqlRequestStore(new PostgresRequests(this.#pools[0]!, this.#pools[1]!));
   }
 
   /** Opens the store and brings it to the newest schema. Throws a refusal that says what is wrong with the address, the server or its settings. */

@@ -1,17 +1,18 @@
 /**
- * PostgreSQL's UsageStore: metered calls in the control schema, added by all nodes. A batch is one statement that commits by itself and carries the node
- * and a sequence number, so that one sent again after its answer was lost is added once. Source: decision 0020.
+ * Metered calls of PostgreSQL, in the control schema of all nodes. A batch is one statement with the node and a sequence number: when it is sent again
+ * after its answer was lost, it is added once. Source: decision 0020.
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
-import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
+import type { UsageCount } from '../../tenant/port.ts';
+import type { OwnUsage } from '../control/usage-store.ts';
+import type { Bound, Row } from '../writing.ts';
 import { CONTROL } from './migrate.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
 const NODES = `${CONTROL}."USAGE_NODES"`;
 const USAGE = `${CONTROL}."USAGE"`;
 const MONTHS = `${CONTROL}."USAGE_MONTHS"`;
-const FORGOTTEN_AFTER = '7 days';
 
 /**
  * A batch that is there already changes nothing and only reads the totals. One sent before it and still on its way somewhere holds or waits for the row
@@ -31,9 +32,7 @@ const ADD = `WITH batch AS (
   )
   SELECT "TEAM_ID", "MONTH", "CALLS" FROM months`;
 const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS" FROM unnest(?::text[], ?::text[]) AS c(team, month) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = month`;
-const READ_MONTH = `SELECT "DAY", "OPERATION", "CALLS" FROM ${USAGE} WHERE "TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"`;
-const LIST_MONTHS = `SELECT "MONTH", "CALLS" FROM ${MONTHS} WHERE "TEAM_ID" = ? ORDER BY "MONTH" DESC LIMIT 36`;
-const FORGET_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '${FORGOTTEN_AFTER}'`;
+const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
 
 /** The call's own records may have been written before it could not be counted. */
 const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
@@ -43,7 +42,8 @@ const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
     { retryAfterSeconds },
   );
 
-export class PostgresUsageStore implements UsageStore {
+export class PostgresUsage implements OwnUsage {
+  readonly schema = `${CONTROL}.` as const;
   readonly #connection: SharedConnection;
   readonly #node = randomUUID();
   #sequence = 0;
@@ -53,8 +53,8 @@ export class PostgresUsageStore implements UsageStore {
   }
 
   /** One batch at a time: a node's sequence numbers have to arrive in their order. */
-  async addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
-    if (this.#sequence === 0) await this.#connection.ask(FORGET_NODES, []);
+  async addCounts(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+    if (this.#sequence === 0) await this.#connection.ask(DELETE_NODES, []);
     const months = new Map<string, { team: string; month: string; calls: number }>();
     for (const { teamId, day, calls } of counts) {
       const month = day.slice(0, 7);
@@ -87,18 +87,7 @@ export class PostgresUsageStore implements UsageStore {
     return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
   }
 
-  async loadUsage(teamId: string, month: string): Promise<MonthUsage> {
-    const rows = await this.#connection.ask<[string, string, number]>(READ_MONTH, [
-      teamId,
-      `${month}-00`,
-      `${month}-99`,
-    ]);
-    const byDay = rows.map(([day, operation, calls]) => ({ day, operation, calls }));
-    return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };
-  }
-
-  async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
-    const rows = await this.#connection.ask<[string, number]>(LIST_MONTHS, [teamId]);
-    return rows.map(([month, calls]) => ({ month, calls }));
+  read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
+    return this.#connection.ask<R>(sql, values);
   }
 }

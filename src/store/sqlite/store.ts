@@ -11,16 +11,18 @@ import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
+import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
+import { SqlUsageStore } from '../control/usage-store.ts';
 import { SqlUserStore } from '../control/user-store.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
 import { SqlitePimsStore } from './pims-store.ts';
-import { SqliteRequestStore } from './request-store.ts';
+import { SqliteRequests } from './request-store.ts';
 import { SqliteTenants } from './tenant-store.ts';
-import { SqliteUsageStore } from './usage-store.ts';
+import { SqliteUsage } from './usage-store.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 export interface OpenStoreOptions {
@@ -46,10 +48,12 @@ export class SqliteStore {
   readonly #checkpoints = new WorkerPool(1, Infinity);
   readonly #open = new Map<string, SqlitePimsStore>();
   readonly #closing = new Set<Promise<void>>();
+  readonly #usage: SqliteUsage;
+  readonly #requests: SqliteRequests;
   #lock: Database | undefined;
   readonly tenants: TenantStore;
-  readonly usage: UsageStore & { close(): Promise<void> };
-  readonly requests: RequestStore & { close(): Promise<void> };
+  readonly usage: UsageStore;
+  readonly requests: RequestStore;
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
@@ -66,18 +70,18 @@ export class SqliteStore {
     });
     this.#control = new SqliteControl(controlFile, { checkpoint: this.#checkpoint, onFatal });
     const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
-    const usage = new SqliteUsageStore(usageFile, { checkpoint: this.#checkpoint, onFatal });
-    this.usage = usage;
+    this.#usage = new SqliteUsage(usageFile, { checkpoint: this.#checkpoint, onFatal });
+    this.usage = new SqlUsageStore(this.#usage);
     const report = options.report ?? (() => undefined);
-    const requests = new SqliteRequestStore(join(folder, 'requests.db'), {
+    this.#requests = new SqliteRequests(join(folder, 'requests.db'), {
       checkpoint: this.#checkpoint,
       busyTimeoutMs,
       report,
     });
-    this.requests = requests;
+    this.requests = new SqlRequestStore(this.#requests);
     const tenants = new SqliteTenants(this.#control, async ({ teamId, storeId }) => {
-      await usage.deleteUsage(teamId);
-      await requests.deleteRequests(teamId);
+      await this.#usage.deleteUsage(teamId);
+      await this.#requests.deleteRequests(teamId);
       await this.#deletePims(storeId);
     });
     this.tenants = new SqlTenantStore(this.#control, tenants);
@@ -140,8 +144,8 @@ export class SqliteStore {
   async close(): Promise<void> {
     for (const [storeId, store] of this.#open) void this.#close(storeId, store);
     await Promise.all(this.#closing);
-    await this.usage.close();
-    await this.requests.close();
+    await this.#usage.close();
+    await this.#requests.close();
     await this.#control.close();
     this.#lock?.close();
     await Promise.all([this.#workers.close(), this.#checkpoints.close()]);

@@ -1,9 +1,11 @@
 /**
- * The embedded store's UsageStore: metered calls in a file of their own. A batch is one transaction whose log is synced in the thread pool before
- * anybody is answered: as durable as an fsync in COMMIT, without stopping the event loop (test/faults/power-loss.ts proves it; decision 0008).
+ * Metered calls of the embedded store, in a file of their own. A batch is one transaction, whose log is synced in the thread pool before any answer: as
+ * durable as an fsync in COMMIT, without blocking the event loop (test/faults/power-loss.ts proves it; decision 0008).
  */
-import { Refusal } from '../../errors.ts';
-import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
+import { orThrow, Refusal } from '../../errors.ts';
+import type { UsageCount } from '../../tenant/port.ts';
+import type { OwnUsage } from '../control/usage-store.ts';
+import type { Bound, Row } from '../writing.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
@@ -12,7 +14,7 @@ const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CAL
 const ADD_MONTH =
   'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
 
-/** The call's own records may have been written before its count found no space. */
+/** The call may have saved records before its count found no space. */
 const uncounted = (): Refusal =>
   new Refusal(
     'STORAGE_FULL',
@@ -20,7 +22,8 @@ const uncounted = (): Refusal =>
     { retryAfterSeconds: 30 },
   );
 
-export class SqliteUsageStore implements UsageStore {
+export class SqliteUsage implements OwnUsage {
+  readonly schema = '';
   readonly #db: Database;
   readonly #queue: SqliteWriteQueue;
 
@@ -30,7 +33,7 @@ export class SqliteUsageStore implements UsageStore {
     this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   }
 
-  async addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+  async addCounts(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
     const totals = await this.#queue.run(() => {
       const sums = new Map<string, number>();
       for (const { teamId, day, operation, calls } of counts) {
@@ -44,32 +47,16 @@ export class SqliteUsageStore implements UsageStore {
     return totals;
   }
 
-  async loadUsage(teamId: string, month: string): Promise<MonthUsage> {
-    const rows = this.#db.rows<[string, string, number]>(
-      'SELECT DAY, OPERATION, CALLS FROM USAGE WHERE TEAM_ID = ? AND DAY BETWEEN ? AND ? ORDER BY DAY, OPERATION',
-      teamId,
-      `${month}-00`,
-      `${month}-99`,
-    );
-    const byDay = rows.map(([day, operation, calls]) => ({ day, operation, calls }));
-    return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };
+  async read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
+    return this.#db.rows<R>(sql, ...values);
   }
 
-  async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
-    const rows = this.#db.rows<[string, number]>(
-      'SELECT MONTH, CALLS FROM USAGE_MONTHS WHERE TEAM_ID = ? ORDER BY MONTH DESC LIMIT 36',
-      teamId,
-    );
-    return rows.map(([month, calls]) => ({ month, calls }));
-  }
-
-  /** Forgets the calls of a removed tenant. */
+  /** Deletes the counts of a tenant. */
   async deleteUsage(teamId: string): Promise<void> {
-    const removed = await this.#queue.run(() => {
+    const deleted = await this.#queue.run(() => {
       for (const table of ['USAGE', 'USAGE_MONTHS']) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
-      return true;
     });
-    if (removed instanceof Refusal) throw removed;
+    orThrow(deleted);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,83 @@
+/**
+ * The request log in any SQL store: finds blocks and deletes old ones, a few at a time. Each store inserts blocks in its own way.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
+import type { Bound } from '../writing.ts';
+import type { ReadableTables } from './database.ts';
+import { listColumns, toRecord } from './rows.ts';
+import { loadCounts } from './usage-store.ts';
+
+export type KeyUseOfTeam = KeyUse & { readonly teamId: string };
+
+export interface OwnRequests extends ReadableTables {
+  insertAll: RequestStore['addRequests'];
+  /** Deletes some of the tenant's blocks before a time. False when none is left. */
+  deleteSome(teamId: string, before: string): Promise<boolean>;
+}
+
+/** After all times. */
+export const END_OF_TIME = '~';
+const BLOCK = ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines'] as const;
+const USE = ['apiId', 'usedAt', 'client', 'usedInUrlAt'] as const;
+/** Blocks of a boot hardly overlap, so the block of a number is among the last that begin before it. */
+const OVERLAPPING_MAX = 400;
+const FOUND_MAX = 50;
+
+export class SqlRequestStore implements RequestStore {
+  readonly #own: OwnRequests;
+
+  constructor(own: OwnRequests) {
+    this.#own = own;
+  }
+
+  addRequests(
+    blocks: readonly RequestBlock[],
+    refusals: readonly RefusalCount[],
+    uses: readonly KeyUseOfTeam[],
+  ): Promise<void> {
+    return this.#own.insertAll(blocks, refusals, uses);
+  }
+
+  loadBlocks(
+    teamId: string,
+    { before, from, to }: { before: string; from: string; to: string },
+    limit: number,
+  ): Promise<RequestBlock[]> {
+    const where =
+      '"TEAM_ID" = ? AND "BLOCK_ID" < ? AND "BLOCK_ID" >= ? AND "FIRST_AT" <= ? ORDER BY "BLOCK_ID" DESC LIMIT ?';
+    return this.#load(where, teamId, before || END_OF_TIME, from, to || END_OF_TIME, limit);
+  }
+
+  findBlocks(teamId: string, boot: string, number: number): Promise<RequestBlock[]> {
+    const begun = `SELECT "BLOCK_ID" AS id, "LAST_NUMBER" AS last FROM ${this.#own.schema}"REQUESTS"
+      WHERE "TEAM_ID" = ? AND "BOOT" = ? AND "FIRST_NUMBER" <= ? ORDER BY "FIRST_NUMBER" DESC LIMIT ${OVERLAPPING_MAX}`;
+    const where = `"TEAM_ID" = ? AND "BLOCK_ID" IN (SELECT id FROM (${begun}) begun WHERE last >= ?)`;
+    const order = `ORDER BY "FIRST_NUMBER" DESC LIMIT ${FOUND_MAX}`;
+    return this.#load(`${where} ${order}`, teamId, teamId, boot, number, number);
+  }
+
+  loadRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
+    return loadCounts(this.#own, 'REFUSALS', teamId, month);
+  }
+
+  async loadKeyUses(teamId: string): Promise<KeyUse[]> {
+    const from = `FROM ${this.#own.schema}"KEY_USES" u WHERE "TEAM_ID" = ? ORDER BY "API_ID"`;
+    return (await this.#own.read(`SELECT ${listColumns(USE, 'u')} ${from}`, teamId)).map((use) =>
+      toRecord<KeyUse>(USE, use),
+    );
+  }
+
+  async deleteRequestsBefore(before: string): Promise<void> {
+    const next = `SELECT min("TEAM_ID") FROM ${this.#own.schema}"REQUESTS" WHERE "TEAM_ID" > ?`;
+    const nextTeam = async (after: string): Promise<string | null> =>
+      (await this.#own.read<[string | null]>(next, after))[0]![0];
+    for (let teamId = await nextTeam(''); teamId !== null; teamId = await nextTeam(teamId))
+      while (await this.#own.deleteSome(teamId, before)) await nextTurn();
+  }
+
+  async #load(where: string, ...values: Bound[]): Promise<RequestBlock[]> {
+    const sql = `SELECT ${listColumns(BLOCK, 'b')} FROM ${this.#own.schema}"REQUESTS" b WHERE ${where}`;
+    return (await this.#own.read(sql, ...values)).map((block) => toRecord<RequestBlock>(BLOCK, block));
+  }
+}

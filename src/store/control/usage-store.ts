@@ -1,0 +1,49 @@
+/**
+ * The usage of the tenants in any SQL store: calls by day and operation, and their sums by month. Each store adds counts in its own way.
+ */
+import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
+import type { ReadableTables } from './database.ts';
+import { listColumns, toRecord } from './rows.ts';
+
+export interface OwnUsage extends ReadableTables {
+  addCounts: UsageStore['addUsage'];
+}
+
+const COUNT = ['teamId', 'day', 'operation', 'calls'] as const;
+const MONTHS_MAX = 36;
+
+/** The calls of a month (`2026-11`), by day and operation. */
+export async function loadCounts(
+  db: ReadableTables,
+  table: 'USAGE' | 'REFUSALS',
+  teamId: string,
+  month: string,
+): Promise<UsageCount[]> {
+  const from = `FROM ${db.schema}"${table}" c WHERE "TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"`;
+  const found = await db.read(`SELECT ${listColumns(COUNT, 'c')} ${from}`, teamId, `${month}-00`, `${month}-99`);
+  return found.map((count) => toRecord<UsageCount>(COUNT, count));
+}
+
+export class SqlUsageStore implements UsageStore {
+  readonly #own: OwnUsage;
+
+  constructor(own: OwnUsage) {
+    this.#own = own;
+  }
+
+  addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+    return this.#own.addCounts(counts);
+  }
+
+  async loadUsage(teamId: string, month: string): Promise<MonthUsage> {
+    const counts = await loadCounts(this.#own, 'USAGE', teamId, month);
+    const byDay = counts.map(({ day, operation, calls }) => ({ day, operation, calls }));
+    return { total: byDay.reduce((sum, { calls }) => sum + calls, 0), byDay };
+  }
+
+  async listMonths(teamId: string): Promise<{ month: string; calls: number }[]> {
+    const from = `FROM ${this.#own.schema}"USAGE_MONTHS" WHERE "TEAM_ID" = ? ORDER BY "MONTH" DESC LIMIT ${MONTHS_MAX}`;
+    const found = await this.#own.read<[string, number]>(`SELECT "MONTH", "CALLS" ${from}`, teamId);
+    return found.map(([month, calls]) => ({ month, calls }));
+  }
+}
