@@ -1,6 +1,6 @@
 /**
- * docs/conformance.md names every rule of the specification and of the decisions page and a test for each. The rules are held here once more, counted
- * by section, so that a row cannot go missing there; and a test that is renamed or removed makes its row fail. Runs none of the tests it names.
+ * docs/conformance.md has a row for every rule of the specification and of the decisions page, and every test it names exists. The rules are
+ * listed and counted here, so that no row goes missing there.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** What the IDs of a section begin with, how many there are, and what each goes on with. */
+/** For each section: the start of its IDs, how many there are, and the rest of each. */
 const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['spec 2.1 ', 6, 'status; data; subRecords; envelope; values; ORDER_DATE'],
   ['spec 2.2 ', 2, 'fields; FUNCTION'],
@@ -74,9 +74,11 @@ interface Row {
   readonly tests: { file: string; name: string }[];
 }
 
-/** The rows of the document's tables: those that begin with an ID. */
+/** The rows of the document's tables. */
 function loadRows(): Row[] {
-  const lines = readFileSync(join(ROOT, 'docs/conformance.md'), 'utf8').split('\n').filter((line) => /^\| (?!ID )/.test(line)); // prettier-ignore
+  const lines = readFileSync(join(ROOT, 'docs/conformance.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| (?!ID )/.test(line));
   return lines.map((line) => {
     const [, id = '', guarantee = '', cell = ''] = /^\| `([^`|]+)` \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
     const tests = [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({

@@ -1,6 +1,5 @@
 /**
- * Reads the project's Markdown: fenced blocks, links, headings; and compares an answer a document shows with the one that was printed.
- * Knows no document by name.
+ * Parses the project's Markdown into blocks, links and headings, and compares the answer a document shows with the one that was printed.
  */
 import assert from 'node:assert/strict';
 
@@ -43,12 +42,17 @@ export function findLinks(markdown: string): { target: string; line: number }[] 
 /** The names of a document's headings, as links write them. */
 export function readSlugs(markdown: string): string[] {
   const headings = markdown.replace(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm);
-  return [...headings].map(([, heading = '']) => heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')); // prettier-ignore
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 /**
- * Fails unless what was printed is what the document shows. A JSON answer may leave members out and break lists off; text may leave out lines,
- * and the width of gaps does not matter. `…` stands for anything.
+ * Fails unless the printed answer is the shown one. Shown JSON may omit members and ends of lists, shown text may omit lines; the width of
+ * gaps does not matter, and `…` stands for anything.
  */
 export function assertShown(
   { language, text }: Pick<Block, 'language' | 'text'>,
