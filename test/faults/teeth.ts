@@ -111,7 +111,7 @@ const BREAKS: Break[] = [
   },
   {
     promise: 'keys are read from the database for every call',
-    test: 'system/replaced-keys.test.ts',
+    test: 'system/nodes.test.ts',
     file: 'store/postgres/tenant-store.ts',
     good: 'const found = await this.#callers.ask(`${apiId} ${teamId}`);',
     broken: `const kept = (globalThis.kept ??= new Map());

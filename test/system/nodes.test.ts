@@ -1,34 +1,39 @@
 /**
- * Three nodes over one PostgreSQL under mixed load from 64 connections, while nodes are killed, PostgreSQL is stopped without a farewell, and connections
- * are lost between a commit and its answer: nothing acknowledged is lost, no number is given twice, every call answered is counted, and every write of
- * unknown outcome is settled by repeating it with its key. How often: STOREROOM_TEST_KILLS, _RESTARTS and _CUTS.
+ * Nodes over one PostgreSQL under load, while nodes are killed, PostgreSQL is stopped, connections are lost between a commit and its answer, and keys
+ * are replaced: nothing acknowledged is lost, no number is given twice, every answered call is counted, a write of unknown outcome is settled by
+ * repeating it with its key, and replaced keys end everywhere at once. How often: STOREROOM_TEST_KILLS, _RESTARTS, _CUTS and _REPLACEMENTS.
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
 import { Service, type Keys } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
 
-const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 3);
-const RESTARTS = Number(process.env['STOREROOM_TEST_RESTARTS'] ?? 1);
-const CUTS = Number(process.env['STOREROOM_TEST_CUTS'] ?? 10);
-const NODES = 3;
-const CONNECTIONS = 64;
+const KILLS = trials('KILLS', { quick: 1, all: 3 });
+const RESTARTS = trials('RESTARTS', { quick: 1, all: 1 });
+const CUTS = trials('CUTS', { quick: 4, all: 10 });
+const REPLACEMENTS = trials('REPLACEMENTS', { quick: 1, all: 3 });
+const NODES = trials('NODES', { quick: 3, all: 5 });
+const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
+/** How long the old keys are tried on after they were replaced. */
+const AFTERWARDS_MS = 300;
 /** Within which something has to happen that happens many times a second. */
 const SOON_MS = 20_000;
 /** The store is checked after as many faults. */
 const CHECK_EVERY = 35;
 
 let server: PostgresServer;
+let databaseUrl: string;
 let proxy: PostgresProxy;
 let nodes: Service[];
 let client: HttpClient;
 before(async () => {
   server = await PostgresServer.start();
-  proxy = await PostgresProxy.open(await server.newDatabase());
+  proxy = await PostgresProxy.open((databaseUrl = await server.newDatabase()));
   nodes = await Service.startAll(NODES, { databaseUrl: proxy.url });
   client = await HttpClient.open(nodes, CONNECTIONS);
 });
@@ -39,7 +44,10 @@ after(async () => {
   await server?.remove();
 });
 
-const shuffle = <T>(list: readonly T[]): T[] => list.map((one) => ({ one, place: Math.random() })).toSorted((a, b) => a.place - b.place).map(({ one }) => one); // prettier-ignore
+function shuffle<T>(list: readonly T[]): T[] {
+  const placed = list.map((one) => ({ one, place: Math.random() }));
+  return placed.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
+}
 
 /** Fails when it does not happen soon. */
 async function soon<T>(what: string, happening: Promise<T>): Promise<T> {
@@ -74,7 +82,39 @@ const FAULTS = {
   statement: () => soon('a statement that commits by itself', proxy.cutNext('statement')),
 } as const satisfies Record<string, () => Promise<void>>;
 
-suite('three nodes over one PostgreSQL', () => {
+/** Calls with these keys from all connections until told to stop; when each began and how it was answered. */
+async function callUntil(
+  stop: AbortSignal,
+  keys: Keys,
+  orderNum: string,
+): Promise<{ begunAt: number; status: number }[]> {
+  const calls: { begunAt: number; status: number }[] = [];
+  const work = async (): Promise<void> => {
+    while (!stop.aborted) {
+      const begunAt = performance.now();
+      const { status, text } = await client.call(keys, 'GET', '/orders/single', { query: { orderNum } });
+      assert.ok(status === 200 || status === 401, text);
+      calls.push({ begunAt, status });
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  return calls;
+}
+
+suite(`${NODES} nodes over one PostgreSQL`, () => {
+  test('that started at the same moment on an empty database are all up, over one schema', async () => {
+    assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
+    const keys = await nodes[0]!.makeTenant('shop');
+    const numbers = await Promise.all(
+      nodes.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string),
+    );
+    assert.equal(new Set(numbers).size, NODES);
+    for (const node of nodes)
+      for (const orderNum of numbers)
+        assert.equal((await node.call(keys, 'GET', '/orders/single', { query: { orderNum } })).status, 200);
+    assert.equal(await nodes[1]!.usageOf('shop'), NODES + NODES ** 2);
+  });
+
   test(`${KILLS} kills of a node, ${RESTARTS} restarts of PostgreSQL and ${CUTS} cuts after a commit lose nothing and double nothing`, async (context) => {
     const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
     const half = Math.floor(CUTS / 2);
@@ -176,20 +216,35 @@ suite('three nodes over one PostgreSQL', () => {
     const all = await nodes[0]!.call(keys, 'POST', '/orders/query', { body: [] });
     assert.equal(all.body.data.length, nodes.length);
   });
-});
 
-test('five nodes that start at the same moment on an empty database all come up, over one schema', async (context) => {
-  const databaseUrl = await server.newDatabase();
-  const five = await Service.startAll(5, { databaseUrl });
-  context.after(() => Promise.all(five.map((node) => node.stop('SIGKILL'))));
-  assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
-  const keys = await five[0]!.makeTenant('shop');
-  const numbers = await Promise.all(
-    five.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string),
-  );
-  assert.equal(new Set(numbers).size, five.length);
-  for (const node of five)
-    for (const orderNum of numbers)
-      assert.equal((await node.call(keys, 'GET', '/orders/single', { query: { orderNum } })).status, 200);
-  assert.equal(await five[1]!.usageOf('shop'), five.length + five.length ** 2);
+  test(`calls begun after keys were replaced do not succeed with the old ones, and the new ones are good on every node (${REPLACEMENTS} times)`, async (context) => {
+    let keys = await nodes[0]!.makeTenant('replacing');
+    const orderNum = (await nodes[0]!.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string;
+    let inForce = 0;
+    let afterwards = 0;
+    for (let replacement = 0; replacement < REPLACEMENTS; replacement++) {
+      const stop = new AbortController();
+      const calling = callUntil(stop.signal, keys, orderNum);
+      await sleep(Math.random() * 100);
+      const { code, json, stderr } = await nodes[0]!.command('keys', 'replace', 'replacing', '--json');
+      const replacedAt = performance.now();
+      assert.equal(code, 0, stderr);
+      const renewed = json() as Keys;
+      const statuses = await Promise.all(
+        nodes.map(async (node) => (await node.call(renewed, 'GET', '/orders/single', { query: { orderNum } })).status),
+      );
+      assert.deepEqual(new Set(statuses), new Set([200]), 'the new keys are good on every node');
+      await sleep(AFTERWARDS_MS);
+      stop.abort();
+      const calls = await calling;
+      const late = calls.filter(({ begunAt }) => begunAt >= replacedAt);
+      const succeeded = late.filter(({ status }) => status !== 401);
+      assert.deepEqual(succeeded, [], 'calls with the old keys that succeeded after they were replaced');
+      inForce += calls.length - calls.filter(({ status }) => status === 401).length;
+      afterwards += late.length;
+      keys = renewed;
+    }
+    context.diagnostic(`${inForce} calls with keys in force, ${afterwards} after they were replaced`);
+    assert.ok(inForce > 0 && afterwards >= REPLACEMENTS * CONNECTIONS, 'there were calls on both sides');
+  });
 });
