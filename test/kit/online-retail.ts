@@ -22,10 +22,20 @@ export interface RetailRow {
 type RecordType = 'customers' | 'inventory' | 'orders' | 'lines';
 type Values = Record<string, string>;
 
-/** The rows of the file, one an order line. */
-export async function* readRetailRows(): AsyncGenerator<RetailRow> {
+/** How many rows the file has. */
+export const RETAIL_ROWS = 25_281;
+
+/** The first rows of the file, or all of them, one an order line. */
+export async function* readRetailRows(most = RETAIL_ROWS): AsyncGenerator<RetailRow> {
   const file = createReadStream(join(import.meta.dirname, '../data/online-retail-2010-12.csv.gz'));
-  yield* file.pipe(createGunzip()).pipe(Papa.parse(Papa.NODE_STREAM_INPUT, { header: true, skipEmptyLines: true }));
+  const rows = file
+    .pipe(createGunzip())
+    .pipe(Papa.parse(Papa.NODE_STREAM_INPUT, { header: true, skipEmptyLines: true }));
+  let count = 0;
+  for await (const row of rows as AsyncIterable<RetailRow>) {
+    yield row;
+    if (++count === most) return;
+  }
 }
 
 /** '17850.0' as the shop writes it: '17850'. */
@@ -76,14 +86,14 @@ export interface RetailFile {
   readonly count: number;
 }
 
-/** Writes the four files into a folder, in the order they have to be imported in. */
-export async function writeRetailFiles(folder: string): Promise<RetailFile[]> {
+/** Writes the four files of so many rows into a folder, in the order they have to be imported in. */
+export async function writeRetailFiles(folder: string, rows = RETAIL_ROWS): Promise<RetailFile[]> {
   const files: RetailFile[] = [];
   for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
     const file = join(folder, `${recordType}.csv`);
     let count = 0;
     await pipeline(async function* () {
-      for await (const record of readRecords(recordType)) {
+      for await (const record of readRecords(recordType, rows)) {
         if (count++ === 0) yield `${Object.keys(record).join(',')}\n`;
         yield `${Papa.unparse([Object.values(record)])}\n`;
       }
@@ -93,10 +103,10 @@ export async function writeRetailFiles(folder: string): Promise<RetailFile[]> {
   return files;
 }
 
-async function* readRecords(recordType: RecordType): AsyncGenerator<Values> {
+async function* readRecords(recordType: RecordType, rows: number): AsyncGenerator<Values> {
   const { key, record } = RECORDS[recordType];
   const seen = new Set<string>();
-  for await (const row of readRetailRows()) {
+  for await (const row of readRetailRows(rows)) {
     if (recordType !== 'lines' && (key(row) === '' || seen.has(key(row)))) continue;
     seen.add(key(row));
     yield record(row);

@@ -1,8 +1,7 @@
 /**
- * PostgreSQL lost to a node under load from 32 connections, in every way there is: stopped, frozen, behind a line that has gone silent, its sessions
- * ended again and again. Every request is answered in time, the node lives, comes back by itself, and everything is whole afterwards.
- * STOREROOM_TEST_OUTAGE_S sets for how many seconds. With STOREROOM_TEST_FIREWALL=on, root and iptables on the PATH, the line is silent because the
- * packets are dropped; else a proxy holds them back.
+ * PostgreSQL lost to a node under load: stopped, frozen, behind a silent line, its sessions ended again and again. Every request is answered in time,
+ * the node comes back by itself, and everything is whole afterwards. STOREROOM_TEST_OUTAGE_S sets for how many seconds. With
+ * STOREROOM_TEST_FIREWALL=on, root and iptables on the PATH, packets are dropped; else a proxy holds them back.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,12 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
 import { Service } from '../kit/service.ts';
 import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
+import { trials } from '../kit/trials.ts';
 import { MixedLoad } from './mixed-load.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
 
-const OUTAGE_MS = Number(process.env['STOREROOM_TEST_OUTAGE_S'] ?? 4) * 1000;
+const OUTAGE_MS = trials('OUTAGE_S', { quick: 2.5, all: 4 }) * 1000;
 const HAS_FIREWALL = process.env['STOREROOM_TEST_FIREWALL'] === 'on';
-const CONNECTIONS = 32;
+const CONNECTIONS = trials('CONNECTIONS', { quick: 8, all: 32 });
 const ANSWER_MS = 3000;
 const RETURN_MS = 2000;
 const HEALTH_MS = 1000;
@@ -26,7 +26,7 @@ const TERMINATIONS_MS = Math.min(OUTAGE_MS, 10_000);
 const TERMINATE_EVERY_MS = 500;
 /** Within which something happens that happens many times a second. */
 const SOON_MS = 20_000;
-const PARSERS = 8;
+const READERS = trials('READERS', { quick: 2, all: 8 });
 const READS_FAILED_MOST = 0.01;
 
 let server: PostgresServer;
@@ -40,7 +40,7 @@ before(async () => {
   databaseUrl = await server.newDatabase();
   proxy = await PostgresProxy.open(databaseUrl);
   service = await Service.start({ databaseUrl: HAS_FIREWALL ? databaseUrl : proxy.url });
-  client = await HttpClient.open(service, CONNECTIONS + PARSERS);
+  client = await HttpClient.open(service, CONNECTIONS + READERS);
   load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
 });
 after(async () => {
@@ -85,7 +85,8 @@ async function expectUnhealthy(): Promise<void> {
   await sleep(200);
 }
 
-const describe = ({ method, status, body, begunAt, endedAt }: TimedAnswer): string => `${method} ${status} ${body.code ?? ''} ${(endedAt - begunAt).toFixed(0)} ms`; // prettier-ignore
+const describe = ({ method, status, body, begunAt, endedAt }: TimedAnswer): string =>
+  `${method} ${status} ${body.code ?? ''} ${(endedAt - begunAt).toFixed(0)} ms`;
 const slowest = (answers: readonly TimedAnswer[]): number =>
   answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
 
@@ -107,7 +108,8 @@ async function workDuring(doing: (answers: readonly TimedAnswer[]) => Promise<vo
   client.onAnswer = undefined;
   assert.equal(service.hasExited, false, 'the service has ended');
   assert.equal(load.unanswered, 0, 'calls without an answer');
-  assert.deepEqual(answers.filter(({ begunAt, endedAt }) => endedAt - begunAt > ANSWER_MS).map(describe), [], `answers after more than ${ANSWER_MS} ms`); // prettier-ignore
+  const late = answers.filter(({ begunAt, endedAt }) => endedAt - begunAt > ANSWER_MS);
+  assert.deepEqual(late.map(describe), [], `answers after more than ${ANSWER_MS} ms`);
   return answers;
 }
 
@@ -161,7 +163,7 @@ suite('a database that is lost', () => {
     };
     const answers = await workDuring(async () => {
       const until = performance.now() + TERMINATIONS_MS;
-      const reading = Promise.all(Array.from({ length: PARSERS }, read));
+      const reading = Promise.all(Array.from({ length: READERS }, read));
       while (performance.now() < until) {
         ended += (await runStatement(databaseUrl, terminate)).length;
         await sleep(TERMINATE_EVERY_MS);

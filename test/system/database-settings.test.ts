@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
-import { Service } from '../kit/service.ts';
+import { runCommand } from '../kit/service.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -19,17 +19,17 @@ before(async () => {
 });
 after(() => server?.remove());
 
-/** Starts a node on this address, which has to end by itself with one sentence on what is wrong. */
-async function expectRefusal(address: string, says: RegExp): Promise<void> {
-  const starting = Service.start({ databaseUrl: address });
-  const fault = await starting.then(
-    (service) => service.stop('SIGKILL'),
-    (reason: Error) => reason,
-  );
-  assert.ok(fault instanceof Error, 'it has started');
-  assert.match(fault.message, /^The service ended with 1 before it was ready:\nstoreroom: [^\n]+\n$/);
-  assert.match(fault.message, says);
-  assert.ok(!fault.message.includes(PASSWORD), 'the password is told');
+/** Whatever opens a store on this address ends with one sentence on what is wrong: here a command, which opens it as a node does. */
+async function expectRefusal(
+  address: string,
+  says: RegExp,
+  words: readonly string[] = ['tenant', 'list'],
+): Promise<void> {
+  const { code, stdout, stderr } = await runCommand(address, words);
+  assert.equal(`${code} ${stdout}`, '1 ', 'it has started');
+  assert.match(stderr, /^storeroom: [^\n]+\n$/);
+  assert.match(stderr, says);
+  assert.ok(!stderr.includes(PASSWORD), 'the password is told');
 }
 
 const alterServer =
@@ -41,12 +41,11 @@ const alterServer =
   };
 const alter =
   (what: string) =>
-  async (change: 'off' | 'reset'): Promise<void> => {
-    await runStatement(
+  async (change: 'off' | 'reset'): Promise<void> =>
+    void (await runStatement(
       url,
       `ALTER ${what} ${change === 'off' ? 'SET synchronous_commit = off' : 'RESET synchronous_commit'}`,
-    );
-  };
+    ));
 
 const WAYS: Record<string, { setting: string; turn: (change: 'off' | 'reset') => Promise<void> }> = {
   'of the server': { setting: 'fsync', turn: alterServer('fsync') },
@@ -73,10 +72,14 @@ for (const [where, { setting, turn }] of Object.entries(WAYS))
     }
   });
 
-test('synchronous_commit=off in the address itself is refused', async () => {
+test('synchronous_commit=off in the address itself is refused, to a service too', async () => {
   const address = new URL(ownUrl);
   address.searchParams.set('options', '-c synchronous_commit=off');
-  await expectRefusal(address.href, /\bsynchronous_commit\b/);
+  for (const words of [
+    ['tenant', 'list'],
+    ['serve', '--port', '0'],
+  ])
+    await expectRefusal(address.href, /\bsynchronous_commit\b/, words);
 });
 
 test('a wrong password, a database that is not there, and a server that is not there are told in one sentence', async () => {

@@ -3,15 +3,18 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
-const CUSTOMERS = 20_000;
+const CUSTOMERS = 10_000;
 /** More than the threads for long queries and the line before them hold together. */
 const CALLERS = 220;
 /** Enough counted calls for several checkpoints of the usage. */
 const READS = 450;
-const PARSERS = 2;
+const READERS = 2;
+/** Sooner than they are told, so that the line stays full. */
+const RETRY_MS = 300;
 
 let service: Service;
 let client: HttpClient;
@@ -21,7 +24,7 @@ before(async () => {
   service = await Service.start({ env: { STOREROOM_QUERY_THREADS: '1' } });
   busy = await service.makeTenant('busy');
   quiet = await service.makeTenant('quiet');
-  client = await HttpClient.open(service, CALLERS + PARSERS);
+  client = await HttpClient.open(service, CALLERS + READERS);
   const file = join(temporaryFolder(), 'customers.csv');
   writeFileSync(file, `CUSTOMER_CODE\n${Array.from({ length: CUSTOMERS }, (_, i) => `C${i}\n`).join('')}`);
   assert.equal((await service.command('import', 'busy', 'customers', file)).code, 0);
@@ -44,13 +47,14 @@ test('more long queries than can wait are refused with 503 and Retry-After, and 
       assert.equal(`${status} ${body.code}`, '503 SERVICE_BUSY');
       assert.equal(headers.get('retry-after'), '1');
       refused++;
+      await sleep(RETRY_MS);
     }
   };
   const read = async (): Promise<void> => {
     while (reads-- > 0)
       assert.equal((await client.call(quiet, 'GET', '/orders/single', { query: { orderNum: '1' } })).status, 404);
   };
-  await Promise.all([...Array.from({ length: CALLERS }, ask), ...Array.from({ length: PARSERS }, read)]);
+  await Promise.all([...Array.from({ length: CALLERS }, ask), ...Array.from({ length: READERS }, read)]);
   assert.ok(refused > 0, 'nothing was refused: the line was never full');
   assert.equal(service.hasExited, false);
   assert.equal(await service.usageOf('quiet'), READS);

@@ -7,9 +7,10 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Visitor } from '../dashboard/visitor.ts';
 import { Service, type Keys } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
 import { HttpClient, NoAnswer } from '../kit/http-client.ts';
 
-const KILLS = Number(process.env['STOREROOM_TEST_KILLS'] ?? 3);
+const KILLS = trials('KILLS', { quick: 1, all: 3 });
 const CONNECTIONS = 8;
 /** What may be missing from the log: twice the time between two flushes and as much again for a slow machine. */
 const LOST_MS = 1000;

@@ -1,5 +1,5 @@
 /**
- * Secrets: 5,000 calls that carry credentials in every place, right and wrong, with the log at its most talkative. Afterwards nothing the service has
+ * Secrets: calls that carry credentials in every place, right and wrong, with the log at its most talkative. Afterwards nothing the service has
  * written or answered contains a secret or half of one, plain or encoded. (What a caller stores as a record's data is data, and is not sent here.)
  */
 import assert from 'node:assert/strict';
@@ -9,9 +9,10 @@ import { after, before, test } from 'node:test';
 import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
 import { send, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, Service, temporaryFolder, type CallOptions, type Keys } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
-const CALLS = 5000;
+const CALLS = trials('CALLS', { quick: 1000, all: 5000 });
 const CONNECTIONS = 32;
 /** Of the calls, those written by hand, a connection each. */
 const RAW_SHARE = 0.1;
