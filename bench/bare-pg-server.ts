@@ -1,6 +1,7 @@
 /**
- * The yardstick of PostgreSQL: a bare node:http server that reads an order with its lines from a bare pg pool for every request, by our query with
- * one key, and nothing else. Usage: node bench/bare-pg-server.ts URL SCHEMA; prints its address.
+ * The yardstick of PostgreSQL: a bare node:http server that reads an order with its lines from a bare pg pool for every
+ * request, by our query with one key, and nothing else. Usage: node bench/bare-pg-server.ts URL SCHEMA; prints its
+ * address.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

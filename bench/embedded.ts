@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: the service with its embedded store beside a bare HTTP server, how fast it starts and how fast it imports. Ends with 1 when a bar
- * was missed. bench/README.md names the flags and says how to read the figures.
+ * `npm run bench`: the service with its embedded store beside a bare HTTP server, how fast it starts and how fast it
+ * imports. Ends with 1 when a bar was missed. bench/README.md names the flags and says how to read the figures.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

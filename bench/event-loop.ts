@@ -1,15 +1,15 @@
 /**
- * How long the event loop stands still at most while the embedded store runs its worst queries, and while a write waits for another process:
- * `node bench/event-loop.ts`. Bar: 50 ms; on an idle machine it is about 10.
+ * How long the event loop stands still at most while the embedded store runs its worst queries, and while a write waits
+ * for another process: `node bench/event-loop.ts`. Bar: 50 ms; on an idle machine it is about 10.
  */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseFilters, type Filter } from '../src/pims/filter.ts';
+import type { ImportRow } from '../src/pims/port.ts';
 import { Database } from '../src/store/sqlite/database.ts';
 import { SqliteStore } from '../src/store/sqlite/store.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
-import { importAll } from '../test/store/store-under-test.ts';
 
 const BAR_MS = 50;
 const CUSTOMERS = 3000;
@@ -30,7 +30,11 @@ const customers = Array.from({ length: CUSTOMERS }, (_, index) => ({
   BCITY: 'Springfield',
   NOTES: note,
 }));
-await importAll(pims, 'customers', customers);
+async function* rows(): AsyncGenerator<ImportRow[]> {
+  yield customers.map((values, index) => ({ lineNumber: index + 1, values }));
+}
+for await (const { rejected } of pims.importRows('customers', rows(), { now, atomic: true }))
+  if (rejected[0]) throw rejected[0].reason;
 
 const needles = Array.from({ length: 25 }, (_, index): Filter => ({
   field: 'NOTES',

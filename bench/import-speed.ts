@@ -1,6 +1,6 @@
 /**
- * How fast real data comes in: the 25,281 lines of test/data through `storeroom import`, as the command reports it, and the most memory its process
- * held. Each round imports into a tenant of its own.
+ * How fast real data comes in: the 25,281 lines of test/data through `storeroom import`, as the command reports it, and
+ * the most memory its process held. Each round imports into a tenant of its own.
  */
 import { writeRetailFiles } from '../test/kit/online-retail.ts';
 import { temporaryFolder } from '../test/kit/service.ts';

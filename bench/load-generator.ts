@@ -1,6 +1,6 @@
 /**
- * Puts load on a server, by wrk where it is installed, else by autocannon (npm): sends requests one after the other over a number of connections
- * and says how many were answered and how fast.
+ * Puts load on a server, by wrk where it is installed, else by autocannon (npm): sends requests one after the other
+ * over a number of connections and says how many were answered and how fast.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

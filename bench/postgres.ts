@@ -1,6 +1,7 @@
 /**
- * `npm run bench:postgres`: the service over a PostgreSQL of its own, beside a bare pool of connections, with one node and with two, and with one
- * tenant and with many. Ends with 1 when a bar was missed. bench/README.md names the flags and says how to read the figures.
+ * `npm run bench:postgres`: the service over a PostgreSQL of its own, beside a bare pool of connections, with one node
+ * and with two, and with one tenant and with many. Ends with 1 when a bar was missed. bench/README.md names the flags
+ * and says how to read the figures.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -12,7 +12,10 @@ export const median = (values: readonly number[]): number =>
 export const medianOf = <Name extends string>(figures: readonly Readonly<Record<Name, number>>[], name: Name): number =>
   median(figures.map((one) => one[name]));
 
-/** Measures two sides in turns, so that the rest of the machine's work falls on both. Each is first in every other round. */
+/**
+ * Measures two sides in turns, so that the rest of the machine's work falls on both. Each is first in every other
+ * round.
+ */
 export async function measureInTurns<T>(
   rounds: number,
   measureOurs: () => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * The records of the benchmarks, made from counters, so that two runs measure the same thing: 100,000 orders with three lines each, 100,000
- * customers, 1,000 parts. `seed` brings them in through the command line.
+ * The records of the benchmarks, made from counters, so that two runs measure the same thing: 100,000 orders with three
+ * lines each, 100,000 customers, 1,000 parts. `seed` brings them in through the command line.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +77,9 @@ const FILES: readonly { type: string; count: number; record: (i: number) => Reco
   },
 ];
 
-/** Makes the tenant with its keys in a data folder or a database and imports its records, by the commands of a checkout. */
+/**
+ * Makes the tenant with its keys in a data folder or a database and imports its records, by the commands of a checkout.
+ */
 export async function seed(place: string, checkout = THIS_CHECKOUT): Promise<Keys> {
   const run = async (...words: string[]): Promise<string> => (await runStoreroom(place, words, { checkout })).stdout;
   await run('tenant', 'create', TEAM, '--name', 'Bench');

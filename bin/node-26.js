@@ -1,6 +1,7 @@
 /**
- * Which Node runs Storeroom: 26 or newer. npm installs one from the lockfile as an optional dependency, a package for each platform.
- * Plain JavaScript that also runs under old Nodes, because it is what finds the new one. Used by bin/storeroom.js and tools/check-node.js.
+ * Which Node runs Storeroom: 26 or newer. npm installs one from the lockfile as an optional dependency, a package for
+ * each platform. Plain JavaScript that also runs under old Nodes, because it is what finds the new one. Used by
+ * bin/storeroom.js and tools/check-node.js.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `storeroom`: runs src/main.ts, which needs Node 26. Under an older Node it hands over to the Node 26 that npm installed
- * beside it, and passes arguments, standard input and output, signals and the exit code on.
+ * The command `storeroom`: runs src/main.ts, which needs Node 26. Under an older Node it hands over to the Node 26 that
+ * npm installed beside it, and passes arguments, standard input and output, signals and the exit code on.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ if (isNewEnough) {
   const node = findNode();
   if (node === undefined) {
     console.error(
-      `storeroom needs Node 26 or newer. This is Node ${process.versions.node}, and npm installed no newer one: run "npm ci" in its folder.`,
+      `storeroom needs Node 26 or newer. This is Node ${process.versions.node}: run "npm ci" in its folder.`,
     );
     process.exit(1);
   }

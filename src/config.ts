@@ -1,5 +1,6 @@
 /**
- * Every setting: its environment variable, default, unit, bounds and meaning. `npm run generate` makes docs/configuration.md of this table.
+ * Every setting: its environment variable, default, unit, bounds and meaning. `npm run generate` makes
+ * docs/configuration.md of this table.
  */
 import { isIP } from 'node:net';
 import { Refusal } from './errors.ts';
@@ -97,7 +98,7 @@ export const SETTINGS = {
   ),
   publicUrl: origin(
     'STOREROOM_PUBLIC_URL',
-    'Address under which people reach the service. Links to the dashboard begin with it. If not set, the address of each request is used.',
+    'Address that people use to reach the service, for links to the dashboard. Not set: the address of each request.',
   ),
   trustedProxies: networks(
     'STOREROOM_TRUSTED_PROXIES',
@@ -168,9 +169,9 @@ export const hidePassword = (url: string): string =>
   url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
 
 /**
- * The settings in force: command line before environment before default. Throws one COMMAND_REFUSED that names every mistake.
- * `unknown` lists STOREROOM_ variables that are not settings, most likely mistyped.
- * Example: `parseConfig({ STOREROOM_PORT: '9000' }, {}).config.port` is 9000.
+ * The settings in force: command line before environment before default. Throws one COMMAND_REFUSED that names every
+ * mistake. `unknown` lists STOREROOM_ variables that are not settings, most likely mistyped. Example: `parseConfig({
+ * STOREROOM_PORT: '9000' }, {}).config.port` is 9000.
  */
 export function parseConfig(
   environment: Environment,

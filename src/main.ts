@@ -4,7 +4,8 @@
  */
 import { enableCompileCache } from 'node:module';
 
-// Compiled code is kept beside what npm installed, so that every start but the first is quick. Where that cannot be written, nothing is kept.
+// Compiled code is kept beside what npm installed, so that every start but the first is quick. Where that cannot be
+// written, nothing is kept.
 enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/storeroom`);
 // Records are the tenants' own: what is written here is for the user the service runs as.
 process.umask(0o077);

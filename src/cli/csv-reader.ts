@@ -1,5 +1,6 @@
 /**
- * Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks. Each row has the number of the line it begins on and, if it is damaged, why.
+ * Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks. Each row has the number of the line it begins on
+ * and, if it is damaged, why.
  */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';

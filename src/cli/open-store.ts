@@ -20,7 +20,10 @@ interface TenantData {
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 
-/** Opens a store, works with it, and closes it whatever happens. A fatal fault of the store is thrown before what it led to. */
+/**
+ * Opens a store, works with it, and closes it whatever happens. A fatal fault of the store is thrown before what it led
+ * to.
+ */
 export async function withOpenedStore<S extends Store, T>(
   config: Config,
   open: (settings: OpenStoreSettings, user: StoreUser) => S | Promise<S>,

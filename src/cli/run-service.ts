@@ -1,6 +1,6 @@
 /**
- * The service as a process, the one place where adapters meet ports: opens the store, makes the demo tenant in an empty folder, listens, and stops in
- * order: not ready, listener closed, answers sent, counts and logs on disk.
+ * The service as a process, the one place where adapters meet ports: opens the store, makes the demo tenant in an empty
+ * folder, listens, and stops in order: not ready, listener closed, answers sent, counts and logs on disk.
  */
 import { Server, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +26,8 @@ const FATAL_EXIT_MS = 200;
 
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
 export async function runService(config: Config, asJson: boolean): Promise<void> {
-  // Standard output is for the command's answer. The log goes to standard error, and a slow reader of it never stops the service.
+  // Standard output is for the command's answer. The log goes to standard error, and a slow reader of it never stops
+  // the service.
   const log = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
@@ -97,7 +98,8 @@ function stopOnSignal(
     if (state.stopping) return;
     state.stopping = true;
     await sleep(drainMs);
-    // Not http.Server's close, which resets idle connections: their next request is still answered, with `connection: close`.
+    // Not http.Server's close, which resets idle connections: their next request is still answered, with `connection:
+    // close`.
     Server.prototype.close.call(app.server);
     const giveUpAt = performance.now() + IN_FLIGHT_WAIT_MS;
     while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);

@@ -1,5 +1,6 @@
 /**
- * `storeroom backup` and `storeroom restore`: the embedded store into a folder while the service runs, and back into an empty data folder.
+ * `storeroom backup` and `storeroom restore`: the embedded store into a folder while the service runs, and back into an
+ * empty data folder.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -40,6 +41,6 @@ function parseEmbeddedConfig(environment: Environment): Config {
   if (config.databaseUrl === '') return config;
   throw new Refusal(
     'COMMAND_REFUSED',
-    'Back up a PostgreSQL database with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.',
+    'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.',
   );
 }

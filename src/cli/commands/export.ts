@@ -1,6 +1,6 @@
 /**
- * `storeroom export`: a tenant's records of one type as of one moment, as CSV that `import` takes back, or as one JSON object. Streams: waits for a
- * slow reader, stops when the reader has gone, and holds a few hundred records at most.
+ * `storeroom export`: a tenant's records of one type as of one moment, as CSV that `import` takes back, or as one JSON
+ * object. Streams: waits for a slow reader, stops when the reader has gone, and holds a few hundred records at most.
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';

@@ -1,5 +1,6 @@
 /**
- * `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. pims/fields.ts has the rules of names.
+ * `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. pims/fields.ts has the rules of
+ * names.
  */
 import { Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';

@@ -19,7 +19,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
   addCommand(
     program,
     'import <team>',
-    'Import records from CSV. The first line names the fields; keys and dates are kept. Ends with 1 if a row was rejected.',
+    'Import CSV. The first line names the fields. Keys and dates are kept. Ends with 1 if a row is rejected.',
     'import acme orders orders.csv',
   )
     .addArgument(recordTypeArgument('<type>'))

@@ -1,5 +1,6 @@
 /**
- * `storeroom move`: copies everything from the store of the settings into another one, compares both, and prints their checksums.
+ * `storeroom move`: copies everything from the store of the settings into another one, compares both, and prints their
+ * checksums.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -16,7 +17,7 @@ export function addMoveCommand(program: Command, { environment }: CommandContext
   const command: Command = addCommand(
     program,
     'move',
-    'Copy everything into another, empty store and compare both. Stop the service first. Run it again to resume a move that was interrupted.',
+    'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.',
     'move --to postgres://storeroom:…@db.example.com/storeroom',
   ).requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
   command.action(async ({ to, ...options }: CommandOptions & { to: string }) => {
@@ -35,8 +36,8 @@ export function addMoveCommand(program: Command, { environment }: CommandContext
     const text = [
       buildTable(listTables(tables)),
       '',
-      `Moved ${tenants} ${tenants === 1 ? 'tenant' : 'tenants'} with ${rows} rows in ${seconds} s. Every table was read back from both stores and is equal.`,
-      `${from} is unchanged. To use ${into}, ${describeSettings(target)} and start the service. Stop writing to the old store.`,
+      `Moved ${rows} rows (tenants: ${tenants}) in ${seconds} s. Both stores were read back, and every table is equal.`,
+      `${from} is unchanged; stop writing to it. To use ${into}, ${describeSettings(target)} and start the service.`,
     ];
     printAnswer(options, { from, to: into, tenants, tables, seconds }, text.join('\n'));
   });

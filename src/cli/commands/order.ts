@@ -1,5 +1,6 @@
 /**
- * `storeroom order …`: approves, invoices and shows orders, as users of the inventory system do beside the API. pims/lifecycle.ts has the rules.
+ * `storeroom order …`: approves, invoices and shows orders, as users of the inventory system do beside the API.
+ * pims/lifecycle.ts has the rules.
  */
 import { InvalidArgumentError, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
@@ -64,7 +65,11 @@ export function addOrderCommands(program: Command, context: CommandContext): voi
     .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
     .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, [])
     .action((teamId: string, orderNumber: string, { line, serial, tracking, ...options }: InvoiceOptions) => {
-      const invoice = { quantities: line ?? new Map(), serials: serial ?? new Map(), tracking };
+      const invoice = {
+        quantities: line ?? new Map<string, string>(),
+        serials: serial ?? new Map<string, string[]>(),
+        tracking,
+      };
       return advance(context, { teamId, orderNumber }, { invoice }, options);
     });
   addCommand(

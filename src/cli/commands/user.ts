@@ -1,5 +1,6 @@
 /**
- * `storeroom user …`: the users of a tenant's dashboard. They set their own password through a one-time link, which is printed here.
+ * `storeroom user …`: the users of a tenant's dashboard. They set their own password through a one-time link, which is
+ * printed here.
  */
 import { Option, type Command } from 'commander';
 import { ROLES, type Role } from '../../account/roles.ts';
@@ -27,8 +28,8 @@ export function addUserCommands(program: Command, { environment }: CommandContex
     { token, endsAt }: { token: string; endsAt: string },
   ): void => {
     const link = formatLink(parseConfig(environment, {}).config, token);
-    const text = `${link}\n\nThis link sets the password of ${email}. It works once, until ${endsAt}, and is not shown again.`;
-    printAnswer(options, { teamID: teamId, email, link, endsAt }, text);
+    const text = `This link sets the password of ${email}. It works once, until ${endsAt}, and is not shown again.`;
+    printAnswer(options, { teamID: teamId, email, link, endsAt }, `${link}\n\n${text}`);
   };
 
   addCommand(
