@@ -7,7 +7,7 @@ import { parseConfig, type Config, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
-import { refuseUnfinishedFolder } from '../store/sqlite/move-tables.ts';
+import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
 
 interface TenantData {

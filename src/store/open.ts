@@ -8,8 +8,8 @@ import type { PimsStore } from '../pims/port.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
 import type { RequestStore } from '../request-log/port.ts';
 import { SqliteStore } from './sqlite/store.ts';
-import { refuseUnfinishedFolder, SqliteTables } from './sqlite/move-tables.ts';
-import type { TableStore } from './move/tables.ts';
+import { refuseUnfinishedFolder, SqliteMoveStore } from './sqlite/move-store.ts';
+import type { MoveStore } from './move/tables.ts';
 
 export interface Store {
   readonly tenants: TenantStore;
@@ -72,8 +72,8 @@ export function openEmbedded(
 }
 
 /** Opens a store for a move out of it or into it; people are told of it by this name. */
-export async function openTables({ data, databaseUrl }: StorePlace, name: string): Promise<TableStore> {
-  if (databaseUrl === '') return new SqliteTables(data);
-  const { PostgresTables } = await import('./postgres/move-tables.ts');
-  return PostgresTables.open(databaseUrl, name);
+export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string): Promise<MoveStore> {
+  if (databaseUrl === '') return new SqliteMoveStore(data);
+  const { PostgresMoveStore } = await import('./postgres/move-store.ts');
+  return PostgresMoveStore.open(databaseUrl, name);
 }

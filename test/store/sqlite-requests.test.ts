@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { RequestBlock } from '../../src/request-log/port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
-import { openTables } from '../../src/store/open.ts';
+import { openMoveStore } from '../../src/store/open.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';
@@ -103,7 +103,7 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
     [places[1]!, places[2]!],
   ] as const) {
     // prettier-ignore
-    const ends = [{ store: await openTables(from, 'the source'), name: 'the source' }, { store: await openTables(to, 'the target'), name: 'the target' }] as const;
+    const ends = [{ store: await openMoveStore(from, 'the source'), name: 'the source' }, { store: await openMoveStore(to, 'the target'), name: 'the target' }] as const;
     const { tables } = await moveStore(ends[0], ends[1], { start: () => undefined, advance: () => undefined });
     assert.equal(tables.find(({ table }) => table === 'REQUESTS')?.rows, 300);
     for (const { store: end } of ends) await end.close();

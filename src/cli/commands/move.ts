@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { moveStore, type MovedTable } from '../../store/move/move.ts';
-import { openTables, type StorePlace } from '../../store/open.ts';
+import { openMoveStore, type StorePlace } from '../../store/open.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder } from '../open-store.ts';
 import { createProgressBar } from '../progress-bar.ts';
@@ -44,9 +44,9 @@ export function addMoveCommand(program: Command, { environment }: CommandContext
 }
 
 async function move(source: StorePlace, target: StorePlace): ReturnType<typeof moveStore> {
-  const from = { name: formatPlace(source), store: await openTables(source, formatPlace(source)) };
+  const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source)) };
   try {
-    const to = { name: formatPlace(target), store: await openTables(target, formatPlace(target)) };
+    const to = { name: formatPlace(target), store: await openMoveStore(target, formatPlace(target)) };
     const bar = await createProgressBar();
     try {
       return await moveStore(from, to, bar);

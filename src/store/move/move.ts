@@ -1,28 +1,38 @@
 /**
- * Carries everything from one store into another, row by row as it is, and then reads both sides back and compares them. Every batch is a transaction and
- * the last key in the target says how far it is, so that a move that was cut short goes on there. Knows no database. Source: decision 0021.
+ * Copies everything from one store into another, then reads both back and compares them. Every batch is a transaction, and an interrupted move goes on
+ * after the last key in the target. Source: decision 0021.
  */
-import { createHash } from 'node:crypto';
-import { Refusal } from '../../errors.ts';
+import { createHash, hash } from 'node:crypto';
+import { orThrow, Refusal } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
 import type { Tenant } from '../../tenant/port.ts';
-import { keyOf, listTables, refuseUnfinished, type Table, type TableRow, type TableStore } from './tables.ts';
+import {
+  countRows,
+  keyOf,
+  listTables,
+  loadLastKey,
+  loadRows,
+  refuseUnfinished,
+  type MoveStore,
+  type Table,
+  type TableRow,
+} from './tables.ts';
 
-/** A store and how people are told of it. */
+/** A store and its name for people. */
 export interface MoveEnd {
-  readonly store: TableStore;
+  readonly store: MoveStore;
   readonly name: string;
 }
 
 export interface MovedTable {
-  /** null for what is beside the tenants. */
+  /** null for a control table. */
   readonly team: string | null;
   readonly table: string;
   readonly rows: number;
   readonly sha256: string;
 }
 
-/** Hears of the work there is, in rows that are written or compared, and of what was done. */
+/** Told of the work, in rows to copy and to compare, and of its progress. */
 export interface MoveProgress {
   readonly start: (rows: number) => void;
   readonly advance: (rows: number) => void;
@@ -35,10 +45,10 @@ export interface MoveReport {
 
 const BATCH_ROWS_FIRST = 100;
 const BATCH_ROWS_MAX = 2000;
-/** Records may be long: a batch is as many of them as have had about this many characters. */
+/** Long records make smaller batches: about this many characters each. */
 const BATCH_CHARACTERS = 2_000_000;
 
-/** Moves everything, or goes on with a move that was cut short. Refuses, with nothing changed, a target that has tenants already. */
+/** Moves everything, or goes on with an interrupted move. COMMAND_REFUSED, with nothing changed, when the target has tenants. */
 export async function moveStore(source: MoveEnd, target: MoveEnd, progress: MoveProgress): Promise<MoveReport> {
   if ((await source.store.unfinishedMove()) !== undefined) throw refuseUnfinished(source.name);
   await source.store.takeAlone();
@@ -47,24 +57,24 @@ export async function moveStore(source: MoveEnd, target: MoveEnd, progress: Move
   await target.store.takeAlone();
   await begin(target, identify(tenants));
 
-  for (const tenant of tenants) await makeTenant(tenant, source.store, target.store);
+  for (const tenant of tenants) await copyTenant(tenant, source.store, target.store);
   const pairs = await pairTables(source.store, target.store);
   progress.start(await countWork(pairs, source.store, target.store));
   for (const [from, to] of pairs)
-    if (from.way !== 'made') await copyTable(source.store, from, target.store, to, progress);
+    if (from.copyMode !== 'create') await copyTable(source.store, from, target.store, to, progress);
   const tables: MovedTable[] = [];
   for (const [from, to] of pairs) tables.push(await compareTable(source.store, from, target.store, to, progress));
 
-  // Whoever came in after the beginning may have written what was copied and compared before.
+  // A process that came after the beginning may have changed what was already compared.
   await source.store.takeAlone();
   await target.store.takeAlone();
   await target.store.finishMove();
   return { tenants: tenants.length, tables };
 }
 
-/** Names the source by what nobody else has: the random names of its tenants' inventory systems. A tenant more or less is another source. */
+/** Identifies a source by its tenants and the random names of their inventory systems. */
 const identify = (tenants: readonly Tenant[]): string =>
-  createHash('sha256').update(JSON.stringify(tenants.map(({ teamId, storeId }) => [teamId, storeId]))).digest('hex'); // prettier-ignore
+  hash('sha256', JSON.stringify(tenants.map(({ teamId, storeId }) => [teamId, storeId])), 'hex');
 
 async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
   const begun = await store.unfinishedMove();
@@ -78,64 +88,63 @@ async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
     );
 }
 
-/** Makes the tenant with its settings and its own fields, as far as they are not there. */
-async function makeTenant(tenant: Tenant, source: TableStore, target: TableStore): Promise<void> {
+/** Creates the tenant with its settings and custom fields, where they are missing. */
+async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore): Promise<void> {
   const { teamId, name, createdAt } = tenant;
-  const made =
-    (await target.tenants.findTenant(teamId)) ?? (await target.tenants.createTenant(teamId, name, createdAt));
-  if (made instanceof Refusal) throw made;
+  const copy =
+    (await target.tenants.findTenant(teamId)) ?? orThrow(await target.tenants.createTenant(teamId, name, createdAt));
   await target.tenants.updateTenant(teamId, tenant, null);
-  const [wanted, there] = [await source.pims(tenant).dictionaries(), await target.pims(made).dictionaries()];
+  const [wanted, there] = [await source.pims(tenant).dictionaries(), await target.pims(copy).dictionaries()];
   for (const recordType of Object.keys(wanted) as RecordType[])
     for (const { name: field, type, custom } of wanted[recordType].values()) {
       if (!custom || type === 'timestamp' || there[recordType].has(field)) continue;
-      const refusal = await target.pims(made).addField({ recordType, name: field, type });
+      const refusal = await target.pims(copy).addField({ recordType, name: field, type });
       if (refusal)
         throw refuse(`The field ${field} of the ${recordType} of ${teamId} cannot be made: ${refusal.message}`);
     }
 }
 
-async function pairTables(source: TableStore, target: TableStore): Promise<[Table, Table][]> {
+async function pairTables(source: MoveStore, target: MoveStore): Promise<[Table, Table][]> {
   const nameOf = ({ tenant, name }: Table): string => `${tenant?.teamId ?? ''} ${name}`;
   const there = new Map((await Array.fromAsync(listTables(target))).map((table) => [nameOf(table), table]));
   return (await Array.fromAsync(listTables(source))).map((table) => [table, there.get(nameOf(table))!]);
 }
 
-async function countWork(pairs: readonly [Table, Table][], source: TableStore, target: TableStore): Promise<number> {
+async function countWork(pairs: readonly [Table, Table][], source: MoveStore, target: MoveStore): Promise<number> {
   let rows = 0;
   for (const [from, to] of pairs) {
-    const all = await source.countRows(from);
-    rows +=
-      all + (from.way === 'made' ? 0 : from.way === 'whole' ? all : Math.max(0, all - (await target.countRows(to))));
+    const all = await countRows(source, from);
+    const copied = { create: all, overwrite: 0, append: await countRows(target, to) }[from.copyMode];
+    rows += all + Math.max(0, all - copied);
   }
   return rows;
 }
 
-/** The next rows are read while the last ones are being written. */
+/** Loads the next rows while the last ones are inserted. */
 async function copyTable(
-  source: TableStore,
+  source: MoveStore,
   from: Table,
-  target: TableStore,
+  target: MoveStore,
   to: Table,
   { advance }: MoveProgress,
 ): Promise<void> {
   if (from.columns.join() !== to.columns.join())
     throw refuse(`${describe(from)} has other fields in the target than in the source.`);
-  let writing = Promise.resolve();
-  const after = from.way === 'whole' ? undefined : await target.lastKey(to);
-  for await (const rows of readAll(source, from, after)) {
-    await writing;
-    writing = target.insertRows(to, rows).then(() => advance(rows.length));
-    writing.catch(() => undefined);
+  let inserting = Promise.resolve();
+  const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(target, to);
+  for await (const rows of loadAll(source, from, after)) {
+    await inserting;
+    inserting = target.insertRows(to, rows).then(() => advance(rows.length));
+    inserting.catch(() => undefined);
   }
-  await writing;
+  await inserting;
 }
 
 /** All rows in the order of their keys, in batches of bounded size. */
-async function* readAll(store: TableStore, table: Table, after?: TableRow): AsyncGenerator<TableRow[]> {
+async function* loadAll(store: MoveStore, table: Table, after?: TableRow): AsyncGenerator<TableRow[]> {
   let last = after;
   for (let limit = BATCH_ROWS_FIRST; ;) {
-    const rows = await store.loadRows(table, last, limit);
+    const rows = await loadRows(store, table, last, limit);
     if (rows.length === 0) return;
     last = keyOf(table, rows.at(-1)!);
     yield rows;
@@ -148,9 +157,9 @@ async function* readAll(store: TableStore, table: Table, after?: TableRow): Asyn
 }
 
 async function compareTable(
-  source: TableStore,
+  source: MoveStore,
   from: Table,
-  target: TableStore,
+  target: MoveStore,
   to: Table,
   { advance }: MoveProgress,
 ): Promise<MovedTable> {
@@ -163,15 +172,15 @@ async function compareTable(
   return { team: from.tenant?.teamId ?? null, table: from.name, ...wanted };
 }
 
-/** The number of rows, and the SHA-256 of the columns' names and of all rows in the order of their keys, a line of JSON each. */
+/** The number of rows, and the SHA-256 of the column names and all rows by key, a line of JSON each. */
 async function sumUp(
-  store: TableStore,
+  store: MoveStore,
   table: Table,
   onRows: (rows: number) => void = () => undefined,
 ): Promise<{ rows: number; sha256: string }> {
   const sum = createHash('sha256').update(`${JSON.stringify(table.columns)}\n`);
   let count = 0;
-  for await (const rows of readAll(store, table)) {
+  for await (const rows of loadAll(store, table)) {
     sum.update(rows.map((row) => `${JSON.stringify(row.map(formatValue))}\n`).join(''));
     count += rows.length;
     onRows(rows.length);

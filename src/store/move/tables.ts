@@ -1,49 +1,42 @@
 /**
- * The tables of a store as a move sees them: which there are, their columns and keys, and the port by which rows leave one store and come into another
- * as they are. One list and one SQL for reading hold for every SQL store. Never runs anything.
+ * The tables that a move copies: their columns and keys, the SQL that reads them in every store, and the port of a store that takes part.
  */
 import { Refusal } from '../../errors.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
 
-/** The values of a row, or of its key, as they are kept. */
+/** The stored values of a row, or of its key. */
 export type TableRow = readonly (string | number | Uint8Array | null)[];
 
 export interface Table {
-  /** Whose it is, and the name of that tenant's inventory system; undefined for what is beside the tenants. */
+  /** The tenant whose inventory system has the table; undefined for the control tables. */
   readonly tenant: Tenant | undefined;
   readonly name: string;
-  /** Those of the key come first, except where the tenant's dictionary gives the order. */
+  /** Columns of the key come first, except where the tenant's dictionary gives the order. */
   readonly columns: readonly string[];
   readonly key: readonly string[];
-  /** Of a table of records. */
+  /** Set for a table of records. */
   readonly recordType?: RecordType;
   readonly dictionary?: FieldDictionary;
-  /**
-   * How its rows come into another store: `rows`, those behind the last key that is there; `whole`, all of them over those that are there; `made`, by the
-   * ports, which make what belongs to them.
-   */
-  readonly way: 'rows' | 'whole' | 'made';
+  /** `append` copies the rows after the last key in the target; `overwrite` all rows; `create` none, since createTenant and addField make them. */
+  readonly copyMode: 'append' | 'overwrite' | 'create';
 }
 
 /** Port: a store opened for a move out of it or into it. */
-export interface TableStore {
+export interface MoveStore {
   readonly tenants: TenantStore;
   pims(tenant: Tenant): PimsStore;
-  /** Refuses when anybody else uses the store, and keeps services away as far as the store can. */
+  /** Locks the store as far as it can. COMMAND_REFUSED while another process uses it. */
   takeAlone(): Promise<void>;
-  /** The source of the move into this store that is not finished, if there is one. */
+  /** The source of an unfinished move into this store. */
   unfinishedMove(): Promise<string | undefined>;
   beginMove(source: string): Promise<void>;
-  /** Lets the store measure what is there now, and be opened by everybody. */
+  /** Updates the statistics of the store and lets services open it. */
   finishMove(): Promise<void>;
-  countRows(table: Table): Promise<number>;
-  /** The key of the last row. */
-  lastKey(table: Table): Promise<TableRow | undefined>;
-  /** Rows in the order of their keys, from the first one or behind a key. */
-  loadRows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
-  /** Writes all of them, durably, or none. */
+  /** Runs a SELECT on a table. `build` is given the store's name for the table. */
+  read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]>;
+  /** Inserts all rows, durably, or none. */
   insertRows(table: Table, rows: readonly TableRow[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,19 +47,25 @@ export const refuseUnfinished = (place: string): Refusal =>
     `A move into ${place} is unfinished. Run the same \`storeroom move\` again; it goes on where it was.`,
   );
 
-const control = (name: string, keys: string, others: string, way: Table['way'] = 'rows'): Table =>
-  buildTable(undefined, name, keys, others, way);
+const control = (name: string, keys: string, others: string, copyMode: Table['copyMode'] = 'append'): Table =>
+  buildTable(undefined, name, keys, others, copyMode);
 
-function buildTable(tenant: Tenant | undefined, name: string, keys: string, others: string, way: Table['way']): Table {
+function buildTable(
+  tenant: Tenant | undefined,
+  name: string,
+  keys: string,
+  others: string,
+  copyMode: Table['copyMode'],
+): Table {
   const key = keys.split(' ');
-  return { tenant, name, key, columns: [...key, ...others.split(' ')], way };
+  return { tenant, name, key, columns: [...key, ...others.split(' ')], copyMode };
 }
 
-/** What is beside the tenants. STORE_ID is missing: a tenant's inventory system is named by the store it is in. */
+/** The tables beside the tenants' inventory systems. Each store gives its own STORE_ID. */
 const CONTROL_TABLES: readonly Table[] = [
-  control('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'made'),
+  control('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
   control('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY'),
-  // Sessions stay behind: people sign in anew.
+  // Sessions are not copied: people sign in again.
   control(
     'USERS',
     'TEAM_ID EMAIL',
@@ -82,19 +81,19 @@ const CONTROL_TABLES: readonly Table[] = [
   control('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES'),
 ];
 
-/** Every table of a store. Those of records have their columns in the order of the tenant's dictionaries, custom fields and all. */
-export async function* listTables(store: TableStore): AsyncGenerator<Table> {
+/** Every table of a store. Tables of records have the columns of the tenant's dictionaries, in their order. */
+export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
   yield* CONTROL_TABLES;
   for (const tenant of await store.tenants.listTenants()) {
     const dictionaries = await store.pims(tenant).dictionaries();
-    yield buildTable(tenant, 'CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'made');
-    yield buildTable(tenant, 'COUNTERS', 'NAME', 'NEXT', 'whole');
-    yield buildTable(tenant, 'IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'rows');
+    yield buildTable(tenant, 'CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create');
+    yield buildTable(tenant, 'COUNTERS', 'NAME', 'NEXT', 'overwrite');
+    yield buildTable(tenant, 'IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append');
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
       const key = recordType === 'lines' ? ['ORDER_NUMBER', 'LINE_NUMBER'] : ['SORT_KEY'];
       const columns = recordType === 'lines' ? [...dictionary.keys()] : ['SORT_KEY', ...dictionary.keys()];
-      yield { tenant, name: RECORD_TYPES[recordType].table, key, columns, recordType, dictionary, way: 'rows' };
+      yield { tenant, name: RECORD_TYPES[recordType].table, key, columns, recordType, dictionary, copyMode: 'append' };
     }
   }
 }
@@ -102,31 +101,43 @@ export async function* listTables(store: TableStore): AsyncGenerator<Table> {
 export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
   key.map((name) => row[columns.indexOf(name)]!);
 
-/** A store may have counters of its own besides these. */
+/** The counters that every store has. */
 const OWN_COUNTERS = `"NAME" IN ('orders', 'customers')`;
-const quote = (name: string): string => `"${name}"`;
 
-/** The SELECTs of a table, which the statements name `from`: both stores order text by its bytes. */
-export function buildReads({ name, columns, key }: Table, from: string) {
-  const rows = name === 'COUNTERS' ? OWN_COUNTERS : 'TRUE';
-  const read = columns.map((column) =>
-    name === 'TENANTS' && column === 'STRICT' ? 'CAST("STRICT" AS INTEGER)' : quote(column),
+const listNames = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? OWN_COUNTERS : 'TRUE');
+
+export async function countRows(store: MoveStore, table: Table): Promise<number> {
+  const [count] = await store.read<[number]>(
+    table,
+    (from) => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`,
+    [],
   );
-  const order = (direction: 'ASC' | 'DESC'): string => key.map((column) => `"${column}" ${direction}`).join(', ');
-  const page = (where: string): string =>
-    `SELECT ${read.join(', ')} FROM ${from} WHERE ${where} ORDER BY ${order('ASC')} LIMIT ?`;
-  return {
-    count: `SELECT count(*) FROM ${from} WHERE ${rows}`,
-    last: `SELECT ${key.map(quote).join(', ')} FROM ${from} WHERE ${rows} ORDER BY ${order('DESC')} LIMIT 1`,
-    first: page(rows),
-    next: page(`${rows} AND (${key.map(quote).join(', ')}) > (${key.map(() => '?').join(', ')})`),
-  };
+  return count![0];
 }
 
-/** What makes an INSERT into a table that is written whole go over the rows that are there. */
-export const buildConflict = ({ columns, key, way }: Table): string => {
-  const others = columns.filter((name) => !key.includes(name));
-  return way === 'whole'
-    ? ` ON CONFLICT (${key.map(quote).join(', ')}) DO UPDATE SET ${others.map((name) => `"${name}" = excluded."${name}"`).join(', ')}`
-    : '';
-};
+/** The key of the last row; undefined when the table is empty. */
+export async function loadLastKey(store: MoveStore, table: Table): Promise<TableRow | undefined> {
+  const order = table.key.map((name) => `"${name}" DESC`).join(', ');
+  const build = (from: string): string =>
+    `SELECT ${listNames(table.key)} FROM ${from} WHERE ${rowsOf(table)} ORDER BY ${order} LIMIT 1`;
+  return (await store.read(table, build, []))[0];
+}
+
+/** Rows in the order of their keys, from the first one or after a key. Both stores order text by its bytes. */
+export function loadRows(store: MoveStore, table: Table, after: TableRow = [], limit: number): Promise<TableRow[]> {
+  const key = listNames(table.key);
+  const names = listNames(table.columns);
+  const columns = table.name === 'TENANTS' ? names.replace('"STRICT"', 'CAST("STRICT" AS INTEGER)') : names;
+  const behind = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
+  const build = (from: string): string =>
+    `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${behind} ORDER BY ${key} LIMIT ?`;
+  return store.read(table, build, [...after, limit]);
+}
+
+/** The end of an INSERT into a table. `overwrite` replaces the rows that are there. */
+export function buildConflict({ columns, key, copyMode }: Table): string {
+  if (copyMode !== 'overwrite') return '';
+  const set = columns.filter((name) => !key.includes(name)).map((name) => `"${name}" = excluded."${name}"`);
+  return ` ON CONFLICT (${listNames(key)}) DO UPDATE SET ${set.join(', ')}`;
+}

@@ -1,13 +1,13 @@
 /**
- * PostgreSQL as a move sees it: the rows of its tables as they are, in and out, a batch a statement, beside the ports that make tenants and fields. A row
- * of the control schema says that a move into the database is unfinished. Never lets a service run beside it.
+ * PostgreSQL opened for a move: reads and inserts the rows of its tables, a batch in a statement. A row of the control schema says that a move into the
+ * database is unfinished.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../errors.ts';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
-import { buildConflict, buildReads, type Table, type TableRow, type TableStore } from '../move/tables.ts';
+import { buildConflict, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, sqlStateOf, type Connection, type Values as Bound } from './connection.ts';
 import { CONTROL } from './migrate.ts';
@@ -17,13 +17,13 @@ import { foldedValues, searchIndex } from './pims-sql.ts';
 const NAME = 'storeroom move';
 const QUERY_BUDGET_MS = 60_000;
 const MOVE_LOCK = 7_301_127;
-/** A move that was killed has its connections for a moment longer. */
+/** The connections of a killed move stay for a moment. */
 const ALONE_WAIT_MS = 5000;
-/** So has a command that has just ended. */
+/** So do those of a command that has just ended. */
 const OTHERS_WAIT_MS = 1000;
 const OTHERS_RETRY_MS = 100;
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Names of sessions that write. */
+/** Names of other sessions that write. */
 const OTHERS = `SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
 /** Columns that are not text; a tenant's own field may have any name. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'ORDER_LINEITEMS.LINE_NUMBER': 'integer',
 };
 
-export class PostgresTables implements TableStore {
+export class PostgresMoveStore implements MoveStore {
   readonly #name: string;
   readonly #store: PostgresStore;
   readonly #connection: Connection;
@@ -57,8 +57,8 @@ export class PostgresTables implements TableStore {
     this.#connection = connection;
   }
 
-  /** Opens a database that people are told of by this name. */
-  static async open(url: string, name: string): Promise<PostgresTables> {
+  /** Opens a database. Messages call it `name`. */
+  static async open(url: string, name: string): Promise<PostgresMoveStore> {
     const store = await PostgresStore.open({
       url,
       connections: 1,
@@ -66,7 +66,7 @@ export class PostgresTables implements TableStore {
       name: NAME,
       movedAs: name,
     });
-    return new PostgresTables(name, store, await store.openOwn());
+    return new PostgresMoveStore(name, store, await store.openOwn());
   }
 
   get tenants(): TenantStore {
@@ -77,7 +77,7 @@ export class PostgresTables implements TableStore {
     return this.#store.pims(tenant);
   }
 
-  /** The lock is the session's and keeps other moves away. A service cannot be kept away from a database, only be noticed. */
+  /** The lock of the session keeps other moves away. A service is noticed, and cannot be kept away. */
   async takeAlone(): Promise<void> {
     try {
       await this.#ask(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);
@@ -111,22 +111,13 @@ export class PostgresTables implements TableStore {
     await this.#ask(`DELETE FROM ${CONTROL}."MOVE"`);
   }
 
-  async countRows(table: Table): Promise<number> {
-    return (await this.#ask<[number]>(buildReads(table, tableOf(table)).count))[0]![0];
+  read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]> {
+    return this.#ask<R>(build(tableOf(table)), values);
   }
 
-  async lastKey(table: Table): Promise<TableRow | undefined> {
-    return (await this.#ask<TableRow>(buildReads(table, tableOf(table)).last))[0];
-  }
-
-  loadRows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]> {
-    const { first, next } = buildReads(table, tableOf(table));
-    return this.#ask<TableRow>(after ? next : first, [...(after ?? []), limit]);
-  }
-
-  /** One statement, which commits by itself: an array for each column, all of text. */
+  /** One statement with an array of text for each column. */
   async insertRows(table: Table, rows: readonly TableRow[]): Promise<void> {
-    const { columns, values } = writeColumns(table, rows);
+    const { columns, values } = toColumns(table, rows);
     const read = columns.map((name) => {
       const type = name === 'folded' ? 'jsonb' : TYPES[`${table.name}.${name}`];
       return type ? `"${name}"::${type}` : `"${name}"`;
@@ -169,12 +160,12 @@ export class PostgresTables implements TableStore {
 
 const tableOf = ({ tenant, name }: Table): string => `${tenant ? `"${tenant.storeId}"` : CONTROL}."${name}"`;
 
-/** The values of rows column by column; records with what their table keeps for searching. */
-function writeColumns(
+/** The values by column; for records also the columns that are searched. */
+function toColumns(
   { columns, recordType, dictionary }: Table,
   rows: readonly TableRow[],
 ): { columns: readonly string[]; values: (string | null)[][] } {
-  const values = columns.map((_, column) => rows.map((row) => writeText(row[column]!)));
+  const values = columns.map((_, column) => rows.map((row) => formatText(row[column]!)));
   if (!recordType || !dictionary || recordType === 'lines') return { columns, values };
   const texts = [...dictionary.values()]
     .filter(({ type, searched }) => searched || type === 'text')
@@ -188,5 +179,5 @@ function writeColumns(
   return { columns: ['search', 'folded', ...columns], values: [search, folded, ...values] };
 }
 
-const writeText = (value: TableRow[number]): string | null =>
+const formatText = (value: TableRow[number]): string | null =>
   value === null ? null : typeof value === 'object' ? `\\x${Buffer.from(value).toString('hex')}` : String(value);

@@ -1,6 +1,5 @@
 /**
- * The embedded store as a move sees it: the rows of its files as they are, in and out, beside the ports that make tenants and fields. A file in the
- * folder says that a move into it is unfinished. Never reads or writes a row in any other form than the rest of the adapter.
+ * The embedded store opened for a move: reads and inserts the rows of its files. A marker file in the folder says that a move into it is unfinished.
  */
 import {
   closeSync,
@@ -18,14 +17,7 @@ import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
 import { buildInsert } from '../pims/write-sql.ts';
-import {
-  refuseUnfinished,
-  buildConflict,
-  buildReads,
-  type Table,
-  type TableRow,
-  type TableStore,
-} from '../move/tables.ts';
+import { refuseUnfinished, buildConflict, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { SqliteStore } from './store.ts';
@@ -38,17 +30,17 @@ const REQUEST_TABLES = ['REQUESTS', 'REFUSALS', 'KEY_USES'];
 
 const markerOf = (folder: string): string => join(folder, 'move-unfinished');
 
-/** Nothing but the move itself opens a folder that is half full. */
+/** COMMAND_REFUSED when a move into the folder is unfinished: only the move may open it. */
 export function refuseUnfinishedFolder(folder: string): void {
   if (existsSync(markerOf(folder))) throw refuseUnfinished(folder);
 }
 
-export class SqliteTables implements TableStore {
+export class SqliteMoveStore implements MoveStore {
   readonly #folder: string;
   readonly #store: SqliteStore;
   #isAlone = false;
   #fatal: unknown;
-  /** The file read or written last; tables come file by file. */
+  /** The file used last. Tables come file by file. */
   #open: Database | undefined;
 
   constructor(folder: string) {
@@ -82,7 +74,7 @@ export class SqliteTables implements TableStore {
     return existsSync(marker) ? readFileSync(marker, 'utf8') : undefined;
   }
 
-  /** On disk, under its name, before anything is written. */
+  /** The marker is on disk before anything is inserted. */
   async beginMove(source: string): Promise<void> {
     mkdirSync(this.#folder, { recursive: true });
     const marker = markerOf(this.#folder);
@@ -91,31 +83,22 @@ export class SqliteTables implements TableStore {
     this.#syncFolder();
   }
 
-  /** Indexes are measured when the tenants' files are closed. */
+  /** Closing the tenants' files updates their statistics. */
   async finishMove(): Promise<void> {
     rmSync(markerOf(this.#folder));
     this.#syncFolder();
   }
 
-  async countRows(table: Table): Promise<number> {
-    return this.#file(table).row<[number]>(buildReads(table, `"${table.name}"`).count)![0];
-  }
-
-  async lastKey(table: Table): Promise<TableRow | undefined> {
-    return this.#file(table).row<TableRow>(buildReads(table, `"${table.name}"`).last);
-  }
-
-  async loadRows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]> {
-    const { first, next } = buildReads(table, `"${table.name}"`);
-    return this.#file(table).rows<TableRow>(after ? next : first, ...(after ?? []), limit);
+  async read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]> {
+    return this.#file(table).rows<R>(build(`"${table.name}"`), ...values);
   }
 
   async insertRows(table: Table, rows: readonly TableRow[]): Promise<void> {
     const db = this.#file(table);
-    const write = writer(db, table);
+    const insert = buildInserter(db, table);
     db.run('BEGIN IMMEDIATE');
     try {
-      for (const row of rows) write(row);
+      for (const row of rows) insert(row);
       db.run('COMMIT');
     } catch (fault) {
       db.run('ROLLBACK');
@@ -130,14 +113,14 @@ export class SqliteTables implements TableStore {
   }
 
   #file({ tenant, name }: Table): Database {
-    const beside = REQUEST_TABLES.includes(name) ? 'requests' : name.startsWith('USAGE') ? 'usage' : 'control';
-    const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : `${beside}.db`);
+    const kind = REQUEST_TABLES.includes(name) ? 'requests' : name.startsWith('USAGE') ? 'usage' : 'control';
+    const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : `${kind}.db`);
     if (this.#open?.file === file) return this.#open;
     this.#open?.close();
     this.#open = new Database(file, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
     this.#open.exec(`PRAGMA wal_autocheckpoint=${PAGES_PER_CHECKPOINT}`);
-    // Where nothing was logged the file is not there yet.
-    if (beside === 'requests') migrate(this.#open, beside);
+    // The file is missing when nothing was logged.
+    if (kind === 'requests') migrate(this.#open, kind);
     return this.#open;
   }
 
@@ -148,8 +131,8 @@ export class SqliteTables implements TableStore {
   }
 }
 
-/** Writes a row of a table; one that is searched with its place in the search index, as every other write does. */
-function writer(db: Database, table: Table): (row: TableRow) => void {
+/** Inserts a row; one of a searched table also into the search index. */
+function buildInserter(db: Database, table: Table): (row: TableRow) => void {
   const { name, columns, recordType, dictionary } = table;
   if (!recordType || !dictionary || recordType === 'lines') {
     const insert = buildInsert(`"${name}"`, columns) + buildConflict(table);
