@@ -11,67 +11,60 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** For each section: the start of its IDs, how many there are, and the rest of each. */
 const SECTIONS: [prefix: string, count: number, rules: string][] = [
-  ['spec 2.1 ', 6, 'status; data; subRecords; envelope; values; ORDER_DATE'],
-  ['spec 2.2 ', 2, 'fields; FUNCTION'],
+  ['2.1 ', 6, 'status; data; subRecords; envelope; values; ORDER_DATE'],
+  ['2.2 ', 2, 'fields; FUNCTION'],
   [
-    'spec 2.3 ',
+    '2.3 ',
     8,
     'ORDER_NUMBER; LINE_NUMBER; PART_CODE; DESCRIPTION; QUANTITY; NUMBER_SHIPPED; LINE_REF_LOCK_CODE; ORDER_LINEITEMS',
   ],
-  ['spec 2.4 ', 2, 'fields; FUNCTION'],
-  ['spec 2.5 ', 1, 'fields'],
-  ['spec 2.6 ', 5, 'field; value; contains; conjunction; queryable fields'],
-  ['spec 2.7 ', 3, 'body; storefront_order_number; orders'],
-  ['spec 2.7 ', 6, 'order_type; pims_order_number; create_date; modified_date; tracking_numbers; is_dropship'],
-  ['spec 2.7 ', 4, 'shipping_address; shipping_address keys; items; item fields'],
-  ['spec 2.7 ', 6, 'part_number; description; quantity; shipped; serial_numbers; is_care_plan'],
-  ['spec 3 ', 6, 'quote; sales_order; invoice; worksheet; ORDER_STATUS; several records'],
-  ['spec 4 ', 12, '#1; #2; #3; #4; #5; #6; #7; #8; #9; #10; #11; #12'],
-  ['spec 4 ', 3, 'base path; Content-Type; teamID'],
-  ['spec 4.1 ', 2, 'request; response'],
-  ['spec 4.2 ', 3, 'filters; maxReturn; response'],
-  ['spec 4.3 ', 2, 'request; response'],
-  ['spec 4.4 ', 2, 'request; response'],
-  ['spec 4.5 ', 2, 'request; response'],
-  ['spec 4.6 ', 6, 'teamID; storefront_order_number; apiID, apiSecret; response; order; unknown number'],
-  ['spec 4.7 ', 2, 'request; response'],
-  ['spec 4.8 ', 2, 'request; response'],
-  ['spec 4.9 ', 2, 'request; response'],
-  ['spec 4.10 ', 2, 'request; response'],
-  ['spec 5.', 7, '1; 2; 3; 4; 5; 6; 7'],
-  ['spec 7 ', 5, '400 teamID; 400 PIMS; 400 storefront_order_number; 400 lookup; 401'],
-  ['spec 8 ', 1, 'metering'],
-  ['spec 9 ', 1, 'version'],
-  ['decisions calls: order of the checks ', 4, '1; 2; 3; 4'],
-  ['decisions calls: ', 3, 'both ways of giving credentials; teamID, apiID, apiSecret in a body; error body'],
-  ['decisions calls: ', 2, 'single record that does not exist; writes naming something that does not exist'],
-  ['decisions calls: ', 2, 'unknown path, method, media type, too large a body; headers on every answer'],
-  [
-    'decisions calls: ',
-    6,
-    'maxReturn; order of query results; events, versions; metering; limits; quota and rate limits',
-  ],
-  [
-    'decisions records: ',
-    8,
-    'field names; FUNCTION; values in; values out; dates; quantities; assigned by PIMS; subRecords',
-  ],
-  ['decisions records: ', 3, 'LINE_REF_LOCK_CODE; PART_CODE, CUSTOMER_CODE, LOCATION_CODE; exact and contains'],
-  ['decisions records: ', 3, 'AND and OR; storefront number; lookup order'],
-  ['decisions life: ', 5, 'forward only; first stage; worksheets and quotes; sales orders; invoices'],
-  ['decisions life: ', 3, 'drop ships; partial invoices; serial numbers'],
-  ['decisions fields: ', 5, 'ORDERS; ORDER_LINEITEMS; CUSTOMER; INVENTORY; lookup'],
-  ['decisions command line: ', 7, 'npx storeroom; serve; tenant create; keys replace; import; export; usage'],
-  ['decisions command line: ', 2, '--json and exit codes; beside the service'],
-  ['decisions command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
-  ['decisions command line: ', 2, '/healthz; /openapi.json'],
+  ['2.4 ', 2, 'fields; FUNCTION'],
+  ['2.5 ', 1, 'fields'],
+  ['2.6 ', 5, 'field; value; contains; conjunction; queryable fields'],
+  ['2.7 ', 3, 'body; storefront_order_number; orders'],
+  ['2.7 ', 6, 'order_type; pims_order_number; create_date; modified_date; tracking_numbers; is_dropship'],
+  ['2.7 ', 4, 'shipping_address; shipping_address keys; items; item fields'],
+  ['2.7 ', 6, 'part_number; description; quantity; shipped; serial_numbers; is_care_plan'],
+  ['3 ', 6, 'quote; sales_order; invoice; worksheet; ORDER_STATUS; several records'],
+  ['4 ', 12, '#1; #2; #3; #4; #5; #6; #7; #8; #9; #10; #11; #12'],
+  ['4 ', 3, 'base path; Content-Type; teamID'],
+  ['4.1 ', 2, 'request; response'],
+  ['4.2 ', 3, 'filters; maxReturn; response'],
+  ['4.3 ', 2, 'request; response'],
+  ['4.4 ', 2, 'request; response'],
+  ['4.5 ', 2, 'request; response'],
+  ['4.6 ', 6, 'teamID; storefront_order_number; apiID, apiSecret; response; order; unknown number'],
+  ['4.7 ', 2, 'request; response'],
+  ['4.8 ', 2, 'request; response'],
+  ['4.9 ', 2, 'request; response'],
+  ['4.10 ', 2, 'request; response'],
+  ['5.', 7, '1; 2; 3; 4; 5; 6; 7'],
+  ['7 ', 5, '400 teamID; 400 PIMS; 400 storefront_order_number; 400 lookup; 401'],
+  ['8 ', 1, 'metering'],
+  ['9 ', 1, 'version'],
+  ['calls: order of the checks ', 4, '1; 2; 3; 4'],
+  ['calls: ', 3, 'both ways of giving credentials; teamID, apiID, apiSecret in a body; error body'],
+  ['calls: ', 2, 'single record that does not exist; writes naming something that does not exist'],
+  ['calls: ', 2, 'unknown path, method, media type, too large a body; headers on every answer'],
+  ['calls: ', 6, 'maxReturn; order of query results; events, versions; metering; limits; quota and rate limits'],
+  ['records: ', 8, 'field names; FUNCTION; values in; values out; dates; quantities; assigned by PIMS; subRecords'],
+  ['records: ', 3, 'LINE_REF_LOCK_CODE; PART_CODE, CUSTOMER_CODE, LOCATION_CODE; exact and contains'],
+  ['records: ', 3, 'AND and OR; storefront number; lookup order'],
+  ['life: ', 5, 'forward only; first stage; worksheets and quotes; sales orders; invoices'],
+  ['life: ', 3, 'drop ships; partial invoices; serial numbers'],
+  ['fields: ', 5, 'ORDERS; ORDER_LINEITEMS; CUSTOMER; INVENTORY; lookup'],
+  ['command line: ', 7, 'npx storeroom; serve; tenant create; keys replace; import; export; usage'],
+  ['command line: ', 2, '--json and exit codes; beside the service'],
+  ['command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
+  ['command line: ', 2, '/healthz; /openapi.json'],
 ];
 const RULES = 162;
 
 interface Row {
   readonly id: string;
   readonly guarantee: string;
-  readonly tests: { file: string; name: string }[];
+  /** Those of the row it refers to, for a row that says `see`. */
+  readonly tests: readonly { readonly file: string; readonly name: string }[];
 }
 
 /** The rows of the document's tables. */
@@ -79,13 +72,20 @@ function loadRows(): Row[] {
   const lines = readFileSync(join(ROOT, 'docs/conformance.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| (?!ID )/.test(line));
+  const known = new Map<string, Row['tests']>();
   return lines.map((line) => {
     const [, id = '', guarantee = '', cell = ''] = /^\| `([^`|]+)` \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
-    const tests = [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({
-      file,
-      name,
-    }));
-    assert.ok(id !== '' && tests.length === cell.split('<br>').length, `a row cannot be read: ${line}`);
+    const earlier = /^see `([^`]+)`$/.exec(cell)?.[1];
+    const tests =
+      earlier === undefined
+        ? [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({
+            file,
+            name,
+          }))
+        : (known.get(earlier) ?? []);
+    const isWhole = earlier === undefined ? tests.length === cell.split('<br>').length : tests.length > 0;
+    assert.ok(id !== '' && isWhole, `a row cannot be read: ${line}`);
+    known.set(id, tests);
     return { id, guarantee, tests };
   });
 }
