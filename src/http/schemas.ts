@@ -3,8 +3,8 @@
  * Says nothing about meaning; that is pims/.
  */
 import { ERRORS, type ErrorCode } from '../errors.ts';
-import { FILTERS_MAX } from '../pims/filter.ts';
-import { FIELDS_MAX, VALUE_CHARACTERS_MAX } from '../pims/values.ts';
+import { FILTERS_MAX } from '../pims/limits.ts';
+import { FIELDS_MAX, VALUE_CHARACTERS_MAX } from '../pims/limits.ts';
 import { BUILT_IN_FIELDS, type RecordType } from '../pims/fields.ts';
 
 /** A JSON Schema. */

@@ -19,6 +19,13 @@ export const subtractDecimals = (a: string, b: string): string => write(new Big(
 export const compareDecimals = (a: string, b: string): number => new Big(a || '0').cmp(b || '0');
 export const isZero = (a: string): boolean => a === '' || a === '0';
 
+/** Whether a quantity lies between 0 and the other, which may be negative (a credit). */
+export function within(quantity: string, bound: string): boolean {
+  return compareDecimals(bound, '0') >= 0
+    ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0
+    : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
+}
+
 function write(value: Big): string {
   return value.eq(0) ? '0' : value.toFixed();
 }

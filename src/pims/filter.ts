@@ -5,6 +5,7 @@
 import { Refusal } from '../errors.ts';
 import { checkText, countCharacters, isLonger, parseValue, type RawValue } from './values.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
+import { FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX } from './limits.ts';
 
 /** One filter object as the caller sends it. */
 export interface Filter {
@@ -23,9 +24,6 @@ export interface FilterTerm {
 
 /** A record matches when every term of at least one alternative holds. No alternative at all means every record. */
 export type FilterTree = readonly (readonly FilterTerm[])[];
-
-export const FILTERS_MAX = 50;
-export const FILTER_VALUE_CHARACTERS_MAX = 256;
 
 /**
  * Checks filters against the dictionary. `[A, OR B, AND C]` gives `[[A], [B, C]]`; a missing conjunction is AND, one on the first filter is ignored.

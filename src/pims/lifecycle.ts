@@ -1,15 +1,12 @@
 /**
- * Stages of an order, what each stage holds of the stock, and how an order moves from one to the next. Pure rules: the store applies what they return.
- * worksheet → quote → sales_order → invoice, forward only, steps may be skipped. Source: decisions "Life of an order in the embedded PIMS".
+ * What each stage of an order holds of the stock, and how an order moves to the next stage. Pure rules: the store applies what they return.
+ * Source: decisions "Life of an order in the embedded PIMS".
  */
 import { Refusal, type Outcome } from '../errors.ts';
-import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals } from './decimal.ts';
-import { splitList, type Values } from './values.ts';
-
-export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;
-export type Stage = (typeof STAGES)[number];
-/** The stages a new order may begin in. */
-export const FIRST_STAGES = ['worksheet', 'quote', 'sales_order'] as const satisfies Stage[];
+import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
+import type { Values } from './values.ts';
+import { splitList } from './lists.ts';
+import { STAGES, type Stage } from './stages.ts';
 
 /** What a change does to one part, as signed decimals. QTY_AVAILABLE is QTY_ONHAND − QTY_COMMITTED and follows by itself. */
 export interface StockMovement {
@@ -139,13 +136,6 @@ export function checkSerials(line: Values): Refusal | undefined {
       about,
     );
   return undefined;
-}
-
-/** Whether a quantity lies between 0 and the other, which may be negative (a credit). */
-export function within(quantity: string, bound: string): boolean {
-  return compareDecimals(bound, '0') >= 0
-    ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0
-    : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
 }
 
 /**

@@ -3,7 +3,8 @@
  * order and line as they stand there. Source: specification 2.3, decisions "Records".
  */
 import { Refusal, type Outcome } from '../errors.ts';
-import { checkSerials, moveStock, within, type StockMovement } from './lifecycle.ts';
+import { checkSerials, moveStock, type StockMovement } from './lifecycle.ts';
+import { within } from './decimal.ts';
 import type { Values } from './values.ts';
 
 export interface LineStep {

@@ -4,7 +4,8 @@
  */
 import { orThrow, Refusal } from '../errors.ts';
 import { parseFilters, type Filter } from './filter.ts';
-import { FIRST_STAGES, type OrderTransition, type Stage } from './lifecycle.ts';
+import type { OrderTransition } from './lifecycle.ts';
+import { FIRST_STAGES, type Stage } from './stages.ts';
 import { checkText, parseValues, type RawValue, type Values } from './values.ts';
 import { RECORD_TYPES, type RecordType } from './fields.ts';
 import type { Json, KeyedType, Page, PimsStore, WriteOptions, Written } from './port.ts';

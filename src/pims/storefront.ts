@@ -2,8 +2,9 @@
  * The storefront-reference lookup: every PIMS order with a storefront number, as the raw lifecycle state of each. Computes no fulfilment.
  * Pure. Source: specification sections 2.7 and 4.6, decisions "Lookup" and "Lookup order".
  */
-import { STAGES, type Stage } from './lifecycle.ts';
-import { sortKey, splitList, type Values } from './values.ts';
+import { STAGES, type Stage } from './stages.ts';
+import { sortKey, type Values } from './values.ts';
+import { splitList } from './lists.ts';
 
 /** An order as the store has it. */
 export interface OrderWithLines {

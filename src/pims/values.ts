@@ -4,17 +4,13 @@
  */
 import { Refusal } from '../errors.ts';
 import { parseDecimal } from './decimal.ts';
+import { KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './limits.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
 /** A value as JSON or CSV brings it. */
 export type RawValue = string | number | boolean | null;
 /** Fields and their canonical texts, e.g. `{ PART_CODE: 'MB/14', QUANTITY: '2' }`. */
 export type Values = Record<string, string>;
-
-export const VALUE_CHARACTERS_MAX = 8192;
-export const FIELDS_MAX = 512;
-/** What an index entry of PostgreSQL (2,704 bytes) and the URL with a cursor have room for, whatever the characters. */
-export const KEY_CHARACTERS_MAX = 256;
 
 /**
  * Reads one value into its canonical text: dates `mm/dd/yyyy`, numbers without needless zeros, flags `Y` or `N`, timestamps UTC ISO 8601.
@@ -84,9 +80,6 @@ export function sortKey(code: string): string {
   const leadingZeros = code.length - digits.length;
   return `${String(digits.length).padStart(4, '0')}${digits}${leadingZeros > 0 ? `:${String(leadingZeros).padStart(4, '0')}` : ''}`;
 }
-
-/** The parts of a list kept in one field with commas between: `'A, B'` gives `['A', 'B']`. */
-export const splitList = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== ''); // prettier-ignore
 
 const invalid = (name: string, message: string): Refusal => new Refusal('INVALID_VALUE', message, { field: name });
 

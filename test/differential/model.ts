@@ -8,7 +8,8 @@ import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations
 import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
 import { approveOrder, invoiceOrder, type OrderTransition, type StockMovement } from '../../src/pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
-import { checkText, parseValues, sortKey, splitList, type Values } from '../../src/pims/values.ts';
+import { checkText, parseValues, sortKey, type Values } from '../../src/pims/values.ts';
+import { splitList } from '../../src/pims/lists.ts';
 import {
   buildDictionaries,
   refuseCustomField,

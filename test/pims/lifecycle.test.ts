@@ -9,15 +9,14 @@ import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import {
   approveOrder,
-  FIRST_STAGES,
   invoiceOrder,
   moveStock,
-  STAGES,
-  within,
   type InvoiceRequest,
   type OrderStep,
   type StockMovement,
 } from '../../src/pims/lifecycle.ts';
+import { within } from '../../src/pims/decimal.ts';
+import { FIRST_STAGES, STAGES } from '../../src/pims/stages.ts';
 import type { Values } from '../../src/pims/values.ts';
 
 const order = (stage: string, values: Values = {}): Values => ({

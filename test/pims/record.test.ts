@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { parseValues, parseValue, sortKey, splitList, type RawValue } from '../../src/pims/values.ts';
+import { parseValues, parseValue, sortKey, type RawValue } from '../../src/pims/values.ts';
+import { splitList } from '../../src/pims/lists.ts';
 import { buildDictionaries, refuseCustomField, type Field, type FieldType } from '../../src/pims/fields.ts';
 
 const dictionaries = buildDictionaries([]);

@@ -10,6 +10,8 @@ export class ApiError extends Error {
   /** A code of docs/errors.md, or NETWORK_ERROR when no answer came. */
   readonly code: string;
   readonly field: string | undefined;
+  /** The known name nearest to an unknown field. */
+  readonly suggestion: string | undefined;
   readonly requestId: string | undefined;
   /** 0 when no answer came. */
   readonly httpStatus: number;
@@ -19,13 +21,14 @@ export class ApiError extends Error {
     code: string,
     message: string,
     httpStatus: number,
-    about: { field?: unknown; requestId?: unknown; retryAfter?: string | null } = {},
+    about: { field?: unknown; suggestion?: unknown; requestId?: unknown; retryAfter?: string | null } = {},
   ) {
     super(message);
     this.name = 'ApiError';
     this.code = code;
     this.httpStatus = httpStatus;
     this.field = typeof about.field === 'string' ? about.field : undefined;
+    this.suggestion = typeof about.suggestion === 'string' ? about.suggestion : undefined;
     this.requestId = typeof about.requestId === 'string' ? about.requestId : undefined;
     const seconds = Number(about.retryAfter ?? Number.NaN);
     this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;
@@ -159,12 +162,12 @@ async function readAnswer(response: Response): Promise<unknown> {
 }
 
 function toError({ status, headers }: { status: number; headers: Headers }, json: unknown): ApiError {
-  const { code, message, field, requestId } = (typeof json === 'object' && json !== null ? json : {}) as Record<
+  const { code, message, ...about } = (typeof json === 'object' && json !== null ? json : {}) as Record<
     string,
     unknown
   >;
   if (typeof code === 'string' && typeof message === 'string')
-    return new ApiError(code, message, status, { field, requestId, retryAfter: headers.get('retry-after') });
+    return new ApiError(code, message, status, { ...about, retryAfter: headers.get('retry-after') });
   return new ApiError(
     'UNEXPECTED_ANSWER',
     `The service answered with status ${status} and nothing that can be read.`,

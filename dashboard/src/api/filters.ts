@@ -9,8 +9,6 @@ export interface Filter {
   readonly value: string;
 }
 
-export const FILTERS_MAX = 50;
-
 /** Dots part the address's form, so one in a field name is written as %2E. */
 export const writeFilter = ({ conjunction, field, contains, value }: Filter): string =>
   `${conjunction.toLowerCase()}.${contains ? 'contains' : 'exact'}.${encodeURIComponent(field).replaceAll('.', '%2E')}.${value}`;

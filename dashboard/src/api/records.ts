@@ -2,27 +2,28 @@
  * The kinds of records and how they are read: the operations of the API at the door of the pages, which does not meter. Values stay the texts they
  * are. Shows nothing.
  */
+import { FILTERS_MAX } from '../../../src/pims/limits.ts';
+import type { Values } from '../../../src/pims/values.ts';
+import { KEY_CHARACTERS_MAX } from '../../../src/pims/limits.ts';
+import type { RECORD_TYPES, RecordType } from '../../../src/pims/fields.ts';
 import { ApiError, readOperation } from './client.ts';
 import type { ApiCallText } from './call-text.ts';
-import { FILTERS_MAX } from './filters.ts';
 import { pathOf } from '../router.tsx';
 
-export type Kind = 'orders' | 'customers' | 'inventory';
-/** Fields and their texts; a field without a value is ''. */
-export type Values = Readonly<Record<string, string>>;
+export type Kind = Exclude<RecordType, 'lines'>;
 
-interface KindView {
+interface KindView<Name extends Kind> {
   readonly label: string;
   readonly noun: string;
   /** The field a record is found by, and the parameter that names it. */
-  readonly key: string;
+  readonly key: (typeof RECORD_TYPES)[Name]['key'];
   readonly parameter: string;
   readonly keyLabel: string;
   /** Columns unless others are chosen. */
   readonly columns: readonly string[];
 }
 
-export const KINDS: Readonly<Record<Kind, KindView>> = {
+export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
   orders: {
     label: 'Orders',
     noun: 'order',
@@ -160,12 +161,10 @@ export interface Stock {
   readonly committed: string;
   readonly available: string;
 }
-/** No key of a record is longer, and no longer filter is taken. */
-const CODE_CHARACTERS_MAX = 256;
 
 /** What there is of these parts; one that the inventory does not have is left out. */
 export async function readStock(parts: readonly string[], signal?: AbortSignal): Promise<Map<string, Stock>> {
-  const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= CODE_CHARACTERS_MAX);
+  const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= KEY_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();
   for (let from = 0; from < codes.length; from += FILTERS_MAX) {
     const filters = codes

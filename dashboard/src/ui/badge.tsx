@@ -2,6 +2,7 @@
  * Small marks for what something is: a tone and a word; the word alone says everything. HTTP statuses and stages of orders have theirs.
  */
 import type { ComponentChildren } from 'preact';
+import type { Stage } from '../../../src/pims/stages.ts';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 
@@ -16,16 +17,20 @@ export function StatusBadge({ status }: { status: number }) {
   return <span class={`badge mono ${tone}`}>{status}</span>;
 }
 
-const STAGES: Record<string, [label: string, tone: Tone]> = {
+const STAGES: Readonly<Record<Stage, readonly [label: string, tone: Tone]>> = {
   worksheet: ['Worksheet', 'neutral'],
   quote: ['Quote', 'warn'],
   sales_order: ['Sales order', 'info'],
   invoice: ['Invoice', 'good'],
 };
 
+const isStage = (text: string): text is Stage => Object.hasOwn(STAGES, text);
+/** Example: `labelStage('sales_order')` gives `Sales order`. */
+export const labelStage = (stage: Stage): string => STAGES[stage][0];
+
 /** Example: `<StageBadge stage={order.ORDER_TYPE} />`. */
 export function StageBadge({ stage }: { stage: string }) {
-  const [label, tone] = STAGES[stage] ?? [stage || 'None', 'neutral'];
+  const [label, tone] = isStage(stage) ? STAGES[stage] : [stage || 'None', 'neutral' as const];
   return <Badge tone={tone}>{label}</Badge>;
 }
 

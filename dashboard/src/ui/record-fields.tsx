@@ -3,7 +3,7 @@
  * shown as they are.
  */
 import { useQuery } from '../router.tsx';
-import type { Values } from '../api/records.ts';
+import type { Values } from '../../../src/pims/values.ts';
 import { Card, Columns, Section } from './page.tsx';
 import { Checkbox } from './field.tsx';
 import { KeyValue } from './key-value.tsx';

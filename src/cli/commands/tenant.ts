@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { orThrow, Refusal } from '../../errors.ts';
-import { FIRST_STAGES } from '../../pims/lifecycle.ts';
+import { FIRST_STAGES } from '../../pims/stages.ts';
 import type { Tenant, TenantSettings } from '../../tenant/port.ts';
 import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';

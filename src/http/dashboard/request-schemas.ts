@@ -3,7 +3,7 @@
  */
 import { ROLES } from '../../account/roles.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/fields.ts';
-import { FIRST_STAGES } from '../../pims/lifecycle.ts';
+import { FIRST_STAGES } from '../../pims/stages.ts';
 import { OVERLAPS } from '../../tenant/keys.ts';
 import { flag, list, mapOf, object, oneOf, text } from './typed-schema.ts';
 

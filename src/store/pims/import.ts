@@ -5,7 +5,9 @@
  */
 import { Refusal } from '../../errors.ts';
 import { addDecimals, subtractDecimals } from '../../pims/decimal.ts';
-import { checkSerials, moveStock, STAGES, within } from '../../pims/lifecycle.ts';
+import { checkSerials, moveStock } from '../../pims/lifecycle.ts';
+import { within } from '../../pims/decimal.ts';
+import { STAGES } from '../../pims/stages.ts';
 import { fillFromPart, type KnownPart } from '../../pims/line-item.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { RECORD_TYPES, type RecordType } from '../../pims/fields.ts';

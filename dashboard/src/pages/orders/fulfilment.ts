@@ -2,7 +2,7 @@
  * What became of a storefront order, for human eyes: units ordered, shipped, invoiced and open, a row per part, over all its records. The API computes
  * none of it; docs/connect-a-shop.md says how. Sums are exact.
  */
-import { add, compare, subtract, sum } from '../../api/decimal.ts';
+import { addDecimals, compareDecimals, subtractDecimals } from '../../../../src/pims/decimal.ts';
 import type { StorefrontRecord } from '../../api/records.ts';
 
 export interface Row {
@@ -57,6 +57,7 @@ export function sumUp(records: readonly StorefrontRecord[]): Fulfilment {
   return { rows, total, state: hasBinding ? stateOf(rows) : 'not ordered yet', isExact };
 }
 
+const sum = (quantities: readonly string[]): string => quantities.reduce(addDecimals, '0');
 const isKept = (quantity: number): boolean => String(quantity).replace(/e.*|\D/g, '').length <= 15;
 const keyOf = ({ part_number, is_care_plan }: StorefrontRecord['items'][number]): string =>
   `${is_care_plan} ${part_number}`;
@@ -64,7 +65,7 @@ const keyOf = ({ part_number, is_care_plan }: StorefrontRecord['items'][number])
 const together = (a: Units | undefined, b: Units | undefined): Units | undefined =>
   a === undefined || b === undefined
     ? (a ?? b)
-    : { quantity: add(a.quantity, b.quantity), shipped: add(a.shipped, b.shipped) };
+    : { quantity: addDecimals(a.quantity, b.quantity), shipped: addDecimals(a.shipped, b.shipped) };
 
 const unitsOf = (items: StorefrontRecord['items']): Units | undefined =>
   items.length === 0
@@ -87,11 +88,11 @@ function sumsOf(
     ordered,
     shipped,
     invoiced: pick((index) => records[index]!.order_type === 'invoice', 'quantity'),
-    open: subtract(ordered, shipped),
+    open: subtractDecimals(ordered, shipped),
   };
 }
 
 function stateOf(rows: readonly Row[]): State {
-  if (rows.every(({ ordered, shipped }) => compare(shipped, ordered) >= 0)) return 'complete';
-  return rows.some(({ shipped }) => compare(shipped, '0') > 0) ? 'partly shipped' : 'nothing shipped';
+  if (rows.every(({ ordered, shipped }) => compareDecimals(shipped, ordered) >= 0)) return 'complete';
+  return rows.some(({ shipped }) => compareDecimals(shipped, '0') > 0) ? 'partly shipped' : 'nothing shipped';
 }

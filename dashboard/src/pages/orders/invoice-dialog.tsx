@@ -4,9 +4,11 @@
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
+import { addDecimals, compareDecimals, parseDecimal } from '../../../../src/pims/decimal.ts';
+import { within } from '../../../../src/pims/decimal.ts';
+import type { Values } from '../../../../src/pims/values.ts';
+import { splitList } from '../../../../src/pims/lists.ts';
 import { post } from '../../api/client.ts';
-import { add, compare, isDecimal, subtract } from '../../api/decimal.ts';
-import type { Values } from '../../api/records.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, SubmitActions } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -22,10 +24,12 @@ interface LineInput {
 /** By LINE_NUMBER. */
 type Inputs = Readonly<Record<string, LineInput>>;
 
-export const splitList = (text: string): string[] => text.split(/[,\n]/).map((part) => part.trim()).filter((part) => part !== ''); // prettier-ignore
 const numberOf = (line: Values): string => line['LINE_NUMBER'] ?? '';
 const openOf = (line: Values): string => line['QUANTITY'] || '0';
 const isCarePlan = (line: Values): boolean => line['CARE_PLAN'] === 'Y';
+const splitSerials = (text: string): string[] => splitList(text.replaceAll('\n', ','));
+/** The units as a decimal; undefined while there is no number. */
+const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(units.trim());
 const firstInput = (line: Values): LineInput => ({
   units: openOf(line),
   serials: splitList(line['SERIAL_NUMBERS'] ?? '').join('\n'),
@@ -107,8 +111,9 @@ interface InvoiceLineProps {
 function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
   const number = numberOf(line);
   const open = openOf(line);
-  const count = splitList(input.serials).length;
-  const hasTooMany = isDecimal(input.units) && compare(input.units, '0') > 0 && compare(String(count), input.units) > 0;
+  const count = splitSerials(input.serials).length;
+  const units = unitsOf(input) ?? '0';
+  const hasTooMany = compareDecimals(units, '0') > 0 && compareDecimals(String(count), units) > 0;
   return (
     <fieldset class="invoice-line">
       <legend>
@@ -124,9 +129,9 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
         inputmode="decimal"
         autocomplete="off"
         value={input.units}
-        onValue={(units) => onChange({ units })}
+        onValue={(text) => onChange({ units: text })}
         hint={`of ${open} open`}
-        error={refuseUnits(input.units, open)}
+        error={refuseUnits(input, open)}
       />
       {isCarePlan(line) ? (
         <p class="hint invoice-no-serials">
@@ -143,22 +148,17 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
           value={input.serials}
           onValue={(serials) => onChange({ serials })}
           hint="At most one a unit; one a line, or commas between."
-          error={
-            hasTooMany
-              ? `${count} serial numbers for ${input.units.trim()} ${input.units.trim() === '1' ? 'unit' : 'units'}.`
-              : undefined
-          }
+          error={hasTooMany ? `${count} serial numbers for ${units} ${units === '1' ? 'unit' : 'units'}.` : undefined}
         />
       )}
     </fieldset>
   );
 }
 
-function refuseUnits(units: string, open: string): string | undefined {
-  if (!isDecimal(units)) return 'A number is needed, such as 0 or 2.';
-  const isCredit = compare(open, '0') < 0;
-  const [least, most] = isCredit ? [open, '0'] : ['0', open];
-  return compare(units, least) < 0 || compare(units, most) > 0 ? `From 0 to ${open}.` : undefined;
+function refuseUnits(input: LineInput, open: string): string | undefined {
+  const units = unitsOf(input);
+  if (units === undefined) return 'A number is needed, such as 0 or 2.';
+  return within(units, open) ? undefined : `From 0 to ${open}.`;
 }
 
 function writeRequest(
@@ -170,9 +170,9 @@ function writeRequest(
   const quantities = lines.map((line) => [numberOf(line), inputs[numberOf(line)]!.units.trim()] as const);
   // A line that is not invoiced keeps the serial numbers it has: they are sent for it only when somebody has written others.
   const serials = lines.flatMap((line) => {
-    const { units, serials: written } = inputs[numberOf(line)]!;
-    const isLeft = isDecimal(units) && compare(units, '0') === 0 && written === firstInput(line).serials;
-    return isCarePlan(line) || isLeft ? [] : [[numberOf(line), splitList(written)] as const];
+    const input = inputs[numberOf(line)]!;
+    const isLeft = unitsOf(input) === '0' && input.serials === firstInput(line).serials;
+    return isCarePlan(line) || isLeft ? [] : [[numberOf(line), splitSerials(input.serials)] as const];
   });
   return {
     ORDER_NUMBER: order['ORDER_NUMBER'] ?? '',
@@ -183,14 +183,14 @@ function writeRequest(
 }
 
 function summarise(lines: readonly Values[], inputs: Inputs): string {
-  const wrong = lines.find((line) => refuseUnits(inputs[numberOf(line)]!.units, openOf(line)) !== undefined);
+  const wrong = lines.find((line) => refuseUnits(inputs[numberOf(line)]!, openOf(line)) !== undefined);
   if (wrong !== undefined) return `Line ${numberOf(wrong)} can be invoiced with 0 to ${openOf(wrong)} units.`;
-  const all = lines.reduce((total, line) => add(total, openOf(line)), '0');
-  const units = lines.reduce((total, line) => add(total, inputs[numberOf(line)]!.units), '0');
-  const isRest = lines.some((line) => compare(subtract(openOf(line), inputs[numberOf(line)]!.units), '0') !== 0);
-  if (!isRest) return `All ${all} units; nothing is left.`;
-  const isNone = lines.every((line) => compare(inputs[numberOf(line)]!.units, '0') === 0);
-  return isNone
+  const asked = lines.map((line) => unitsOf(inputs[numberOf(line)]!) ?? '0');
+  const all = lines.map(openOf).reduce(addDecimals, '0');
+  const units = asked.reduce(addDecimals, '0');
+  if (lines.every((line, index) => compareDecimals(openOf(line), asked[index]!) === 0))
+    return `All ${all} units; nothing is left.`;
+  return asked.every((one) => one === '0')
     ? `None of ${all} units: there is nothing to invoice.`
     : `${units} of ${all} units; what is left becomes a new sales order.`;
 }

@@ -1,7 +1,9 @@
 /**
  * The lines of an order, as they are.
  */
-import { recordPath, type Values } from '../../api/records.ts';
+import type { Values } from '../../../../src/pims/values.ts';
+import { splitList } from '../../../../src/pims/lists.ts';
+import { recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Copy } from '../../ui/copy.tsx';
@@ -9,7 +11,6 @@ import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Text } from '../../ui/text.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { splitList } from './invoice-dialog.tsx';
 
 const COLUMNS: readonly Column<Values>[] = [
   {

@@ -3,11 +3,14 @@
  * order-actions.tsx; what they do is decided by the service.
  */
 import { useState } from 'preact/hooks';
+import { STAGES } from '../../../../src/pims/stages.ts';
+import type { Values } from '../../../../src/pims/values.ts';
+import { splitList } from '../../../../src/pims/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readRecord, recordPath, singleCall, type RecordRead, type Values } from '../../api/records.ts';
+import { readRecord, recordPath, singleCall, type RecordRead } from '../../api/records.ts';
 import { Link, useParams } from '../../router.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';
-import { StageBadge } from '../../ui/badge.tsx';
+import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
@@ -18,17 +21,10 @@ import { Time } from '../../ui/time.tsx';
 import { announce } from '../../ui/toaster.tsx';
 import { NoRecord } from '../records/no-record.tsx';
 import { OrderActions, useHindrance, type Step } from './transitions.tsx';
-import { splitList } from './invoice-dialog.tsx';
 import { OrderLines } from './line-table.tsx';
 import { goodsOf, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
-const STAGES = [
-  ['worksheet', 'Worksheet'],
-  ['quote', 'Quote'],
-  ['sales_order', 'Sales order'],
-  ['invoice', 'Invoice'],
-] as const;
 /** What the page shows otherwise than as one of the other fields. */
 const SHOWN = ['ORDER_NUMBER', 'ORDER_TYPE', 'REFERENCE_NUMBER', 'CUSTOMER_CODE', 'ORDER_DATE', 'ORDER_STATUS', 'ORDER_TOTAL', 'TRACKING_NUMBERS', 'CREATE_DATE', 'MODIFIED_DATE', ...ADDRESS_FIELDS]; // prettier-ignore
 
@@ -107,10 +103,10 @@ function Hindrance({ record }: { record: RecordRead }) {
 }
 
 function Stepper({ stage }: { stage: string }) {
-  const at = STAGES.findIndex(([name]) => name === stage);
+  const at = STAGES.findIndex((name) => name === stage);
   return (
     <ol class="stages" aria-label="Stages">
-      {STAGES.map(([name, label], index) => (
+      {STAGES.map((name, index) => (
         <li
           key={name}
           class={index < at ? 'past' : index === at ? 'here' : undefined}
@@ -119,7 +115,7 @@ function Stepper({ stage }: { stage: string }) {
           <span class="stage-mark" aria-hidden="true">
             {index < at ? <Icon name="check" /> : index + 1}
           </span>
-          {label}
+          {labelStage(name)}
         </li>
       ))}
     </ol>

@@ -1,8 +1,9 @@
 /**
  * The stock of an order's parts, and what a step of the order has changed about it. Care plans are no goods and have none.
  */
+import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readStock, recordPath, type Stock, type Values } from '../../api/records.ts';
+import { readStock, recordPath, type Stock } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { LoadError } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';

@@ -4,9 +4,10 @@
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
+import { addDecimals } from '../../../../src/pims/decimal.ts';
+import type { Values } from '../../../../src/pims/values.ts';
 import { post } from '../../api/client.ts';
-import { add } from '../../api/decimal.ts';
-import { readStock, type RecordRead, type Stock, type Values } from '../../api/records.ts';
+import { readStock, type RecordRead, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -83,7 +84,9 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
 function Commitment({ record: { values, lines } }: { record: RecordRead }) {
   const goods = values['DROP_SHIP'] === 'Y' ? [] : goodsOf(lines);
   const unitsOf = (part: string) =>
-    lines.filter((line) => isGoods(line, part)).reduce((total, line) => add(total, line['QUANTITY'] ?? ''), '0');
+    lines
+      .filter((line) => isGoods(line, part))
+      .reduce((total, line) => addDecimals(total, line['QUANTITY'] ?? ''), '0');
   return (
     <>
       <p>It becomes a sales order and cannot go back.</p>

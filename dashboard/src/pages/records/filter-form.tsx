@@ -4,8 +4,9 @@
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import { FILTERS_MAX } from '../../../../src/pims/limits.ts';
 import type { ApiError } from '../../api/client.ts';
-import { FILTERS_MAX, parseFilters, writeFilter, type Filter } from '../../api/filters.ts';
+import { parseFilters, writeFilter, type Filter } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -114,9 +115,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (field: string) => void }) {
-  const suggested = /Did you mean ([A-Z0-9_]+)\?/.exec(error.message)?.[1];
-  const action = suggested !== undefined && (
-    <Button size="small" onClick={() => onCorrect(suggested)}>{`Use ${suggested}`}</Button>
+  const { suggestion } = error;
+  const action = suggestion !== undefined && (
+    <Button size="small" onClick={() => onCorrect(suggestion)}>{`Use ${suggestion}`}</Button>
   );
   return (
     <Notice tone="bad" title={error.message} actions={action || undefined}>

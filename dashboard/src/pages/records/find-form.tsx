@@ -2,6 +2,7 @@
  * Finding one record by its code, an order also by its storefront number: opens it, or says that there is none.
  */
 import { useState } from 'preact/hooks';
+import { KEY_CHARACTERS_MAX } from '../../../../src/pims/limits.ts';
 import { findPath, KINDS, type Kind } from '../../api/records.ts';
 import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -23,7 +24,7 @@ export function FindRecord({ kind }: { kind: Kind }) {
           type="search"
           placeholder={keyLabel}
           required
-          maxLength={256}
+          maxLength={KEY_CHARACTERS_MAX}
           spellcheck={false}
           autocapitalize="off"
           autocomplete="off"

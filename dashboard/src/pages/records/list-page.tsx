@@ -5,8 +5,9 @@
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
 import { parseFilters, writeFilterBody } from '../../api/filters.ts';
+import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { KINDS, isKind, queryRecords, recordPath, type Kind, type QueryRead, type Values } from '../../api/records.ts';
+import { KINDS, isKind, queryRecords, recordPath, type Kind, type QueryRead } from '../../api/records.ts';
 import { useParams, useQuery } from '../../router.tsx';
 import { StageBadge } from '../../ui/badge.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';

@@ -3,17 +3,9 @@
  * nothing.
  */
 import { writeFilterBody, filteredPath } from '../../api/filters.ts';
+import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import {
-  isKind,
-  KINDS,
-  queryRecords,
-  readRecord,
-  recordPath,
-  singleCall,
-  type Kind,
-  type Values,
-} from '../../api/records.ts';
+import { isKind, KINDS, queryRecords, readRecord, recordPath, singleCall, type Kind } from '../../api/records.ts';
 import { useParams } from '../../router.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';
 import { Badge, StageBadge } from '../../ui/badge.tsx';

@@ -5,10 +5,11 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SettingsView } from '../../../../src/http/dashboard/interface.ts';
+import { FIRST_STAGES } from '../../../../src/pims/stages.ts';
 import { get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
-import { StageBadge } from '../../ui/badge.tsx';
+import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Checkbox, RadioGroup, TextField } from '../../ui/field.tsx';
@@ -19,15 +20,11 @@ import { Card, Page, Section } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
-const STAGES: readonly { value: SettingsView['defaultStage']; label: string; hint: string }[] = [
-  {
-    value: 'worksheet',
-    label: 'Worksheet',
-    hint: 'A draft: somebody looks at it before it is offered or ordered. Commits no stock.',
-  },
-  { value: 'quote', label: 'Quote', hint: 'An offer to the customer. Commits no stock.' },
-  { value: 'sales_order', label: 'Sales order', hint: 'Ordered: its quantities are committed from stock at once.' },
-];
+const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {
+  worksheet: 'A draft: somebody looks at it before it is offered or ordered. Commits no stock.',
+  quote: 'An offer to the customer. Commits no stock.',
+  sales_order: 'Ordered: its quantities are committed from stock at once.',
+};
 const STRICT_ON =
   'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
 const STRICT_OFF = 'Codes of parts, customers and locations are taken as they are, also unknown ones.';
@@ -97,7 +94,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         hint="Where an order begins that does not send ORDER_TYPE."
         value={defaultStage}
         onValue={setDefaultStage}
-        options={STAGES}
+        options={FIRST_STAGES.map((value) => ({ value, label: labelStage(value), hint: STAGE_HINTS[value] }))}
       />
       <Checkbox
         label="Strict references"
@@ -119,13 +116,7 @@ const Settings = ({ settings: { name, defaultStage, strict } }: { settings: Sett
   <KeyValue
     rows={[
       ['Name', name],
-      [
-        'Default stage',
-        <WithHint
-          value={<StageBadge stage={defaultStage} />}
-          hint={STAGES.find(({ value }) => value === defaultStage)?.hint ?? ''}
-        />,
-      ],
+      ['Default stage', <WithHint value={<StageBadge stage={defaultStage} />} hint={STAGE_HINTS[defaultStage]} />],
       ['Strict references', <WithHint value={strict ? 'On' : 'Off'} hint={strict ? STRICT_ON : STRICT_OFF} />],
     ]}
   />
