@@ -1,5 +1,5 @@
 /**
- * Runs the tests: `npm test`, `npm run test:all` (--all) and `npm test -- file…`, which uses the store of STOREROOM_TEST_STORE. A few processes take
+ * Runs the tests: `npm test`, `npm run test:all` (--all), and both with `-- file…`, on the store of STOREROOM_TEST_STORE. A few processes take
  * the files one by one (kit/worker.ts); a PostgreSQL is there for all of them. The run fails when a test fails, is skipped or is marked todo, and when
  * a file has no tests, hangs or ends its process. The sum of the counts ends the output.
  */
@@ -77,7 +77,7 @@ async function runWorker({ store, files }: Pass, databaseUrl: string): Promise<v
       STOREROOM_DATABASE_URL: undefined,
       STOREROOM_TEST_STORE: store,
       STOREROOM_TEST_DATABASE_URL: databaseUrl,
-      STOREROOM_TEST_ALL: isAll || named.length > 0 ? 'on' : undefined,
+      ...(isAll && { STOREROOM_TEST_ALL: 'on' }),
     },
   });
   workers.add(worker);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
-const CUSTOMERS = 10_000;
+const CUSTOMERS = 2000;
 /** More than the threads for long queries and the line before them hold together. */
 const CALLERS = 220;
 /** Enough counted calls for several checkpoints of the usage. */
