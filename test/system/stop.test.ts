@@ -3,19 +3,21 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const STOP_MS = 10_000;
-const CONNECTIONS = 64;
+const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Of acknowledged writes, before the signal comes. */
-const WORK = 500;
+const WORK = trials('WORK', { quick: 100, all: 500 });
 /** 830 of Northwind and those of the dealer. */
 const DEMO_ORDERS = 830 + 14;
 
@@ -66,35 +68,12 @@ suite('a signal', () => {
     await once(npm, 'exit');
     // npm may be gone before the service is, which has work to finish.
     const giveUpAt = performance.now() + STOP_MS;
-    const isUp = (): Promise<boolean> => fetch(`${origin}/healthz`).then(() => true, () => false); // prettier-ignore
-    while (await isUp()) assert.ok(performance.now() < giveUpAt, 'the service was left running');
+    while (await fetch(`${origin}/healthz`).catch(() => undefined))
+      assert.ok(performance.now() < giveUpAt, 'the service was left running');
   });
 });
 
-suite('what is taken', () => {
-  if (STORE === 'sqlite')
-    test('a folder with a service on it is refused to a second one, and left alone', async (context) => {
-      const service = await start(context);
-      const { code, stdout, stderr } = await runCommand(service.dataFolder, ['serve', '--port', '0']);
-      assert.equal(`${code} ${stdout}`, '1 ');
-      assert.match(stderr, /^storeroom: Another service is running on .*\n$/);
-      assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
-      await service.stop('SIGKILL');
-      await service.restart();
-    });
-
-  test('a port in use is refused with a sentence that names it', async (context) => {
-    const service = await start(context);
-    const { port } = new URL(service.origin);
-    const { code, stdout, stderr } = await runCommand(await newPlace(), ['serve', '--port', port], {
-      env: { STOREROOM_DEMO: 'off' },
-    });
-    assert.equal(`${code} ${stdout}`, '1 ');
-    assert.match(stderr, new RegExp(`^storeroom: .*address already in use.*${port}.*\n$`));
-  });
-});
-
-test('records, keys and usage survive a restart', async (context) => {
+test('a folder and a port that are taken are refused with a sentence, and records, keys and usage survive a restart', async (context) => {
   const service = await start(context);
   const keys = await service.makeTenant('shop');
   const { body } = await service.call(keys, 'PUT', '/orders/create', {
@@ -104,6 +83,21 @@ test('records, keys and usage survive a restart', async (context) => {
   const read = (): ReturnType<Service['call']> =>
     service.call(keys, 'GET', '/orders/single', { query: { orderNum: body.data as string } });
   const before = await read();
+
+  const { port } = new URL(service.origin);
+  const refusals: [place: string, port: string, says: RegExp][] = [
+    [await newPlace(), port, new RegExp(`address already in use.*${port}`)],
+  ];
+  if (STORE === 'sqlite') refusals.push([service.dataFolder, '0', /: Another service is running on /]);
+  for (const [place, at, says] of refusals) {
+    const env = { STOREROOM_DEMO: 'off' };
+    const { code, stdout, stderr } = await runCommand(place, ['serve', '--port', at], { env });
+    assert.equal(`${code} ${stdout}`, '1 ');
+    assert.match(stderr, /^storeroom: .*\n$/);
+    assert.match(stderr, says);
+  }
+  assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
+
   assert.equal(await service.stop(), 0);
   await service.restart();
   const after = await read();
@@ -139,7 +133,8 @@ if (STORE === 'sqlite')
       assert.equal(order.data.ORDER_NUMBER, '10248');
       assert.equal(order.subRecords.length, 3);
       assert.equal(lookup.storefront_order_number, '#1001');
-      assert.deepEqual(lookup.orders.map((one: { order_type: string }) => one.order_type), ['invoice', 'sales_order']); // prettier-ignore
+      const stages = lookup.orders.map((one: { order_type: string }) => one.order_type);
+      assert.deepEqual(stages, ['invoice', 'sales_order']);
       const told = service.output.length;
       await service.stop();
       await service.restart();
@@ -147,18 +142,14 @@ if (STORE === 'sqlite')
       assert.deepEqual(await teamsOf(service), ['demo']);
     });
 
-    test('is not made beside other tenants', async (context) => {
-      const dataFolder = temporaryFolder();
-      await runCommand(dataFolder, ['tenant', 'create', 'acme', '--name', 'Acme']);
-      const service = await start(context, { dataFolder, env: DEMO });
-      assert.deepEqual(await teamsOf(service), ['acme']);
-      assert.doesNotMatch(service.output, /curl|sr_/);
-    });
-
-    test('is not made with STOREROOM_DEMO=off', async (context) => {
-      const service = await start(context, { env: { STOREROOM_DEMO: 'off' } });
-      assert.deepEqual(await teamsOf(service), []);
-      assert.doesNotMatch(service.output, /curl|sr_/);
+    test('is not made with STOREROOM_DEMO=off, and not beside other tenants', async (context) => {
+      const off = await start(context, { env: { STOREROOM_DEMO: 'off' } });
+      assert.deepEqual(await teamsOf(off), []);
+      await off.makeTenant('acme');
+      await off.stop();
+      const on = await start(context, { dataFolder: off.dataFolder, env: DEMO });
+      assert.deepEqual(await teamsOf(on), ['acme']);
+      for (const { output } of [off, on]) assert.doesNotMatch(output, /curl|sr_/);
     });
 
     test('is made whole by the next start when the first was killed over it', async (context) => {
@@ -179,8 +170,11 @@ if (STORE === 'sqlite')
     });
 
     test('is told of by the start that gets a port, when the first found it taken', async (context) => {
-      const { port } = new URL((await start(context)).origin);
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      context.after(() => taken.close());
       const dataFolder = temporaryFolder();
+      const port = String((taken.address() as AddressInfo).port);
       assert.equal((await runCommand(dataFolder, ['serve', '--port', port])).code, 1);
       await expectWholeDemo(await start(context, { dataFolder, env: DEMO }));
     });
