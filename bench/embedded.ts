@@ -65,8 +65,9 @@ async function measureUnderLoad(folder: string, workloads: readonly Workload[], 
   printRow('', 'ours/s', 'bare/s', 'ratio', 'p50 ms', 'p99 ms');
   for (const workload of workloads) await measureWorkload(service.origin, bare.origin, workload);
   await bare.stop();
-  console.log('\n1 connection: time of one call');
-  for (const { name, requests } of workloads.filter((workload) => /^W[123]/.test(workload.name))) {
+  const queries = workloads.filter(({ name }) => /^W[123]/.test(name));
+  if (queries.length > 0) console.log('\n1 connection: time of one call');
+  for (const { name, requests } of queries) {
     const { perSecond, p50Ms, p99Ms } = await load(service.origin, requests, { connections: 1, seconds });
     printRow(name, perSecond, '', '', p50Ms, p99Ms);
     checkBar(`${name} at 1 connection: p50 in ms`, p50Ms, p50Ms <= BARS.queryP50Ms, `at most ${BARS.queryP50Ms}`);

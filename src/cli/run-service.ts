@@ -38,15 +38,14 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
   const store: Store = embedded ?? (await openStore(config, user));
   try {
     embedded?.lock();
-    const demo =
-      embedded && config.demo === 'on'
-        ? await makeFirstDemo(embedded, config.data, new Date().toISOString())
-        : undefined;
+    const makesDemo = embedded !== undefined && config.demo === 'on';
+    const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date().toISOString()) : undefined;
     const meter = new Meter(store.usage);
     const accounts = new Accounts(store);
     const requestLog = new RequestLog(store.requests, { keptDays: config.requestLogDays });
     const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
     const app = await buildApp({
+      ...config,
       tenants: store.tenants,
       meter,
       pims: (tenant) => store.pims(tenant),
@@ -57,17 +56,10 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       usage: store.usage,
       requests: store.requests,
       requestLog,
-      requestLogDays: config.requestLogDays,
-      publicUrl: config.publicUrl,
-      trustedProxies: config.trustedProxies,
       state,
       log,
       logRequests: log.isLevelEnabled('debug'),
-      inFlightMost: config.inFlightMost,
-      keepAliveMs: config.keepAliveMs,
       metrics: config.metrics === 'on',
-      maxReturnDefault: config.maxReturnDefault,
-      maxReturnMost: config.maxReturnMost,
     });
     await app.listen({ port: config.port, host: config.host });
     stopOnSignal(app, state, config.drainMs, async () => {
@@ -124,40 +116,34 @@ function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): 
 function printReady(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
   const { port } = app.server.address() as AddressInfo;
   const origin = formatOrigin(config.host, port);
-  const ownerLink = demo && formatLink(config, demo.linkToken, port);
+  const baseURL = origin + BASE_PATH;
   const dashboard = `${config.publicUrl || origin}/dashboard/`;
-  if (asJson) {
-    const shown = demo && {
-      teamID: DEMO_TEAM,
-      apiID: demo.key.apiId,
-      apiSecret: demo.key.apiSecret,
-      owner: DEMO_OWNER,
-      ownerLink,
-    };
-    process.stdout.write(
-      `${JSON.stringify({ baseURL: origin + BASE_PATH, dashboard, reference: `${origin}/docs`, demo: shown })}\n`,
-    );
-    return;
-  }
+  const reference = `${origin}/docs`;
+  const tenant = demo && {
+    teamID: DEMO_TEAM,
+    apiID: demo.key.apiId,
+    apiSecret: demo.key.apiSecret,
+    owner: DEMO_OWNER,
+    ownerLink: formatLink(config, demo.linkToken, port),
+  };
+  const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
   const lines = [
     'Storeroom is ready.',
-    `  Base URL    ${origin}${BASE_PATH}`,
+    `  Base URL    ${baseURL}`,
     `  Dashboard   ${dashboard}`,
-    `  Reference   ${origin}/docs`,
+    `  Reference   ${reference}`,
   ];
-  if (demo) {
-    const call = (path: string): string =>
-      `  curl -u '${demo.key.apiId}:${demo.key.apiSecret}' '${origin}${BASE_PATH}${path}'`;
+  if (tenant)
     lines.push(
       `  Team ID     ${DEMO_TEAM}`,
-      `  API ID      ${demo.key.apiId}`,
-      `  API Secret  ${demo.key.apiSecret}   (shown this once)`,
-      `  Owner       ${DEMO_OWNER}: set a password at ${ownerLink}   (good once)`,
+      `  API ID      ${tenant.apiID}`,
+      `  API Secret  ${tenant.apiSecret}   (shown this once)`,
+      `  Owner       ${DEMO_OWNER}: set a password at ${tenant.ownerLink}   (good once)`,
       '',
       'Try an order with its lines, and everything about storefront number #1001:',
       call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
       call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
     );
-  }
-  process.stdout.write(`${lines.join('\n')}\n\n`);
+  const json = JSON.stringify({ baseURL, dashboard, reference, demo: tenant });
+  process.stdout.write(asJson ? `${json}\n` : `${lines.join('\n')}\n\n`);
 }
