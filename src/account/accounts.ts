@@ -1,6 +1,6 @@
 /**
- * Users sign in and out and look after their own account: links, sessions, password, second factor. Refusals are thrown. Every use case that takes a
- * password answers a new token and ends the one before. Source: decision 0023.
+ * Users sign in and out and look after their own account: links, sessions, password, second factor. Refusals are
+ * thrown. Every use case that takes a password answers a new token and ends the one before. Source: decision 0023.
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
@@ -50,7 +50,9 @@ export class Accounts {
     this.#attempts = new Attempts(users, audit, refusalMs);
   }
 
-  /** SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session of the token `replaces`. */
+  /**
+   * SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session of the token `replaces`.
+   */
   async signIn(
     request: Proof & { teamID: string; email: string },
     context: ClientContext & { readonly replaces?: string | undefined },
@@ -91,7 +93,7 @@ export class Accounts {
     return { teamId, email };
   }
 
-  /** Sets the password, removes the second factor, ends all sessions and signs in. A link works once. LINK_INVALID, WEAK_PASSWORD, TOO_MANY_ATTEMPTS. */
+  /** Sets the password and removes the second factor. LINK_INVALID, WEAK_PASSWORD, TOO_MANY_ATTEMPTS. */
   async useLink(token: string, password: string, context: ClientContext): Promise<OpenedSession> {
     this.#attempts.takeClient(context);
     const user = await this.#findByLink(token, context.nowMs);
@@ -142,7 +144,7 @@ export class Accounts {
     return { secret: encodeBase32(secret), uri: formatUri(user, secret) };
   }
 
-  /** Enables a second factor, or replaces the one before. SIGN_IN_REFUSED: wrong password or code; INVALID_VALUE: malformed secret. */
+  /** Enables or replaces a second factor. SIGN_IN_REFUSED: wrong password or code; INVALID_VALUE: malformed secret. */
   async enableSecondFactor(
     { user, session }: SignedIn,
     { password, secret: text, code }: { password: string; secret: string; code: string },
@@ -242,8 +244,8 @@ export class Accounts {
   }
 
   /**
-   * Opens a session for the user who proved this password hash, and loads it again: a change of the password since the proof ended all sessions but
-   * this one, which then ends here.
+   * Opens a session for the user who proved this password hash, and loads it again: a change of the password since the
+   * proof ended all sessions but this one, which then ends here.
    */
   async #open(
     user: User,

@@ -1,6 +1,6 @@
 /**
- * Proves who a caller is, by password and second factor. Every attempt is throttled, counted before it is checked, and answered alike for users that do
- * not exist. Source: decision 0023.
+ * Proves who a caller is, by password and second factor. Every attempt is throttled, counted before it is checked, and
+ * answered alike for users that do not exist. Source: decision 0023.
  */
 import { entryBy, type AuditEntry } from '../audit/entry.ts';
 import type { AuditStore } from '../audit/port.ts';
@@ -63,8 +63,9 @@ export class Attempts {
   }
 
   /**
-   * SIGN_IN_REFUSED whatever is wrong; TOO_MANY_ATTEMPTS; SERVICE_BUSY; SECOND_FACTOR_NEEDED when only the code is missing. That last attempt is undone,
-   * since it did not fail. Earlier failures stay counted, so that codes cannot be guessed for free.
+   * SIGN_IN_REFUSED whatever is wrong; TOO_MANY_ATTEMPTS; SERVICE_BUSY; SECOND_FACTOR_NEEDED when only the code is
+   * missing. That last attempt is undone, since it did not fail. Earlier failures stay counted, so that codes cannot be
+   * guessed for free.
    */
   async prove(name: UserName, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
     this.takeClient(context);
@@ -93,7 +94,7 @@ export class Attempts {
     throw new Refusal('SIGN_IN_REFUSED');
   }
 
-  /** Finds the account and counts the attempt. Starts again when another attempt came between, so that guesses made together all count. */
+  /** Counts the attempt. Starts again when another came between, so that guesses made together all count. */
   async #count(name: UserName, nowMs: number): Promise<Counted> {
     const isName = /^[\w.-]{1,64}$/.test(name.teamId) && name.email !== '';
     for (;;) {

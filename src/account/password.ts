@@ -1,6 +1,7 @@
 /**
- * Hashes and checks passwords (Argon2id), and refuses weak ones. A hashing gives a verifier, which is stored, and a key, which never is: what the key seals
- * opens with the password alone. Source: security design "Passwords", RFC 9106, decision 0023.
+ * Hashes and checks passwords (Argon2id), and refuses weak ones. A hashing gives a verifier, which is stored, and a
+ * key, which never is: what the key seals opens with the password alone. Source: security design "Passwords", RFC 9106,
+ * decision 0023.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../errors.ts';
@@ -40,14 +41,16 @@ const REASONS: Readonly<Record<string, string>> = {
 let hashings = 0;
 const waiting: (() => void)[] = [];
 
-/** `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier`, base64; `key` has 32 bytes. SERVICE_BUSY when too many wait. */
+/**
+ * `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier`, base64; `key` has 32 bytes. SERVICE_BUSY when too many wait.
+ */
 export async function hashPassword(password: string): Promise<{ hash: PasswordHash; key: Buffer }> {
   const salt = randomBytes(SALT_BYTES);
   const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES);
   return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
 }
 
-/** Whether the hash is of this password, and its key. The hash '' matches no password and takes as long. SERVICE_BUSY when too many wait. */
+/** The hash '' matches no password and takes as long. SERVICE_BUSY when too many wait. */
 export async function checkPassword(password: string, hash: PasswordHash): Promise<{ matches: boolean; key: Buffer }> {
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
@@ -62,14 +65,17 @@ export async function checkPassword(password: string, hash: PasswordHash): Promi
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
-/** Throws WEAK_PASSWORD unless the user may set this password. Nothing is trimmed, and no kind of character is required. */
+/**
+ * Throws WEAK_PASSWORD unless the user may set this password. Nothing is trimmed, and no kind of character is required.
+ */
 export async function checkStrength(password: string, name: UserName, field = 'password'): Promise<void> {
   const length = Array.from(password).length;
+  const has = `The password has ${length} ${length === 1 ? 'character' : 'characters'}`;
   const fault =
     length < PASSWORD_MIN
-      ? `The password has ${length} ${length === 1 ? 'character' : 'characters'}; it needs at least ${PASSWORD_MIN}. Four words that do not belong together are enough.`
+      ? `${has}; it needs at least ${PASSWORD_MIN}. Four words that do not belong together are enough.`
       : length > PASSWORD_MAX
-        ? `The password has ${length} characters; at most ${PASSWORD_MAX} are taken. Shorten it.`
+        ? `${has}; at most ${PASSWORD_MAX} are taken. Shorten it.`
         : !password.isWellFormed()
           ? 'The password has half a character in it (a lone surrogate). Type it anew.'
           : await findWeakness(password, wordsOf(name));
@@ -82,7 +88,10 @@ async function findWeakness(password: string, words: readonly string[]): Promise
   let rest = characters.toLowerCase();
   for (const word of words) rest = rest.replaceAll(word, '');
   if (Array.from(rest).length < OWN_CHARACTERS_MIN)
-    return `The password is little more than the name of the team, the e-mail address or the name of this service, which are tried first. ${remedy}`;
+    return (
+      'The password is little more than the name of the team, the e-mail address or the name of this service, ' +
+      `which are tried first. ${remedy}`
+    );
   const { score, feedback } = (await loadEstimator()).check(characters, [...words]);
   if (score >= SCORE_MIN) return undefined;
   const reason = REASONS[feedback.warning ?? ''] ?? 'common passwords or words';
@@ -145,7 +154,7 @@ async function derive(
   }
 }
 
-/** A hashing takes 19 MiB and a core for 25 ms. Few run at a time, so that calls of the API find room, behind a short queue. */
+/** A hashing takes 19 MiB and a core for 25 ms: few run at a time, behind a short queue. */
 async function takeTurn(): Promise<void> {
   if (hashings < HASHINGS_MAX) hashings++;
   else if (waiting.length < WAITING_MAX) await new Promise<void>((resolve) => waiting.push(resolve));

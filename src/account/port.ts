@@ -1,6 +1,6 @@
 /**
- * Ports: the users of a tenant and their sessions. Implemented under store/. One method is one transaction; a method with an `entry` appends it to the
- * audit log in that transaction.
+ * Ports: the users of a tenant and their sessions. Implemented under store/. One method is one transaction; a method
+ * with an `entry` appends it to the audit log in that transaction.
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
@@ -78,7 +78,7 @@ export interface UserStore {
   deleteUser(name: UserName, entry: AuditEntry): Promise<Outcome<void>>;
   /** Counts an attempt before it is checked: false when another was counted since `failures` was loaded. */
   countAttempt(name: UserName, failures: number, nextTryAt: string): Promise<boolean>;
-  /** Takes back the attempt counted upon `failures`, which did not fail. Changes nothing when another attempt was counted since. */
+  /** Takes back the attempt counted upon `failures`, unless another was counted since. */
   undoAttempt(name: UserName, failures: number, nextTryAt: string): Promise<void>;
   /** Uses up a TOTP time step: false when it, or a later one, was used before. */
   useStep(name: UserName, step: number): Promise<boolean>;
@@ -110,7 +110,7 @@ export interface SignedIn {
 export interface SessionStore {
   /** As it is now; undefined when it was ended. The caller says whether it is too old. */
   findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined>;
-  /** Inserts a session and sets the failed attempts of its user to none. Ends the session with the token hash `replaces`. */
+  /** Inserts a session and forgets failed attempts. Ends the session with the token hash `replaces`. */
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void>;
   touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void>;
   /** Newest first. */

@@ -1,6 +1,6 @@
 /**
- * The second factor: time-based codes (TOTP) of an authenticator app, the sealing of their secrets, and recovery codes. The store knows which were used.
- * Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
+ * The second factor: time-based codes (TOTP) of an authenticator app, the sealing of their secrets, and recovery codes.
+ * The store knows which were used. Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { UserName } from './port.ts';
@@ -59,7 +59,8 @@ export function parseSecret(text: string): Buffer | undefined {
 /** The text of a QR code for authenticator apps. */
 export function formatUri({ teamId, email }: UserName, secret: Uint8Array): string {
   const label = `Storeroom:${encodeURIComponent(`${email} (${teamId})`)}`;
-  return `otpauth://totp/${label}?secret=${encodeBase32(secret)}&issuer=Storeroom&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+  const parameters = `issuer=Storeroom&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+  return `otpauth://totp/${label}?secret=${encodeBase32(secret)}&${parameters}`;
 }
 
 const stepAt = (nowMs: number): number => Math.floor(nowMs / STEP_MS);

@@ -1,6 +1,6 @@
 /**
- * The tokens of sessions, and when a session ends by itself. A clock that is set back ends sessions instead of lengthening them.
- * Source: security design "Dashboard sessions", decision 0023.
+ * The tokens of sessions, and when a session ends by itself. A clock that is set back ends sessions instead of
+ * lengthening them. Source: security design "Dashboard sessions", decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session } from './port.ts';
@@ -20,7 +20,9 @@ export const newToken = (): string => randomBytes(32).toString('base64url');
 export const hashToken = (token: string): Buffer | undefined =>
   TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined;
 
-/** Whether a session lasts: seen in the last 30 minutes, opened in the last 12 hours, and neither of them in the future. */
+/**
+ * Whether a session lasts: seen in the last 30 minutes, opened in the last 12 hours, and neither of them in the future.
+ */
 export function isLive({ createdAt, seenAt }: Pick<Session, 'createdAt' | 'seenAt'>, nowMs: number): boolean {
   const ageMs = nowMs - Date.parse(createdAt);
   const idleMs = nowMs - Date.parse(seenAt);

@@ -1,6 +1,7 @@
 /**
- * Limits attempts to sign in: after failures an account waits longer and longer, and an address has 20 attempts a minute. The store counts failures of
- * accounts; addresses, and names without an account, are counted in memory by the same rules. Source: security design "Throttle", decision 0023.
+ * Limits attempts to sign in: after failures an account waits longer and longer, and an address has 20 attempts a
+ * minute. The store counts failures of accounts; addresses, and names without an account, are counted in memory by the
+ * same rules. Source: security design "Throttle", decision 0023.
  */
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
@@ -17,7 +18,9 @@ const REMEMBERED_MAX = 10_000;
 /** The failures of an account. */
 export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
 
-/** When the next attempt is allowed after consecutive failures: at once ('') after the first five, then 1 s, 2 s, 4 s … 15 min later. UTC ISO 8601. */
+/**
+ * When the next attempt is allowed, UTC ISO 8601: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later.
+ */
 export function nextTry(failures: number, nowMs: number): string {
   if (failures <= FREE_FAILURES) return '';
   const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));
@@ -29,7 +32,8 @@ export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number):
   if (failures >= FAILURES_MAX)
     throw new Refusal(
       'TOO_MANY_ATTEMPTS',
-      `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. An owner of the tenant, or the operator, can give a new link.`,
+      `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. ` +
+        'An owner of the tenant, or the operator, can give a new link.',
     );
   const waitMs = nextTryAt === '' ? 0 : Date.parse(nextTryAt) - nowMs;
   // Longer waits come from a clock that was set back, and must not lock anybody out.

@@ -1,6 +1,6 @@
 /**
- * The users of a tenant, their roles, and the one-time links with which they set a password. Callers check the role of who asks (roles.ts) and send the
- * links. Refusals are thrown. Source: decision 0023.
+ * The users of a tenant, their roles, and the one-time links with which they set a password. Callers check the role of
+ * who asks (roles.ts) and send the links. Refusals are thrown. Source: decision 0023.
  */
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
@@ -19,11 +19,12 @@ export interface IssuedLink {
   readonly endsAt: string;
 }
 
-/** The address as it is kept: trimmed, lower case. INVALID_VALUE unless it is like `ann@example.com`, without spaces, and has at most 254 characters. */
+/** Trimmed, lower case. INVALID_VALUE unless it is like `ann@example.com` and has at most 254 characters. */
 export function parseEmail(text: string): Outcome<string> {
   const email = text.trim().toLowerCase();
   if (email.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(email)) return email;
-  const message = `email must be an address such as ann@example.com, of at most ${EMAIL_CHARACTERS_MAX} characters and without spaces.`;
+  const form = `of at most ${EMAIL_CHARACTERS_MAX} characters and without spaces`;
+  const message = `email must be an address such as ann@example.com, ${form}.`;
   return new Refusal('INVALID_VALUE', message, { field: 'email' });
 }
 
@@ -35,8 +36,9 @@ export interface LoadedUser {
 }
 
 /**
- * The rule of every change of a user, asked by the store inside its transaction. `role: null` deletes the user. NOT_FOUND: there is no such user, or the
- * password is no longer the one that was proven. LAST_OWNER: a tenant keeps an owner.
+ * The rule of every change of a user, asked by the store inside its transaction. `role: null` deletes the user.
+ * NOT_FOUND: there is no such user, or the password is no longer the one that was proven. LAST_OWNER: a tenant keeps an
+ * owner.
  */
 export function checkUserChange(
   { email }: UserName,
@@ -66,7 +68,7 @@ export class Users {
     return issued;
   }
 
-  /** A new link, for a forgotten password, a lost second factor or too many failures. The link before it ends. NOT_FOUND. */
+  /** For a forgotten password, a lost second factor or too many failures. Ends the link before it. NOT_FOUND. */
   async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);

@@ -9,7 +9,7 @@ export interface Actor {
   readonly client: string;
 }
 
-/** `action` is what was done, such as `keys replaced`; `target` what it was done to; `detail` what else matters, never a secret. */
+/** `action` is what was done, such as `keys replaced`; `detail` never has a secret. */
 export interface AuditEntry {
   /** UTC ISO 8601. */
   readonly at: string;

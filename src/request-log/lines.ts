@@ -1,5 +1,6 @@
 /**
- * The format of the request log: a request is a line of JSON without secrets; the lines of a moment are compressed into a block. Source: decision 0022.
+ * The format of the request log: a request is a line of JSON without secrets; the lines of a moment are compressed into
+ * a block. Source: decision 0022.
  */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS, hideSecrets } from '../tenant/credentials.ts';
@@ -65,7 +66,8 @@ export function formatLine(digits: string, call: LoggedCall): string {
       ? 'null,null,null'
       : `${formatText(code)},${formatText(message, MESSAGE_CHARACTERS_MAX)},${formatText(field)}`;
   const sent = `${formatQuery(call.query)},${formatText(call.body, BODY_CHARACTERS_MAX)}]`;
-  const line = `["${digits}","${at}","${operation}",${httpStatus},${Math.round(milliseconds * 10)},${who},${refused},${sent}`;
+  const tenths = Math.round(milliseconds * 10);
+  const line = `["${digits}","${at}","${operation}",${httpStatus},${tenths},${who},${refused},${sent}`;
   return line.includes('sr_sk_') ? hideSecrets(line) : line;
 }
 
@@ -79,9 +81,11 @@ function formatText(text: string | null, most = Infinity): string {
 
 function formatQuery(query: LoggedCall['query']): string {
   let text = '';
-  for (const name in query)
-    if (!CALLER_PARAMETERS.includes(name))
-      text += `${text === '' ? '{' : ','}${formatText(name, QUERY_CHARACTERS_MAX)}:${formatText(String(query[name]), QUERY_CHARACTERS_MAX)}`;
+  for (const name in query) {
+    if (CALLER_PARAMETERS.includes(name)) continue;
+    const value = formatText(String(query[name]), QUERY_CHARACTERS_MAX);
+    text += `${text === '' ? '{' : ','}${formatText(name, QUERY_CHARACTERS_MAX)}:${value}`;
+  }
   return text === '' ? '{}' : `${text}}`;
 }
 
@@ -89,9 +93,7 @@ function formatQuery(query: LoggedCall['query']): string {
 export const cut = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).toWellFormed() : text;
 
-/**
- * Compresses blocks in the thread pool. All share one stream: the garbage of a stream for each block would force a full collection every second.
- */
+/** Compresses blocks in the thread pool. A stream for each would force a full garbage collection every second. */
 export class BlockPacker {
   readonly #stream = createZstdCompress(FAST).on('data', (part: Buffer) => void this.#parts.push(part));
   readonly #parts: Buffer[] = [];

@@ -42,7 +42,9 @@ export interface FoundRequest {
   message: string | null;
 }
 
-/** Conditions of a page of requests, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`. */
+/**
+ * Conditions of a page of requests, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`.
+ */
 export interface RequestsQuery {
   /** A status (`404`) or a class of them (`4xx`). */
   status?: string;

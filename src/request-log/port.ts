@@ -1,6 +1,6 @@
 /**
- * Port: the request log as blocks of compressed lines, with counts of refused calls and the last use of each key. Implemented under store/. One method is
- * one transaction.
+ * Port: the request log as blocks of compressed lines, with counts of refused calls and the last use of each key.
+ * Implemented under store/. One method is one transaction.
  */
 import type { UsageCount } from '../tenant/port.ts';
 
@@ -31,15 +31,13 @@ export interface RequestBlock {
 export type RefusalCount = UsageCount;
 
 export interface RequestStore {
-  /**
-   * Inserts blocks, counts of refusals and uses of keys (each count and key once), all or none. A retry adds nothing when the first block is already there.
-   */
+  /** Inserts all or none; each count and key once. A retry adds nothing when the first block is already there. */
   addRequests(
     blocks: readonly RequestBlock[],
     refusals: readonly RefusalCount[],
     uses: readonly (KeyUse & { teamId: string })[],
   ): Promise<void>;
-  /** Blocks with a blockId below `before`, a last request from `from` on and a first request up to `to` ('' for no bound), newest first. */
+  /** Blocks below `before`, with requests within `from` and `to` ('' for no bound), newest first. */
   loadBlocks(
     teamId: string,
     range: { readonly before: string; readonly from: string; readonly to: string },
@@ -50,6 +48,8 @@ export interface RequestStore {
   /** By day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
-  /** Deletes blocks whose last request was before this time, a few at a time. Counts of refusals and uses of keys stay. */
+  /**
+   * Deletes blocks whose last request was before this time, a few at a time. Counts of refusals and uses of keys stay.
+   */
   deleteRequestsBefore(before: string): Promise<void>;
 }

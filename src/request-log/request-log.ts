@@ -1,6 +1,7 @@
 /**
- * The request log: every authenticated call becomes a line in memory; four times a second the lines of each tenant become a block in the store. Calls never
- * wait for it: lines the store does not take are kept within bounds, then dropped and counted. Source: decision 0022.
+ * The request log: every authenticated call becomes a line in memory; four times a second the lines of each tenant
+ * become a block in the store. Calls never wait for it: lines the store does not take are kept within bounds, then
+ * dropped and counted. Source: decision 0022.
  */
 import { hideSecrets } from '../tenant/credentials.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
@@ -92,7 +93,7 @@ export class RequestLog {
     while (this.#tried < recorded) await this.#flush();
   }
 
-  /** A page of the tenant's requests, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
+  /** A page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
   async search(teamId: string, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
     await this.settled();
     return { ...(await searchRequests(this.#store, teamId, query, this.#keptFrom(nowMs))), keptDays: this.#keptDays };

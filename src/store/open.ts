@@ -1,6 +1,5 @@
 /**
- * Opens the store the settings name: PostgreSQL where it has an address, else the embedded store in its folder. The one place that knows both; what it
- * gives is the ports and what any store can do.
+ * Opens the store that the settings name: PostgreSQL when they have its address, else the embedded store in its folder.
  */
 import type { SessionStore, UserStore } from '../account/port.ts';
 import type { AuditStore } from '../audit/port.ts';
@@ -20,7 +19,7 @@ export interface Store {
   readonly audit: AuditStore;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
-  /** Whether it answers, as far as is known now. */
+  /** Whether the store answers, as far as is known now. */
   isUsable(): boolean;
   close(): Promise<void>;
 }
@@ -39,20 +38,20 @@ export interface OpenStoreSettings extends StorePlace {
 }
 
 export interface StoreUser {
-  /** How it is called where the store lists who uses it. */
+  /** Shown in pg_stat_activity. */
   readonly name: string;
-  /** The service never blocks on another process's transaction; a command waits for it. */
+  /** How long to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Told when a database is gone and when it is back, and when the request log cannot be used. */
+  /** Told when a database is gone or back, and when the request log cannot be used. */
   readonly report?: (event: string) => void;
 }
 
-/** Opens the store. Throws a refusal that says what is wrong with a database that cannot be used. */
+/** Throws COMMAND_REFUSED with the reason when the database cannot be used. */
 export async function openStore(settings: OpenStoreSettings, user: StoreUser): Promise<Store> {
   const { databaseUrl, databaseConnections, queryBudgetMs } = settings;
   if (databaseUrl === '') return openEmbedded(settings, user);
-  // The driver is loaded only where it is used: the embedded store starts without waiting for it.
+  // Loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
   return PostgresStore.open({
     url: databaseUrl,
@@ -71,7 +70,7 @@ export function openEmbedded(
   return new SqliteStore({ folder: data, busyTimeoutMs, queryBudgetMs, workers: queryThreads, onFatal, report });
 }
 
-/** Opens a store for a move out of it or into it; people are told of it by this name. */
+/** Opens a store for a move out of it or into it. Messages call it `name`. */
 export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string): Promise<MoveStore> {
   if (databaseUrl === '') return new SqliteMoveStore(data);
   const { PostgresMoveStore } = await import('./postgres/move-store.ts');

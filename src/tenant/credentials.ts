@@ -23,7 +23,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET = /^sr_sk_[0-9A-Za-z]{49}$/;
 const AUTHORIZATION_BYTES_MAX = 512;
 
-/** `sr_id_` and 22 characters; `sr_sk_`, 43 characters (over 250 random bits) and a checksum of 6 that secret scanners can verify. */
+/** `sr_id_` and 22 characters; `sr_sk_`, 43 characters (over 250 random bits) and a checksum of 6. */
 export function issueKey(): IssuedKey {
   const body = `sr_sk_${randomBase62(43)}`;
   const apiSecret = body + checksum(body);
@@ -44,8 +44,8 @@ export const hideSecrets = (text: string): string => text.replace(/sr_sk_[0-9A-Z
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
 
 /**
- * The pair in a Basic header. `undefined`: there is no Basic header (other schemes are ignored); `null`: it is malformed.
- * Strict base64, UTF-8, at most 512 bytes; the first colon divides.
+ * The pair in a Basic header. `undefined`: there is no Basic header (other schemes are ignored); `null`: it is
+ * malformed. Strict base64, UTF-8, at most 512 bytes; the first colon divides.
  */
 export function parseBasic(header: string | undefined): Credentials | null | undefined {
   if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined;

@@ -14,7 +14,7 @@ interface Bucket {
 export class Limits {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** Throws QUOTA_EXCEEDED or RATE_LIMITED when this counted call is one too many. The rate allows a burst of two seconds' calls. */
+  /** Throws QUOTA_EXCEEDED or RATE_LIMITED. The rate allows a burst of two seconds' calls. */
   async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
     if (tenant.callsPerSecond !== null && !this.#take(tenant.storeId, tenant.callsPerSecond, now.getTime()))
       throw new Refusal('RATE_LIMITED', `More than ${tenant.callsPerSecond} calls a second.`, {
@@ -22,7 +22,8 @@ export class Limits {
       });
     if (tenant.monthQuota !== null && (await counted.monthRequests()) > tenant.monthQuota) {
       const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
-      const message = `The monthly quota of ${tenant.monthQuota} requests is used up; the next month begins ${new Date(nextMonth).toISOString()}.`;
+      const begins = new Date(nextMonth).toISOString();
+      const message = `The monthly quota of ${tenant.monthQuota} requests is used up; the next month begins ${begins}.`;
       throw new Refusal('QUOTA_EXCEEDED', message, {
         retryAfterSeconds: Math.ceil((nextMonth - now.getTime()) / 1000),
       });

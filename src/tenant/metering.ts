@@ -1,6 +1,7 @@
 /**
- * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next one, and an answer waits for the
- * batch of its call. The store has the totals. Source: specification section 8, decisions "Metering", decision 0008.
+ * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next
+ * one, and an answer waits for the batch of its call. The store has the totals. Source: specification section 8,
+ * decisions "Metering", decision 0008.
  */
 import type { UsageCount, UsageStore } from './port.ts';
 
@@ -10,7 +11,7 @@ interface CountBatch {
   readonly settle: { resolve: (totals: ReadonlyMap<string, number>) => void; reject: (fault: unknown) => void };
 }
 
-/** A counted call. `monthRequests` resolves when the count is durable, to the tenant's total of the month; then the answer may leave. */
+/** `monthRequests` resolves to the tenant's total when the count is durable; then the answer may leave. */
 export interface CountedCall {
   monthRequests(): Promise<number>;
 }

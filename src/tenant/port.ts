@@ -1,6 +1,6 @@
 /**
- * Ports: tenants, their keys and their usage. Implemented under store/. One method is one transaction; a method with an `entry` appends it to the audit
- * log in that transaction.
+ * Ports: tenants, their keys and their usage. Implemented under store/. One method is one transaction; a method with an
+ * `entry` appends it to the audit log in that transaction.
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
@@ -55,7 +55,7 @@ export interface KeyInfo {
 }
 
 export interface TenantStore {
-  /** The caller with this team and apiID, with the key as it is now; undefined when either is unknown or the key has ended. */
+  /** undefined when the team or the apiID is unknown, or the key has ended by now. */
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   findTenant(teamId: string): Promise<Tenant | undefined>;
   listTenants(): Promise<Tenant[]>;

@@ -1,5 +1,6 @@
 /**
- * What a tenant may be called (its teamID, which is part of every call, and the name people see), and the settings it begins with.
+ * What a tenant may be called (its teamID, which is part of every call, and the name people see), and the settings it
+ * begins with.
  */
 import { Refusal } from '../errors.ts';
 import type { TenantSettings } from './port.ts';
@@ -21,7 +22,8 @@ export const refuseTaken = (teamId: string): Refusal =>
 /** Throws COMMAND_REFUSED. */
 export function checkTeamId(teamId: string): void {
   if (TEAM_ID.test(teamId)) return;
-  const message = `A team ID is 1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit: '${teamId}' is not.`;
+  const form = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
+  const message = `A team ID is ${form}: '${teamId}' is not.`;
   throw new Refusal('COMMAND_REFUSED', message, { field: 'teamID' });
 }
 

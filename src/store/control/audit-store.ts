@@ -1,6 +1,6 @@
 /**
- * The audit log in any SQL store: appends a record to its tenant's chain, inside the transaction of the change it records, and loads the chain.
- * Records are never changed; audit/chain.ts verifies them.
+ * The audit log in any SQL store: appends a record to its tenant's chain, inside the transaction of the change it
+ * records, and loads the chain. Records are never changed; audit/chain.ts verifies them.
  */
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
@@ -19,8 +19,9 @@ interface AuditHead {
 }
 
 /**
- * Locks the tenant's chain until the transaction ends. Every change with an entry begins with it, so that such changes run one after the other on all
- * nodes: of two replacements of keys, or removals of owners, the second sees what the first did.
+ * Locks the tenant's chain until the transaction ends. Every change with an entry begins with it, so that such changes
+ * run one after the other on all nodes: of two replacements of keys, or removals of owners, the second sees what the
+ * first did.
  */
 export function* lockAudit(schema: string, teamId: string): Writing<AuditHead> {
   const head = yield* row<[number, string]>(

@@ -1,5 +1,6 @@
 /**
- * The control database as the shared code sees it: tenants, keys, users, sessions and audit log, with the same tables in every SQL store.
+ * The control database as the shared code sees it: tenants, keys, users, sessions and audit log, with the same tables
+ * in every SQL store.
  */
 import type { Outcome } from '../../errors.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
@@ -13,8 +14,8 @@ export interface ReadableTables {
 
 export interface ControlDatabase extends ReadableTables {
   /**
-   * Runs a writing in one transaction, which a refusal undoes. Resolves when its outcome is on disk; a store that cannot be used is a refusal too.
-   * Calls `work` again when the transaction is retried.
+   * Runs a writing in one transaction, which a refusal undoes. Resolves when its outcome is on disk; a store that
+   * cannot be used is a refusal too. Calls `work` again when the transaction is retried.
    */
   transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
 }

@@ -1,5 +1,6 @@
 /**
- * Rows of the control tables and the records they are loaded into. One rule names the columns: `createdAt` is kept in "CREATED_AT".
+ * Rows of the control tables and the records they are loaded into. One rule names the columns: `createdAt` is kept in
+ * "CREATED_AT".
  */
 import type { Session, User } from '../../account/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
@@ -35,8 +36,8 @@ export function updateRows(
 export type TenantRow = [string, string, string, string, Tenant['defaultStage'], number, number | null, number | null];
 
 /** Of a table TENANTS that the statement names `t`. */
-export const TENANT_COLUMNS =
-  't."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE", CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."CALLS_PER_SECOND"';
+export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
+  CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."CALLS_PER_SECOND"`;
 
 /** Written out, since every call of the API loads its tenant. */
 export function toTenant(row: TenantRow): Tenant {

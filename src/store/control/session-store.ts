@@ -1,5 +1,6 @@
 /**
- * The sessions of the users in any SQL store. Callers say whether a session has ended by itself: there is no clock here.
+ * The sessions of the users in any SQL store. Callers say whether a session has ended by itself: there is no clock
+ * here.
  */
 import type { Session, SessionChoice, SessionStore, SignedIn, UserName } from '../../account/port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';

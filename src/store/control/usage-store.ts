@@ -1,5 +1,6 @@
 /**
- * The usage of the tenants in any SQL store: calls by day and operation, and their sums by month. Each store adds counts in its own way.
+ * The usage of the tenants in any SQL store: calls by day and operation, and their sums by month. Each store adds
+ * counts in its own way.
  */
 import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
 import type { ReadableTables } from './database.ts';
@@ -19,8 +20,9 @@ export async function loadCounts(
   teamId: string,
   month: string,
 ): Promise<UsageCount[]> {
-  const from = `FROM ${db.schema}"${table}" c WHERE "TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"`;
-  const found = await db.read(`SELECT ${listColumns(COUNT, 'c')} ${from}`, teamId, `${month}-00`, `${month}-99`);
+  const where = '"TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"';
+  const sql = `SELECT ${listColumns(COUNT, 'c')} FROM ${db.schema}"${table}" c WHERE ${where}`;
+  const found = await db.read(sql, teamId, `${month}-00`, `${month}-99`);
   return found.map((count) => toRecord<UsageCount>(COUNT, count));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Copies everything from one store into another, then reads both back and compares them. Every batch is a transaction, and an interrupted move goes on
- * after the last key in the target. Source: decision 0021.
+ * Copies everything from one store into another, then reads both back and compares them. Every batch is a transaction,
+ * and an interrupted move goes on after the last key in the target. Source: decision 0021.
  */
 import { createHash, hash } from 'node:crypto';
 import { orThrow, Refusal } from '../../errors.ts';
@@ -48,7 +48,7 @@ const BATCH_ROWS_MAX = 2000;
 /** Long records make smaller batches: about this many characters each. */
 const BATCH_CHARACTERS = 2_000_000;
 
-/** Moves everything, or goes on with an interrupted move. COMMAND_REFUSED, with nothing changed, when the target has tenants. */
+/** Moves everything, or goes on with an interrupted move. COMMAND_REFUSED when the target has tenants. */
 export async function moveStore(source: MoveEnd, target: MoveEnd, progress: MoveProgress): Promise<MoveReport> {
   if ((await source.store.unfinishedMove()) !== undefined) throw refuseUnfinished(source.name);
   await source.store.takeAlone();
@@ -84,7 +84,8 @@ async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
     await store.beginMove(source);
   } else if (begun !== source)
     throw refuse(
-      `A move into ${name} from another store is unfinished, or tenants were made or removed in this one since it began. Finish that move, or empty ${name}.`,
+      `A move into ${name} from another store is unfinished, or tenants were made or removed in this one since it ` +
+        `began. Finish that move, or empty ${name}.`,
     );
 }
 
@@ -166,7 +167,8 @@ async function compareTable(
   const [wanted, found] = await Promise.all([sumUp(source, from, advance), sumUp(target, to)]);
   if (wanted.sha256 !== found.sha256)
     throw refuse(
-      `${describe(from)} differs: ${wanted.rows} rows (SHA-256 ${wanted.sha256}) in the source, ${found.rows} rows (SHA-256 ${found.sha256}) in the target. ` +
+      `${describe(from)} differs: ${wanted.rows} rows (SHA-256 ${wanted.sha256}) in the source, ` +
+        `${found.rows} rows (SHA-256 ${found.sha256}) in the target. ` +
         'Has anybody written to one of them since the move began? Nothing opens the target; empty it and move again.',
     );
   return { team: from.tenant?.teamId ?? null, table: from.name, ...wanted };

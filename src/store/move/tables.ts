@@ -1,5 +1,6 @@
 /**
- * The tables that a move copies: their columns and keys, the SQL that reads them in every store, and the port of a store that takes part.
+ * The tables that a move copies: their columns and keys, the SQL that reads them in every store, and the port of a
+ * store that takes part.
  */
 import { Refusal } from '../../errors.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
@@ -19,7 +20,7 @@ export interface Table {
   /** Set for a table of records. */
   readonly recordType?: RecordType;
   readonly dictionary?: FieldDictionary;
-  /** `append` copies the rows after the last key in the target; `overwrite` all rows; `create` none, since createTenant and addField make them. */
+  /** `append` copies rows after the last key in the target, `overwrite` all; `create` leaves them to the ports. */
   readonly copyMode: 'append' | 'overwrite' | 'create';
 }
 

@@ -1,6 +1,6 @@
 /**
- * One connection to PostgreSQL: statements go out at once, one behind the other, and are answered in their order. Keeps a bounded number of them
- * prepared, and notices when the server no longer answers. The only place that knows the driver. Never retries anything.
+ * One connection to PostgreSQL: statements are pipelined, a bounded number of them stays prepared, and a silent server
+ * is detected. Retries nothing.
  */
 import { Client, DatabaseError, types as parsers, type QueryArrayResult } from 'pg';
 import { Refusal } from '../../errors.ts';
@@ -12,7 +12,7 @@ export interface ConnectionOptions {
   readonly name: string;
   /** Settings of the session, such as `statement_timeout`. */
   readonly session: Readonly<Record<string, string | number>>;
-  /** A statement that has waited this long for any answer means that the server is gone. */
+  /** The server is gone when nothing arrives for this long while a statement waits. */
   readonly silenceMs: number;
   readonly connectTimeoutMs: number;
 }
@@ -20,20 +20,20 @@ export interface ConnectionOptions {
 /** Values of a statement; lists become arrays. */
 export type Values = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
 
-/** Every prepared statement holds memory in the server's process, and with thousands of tenants there is no end of them. */
+/** Each prepared statement holds memory of the server's process, and each tenant has its own. */
 const PREPARED_MAX = 600;
-/** What a server process remembers of tables it has touched is never given back; a connection that has seen this many statements makes place for a new one. */
+/** A server process never frees what it caches of tables, so a connection is replaced after this many statements. */
 const STATEMENTS_PER_LIFE = 5000;
 const SILENCE_CHECK_MS = 100;
 const BIGINT = 20;
 
-/** The connection was lost or fell silent, or none could be had: what was under way may have happened or not. */
+/** The connection was lost or fell silent, or none could be opened. The outcome of running statements is unknown. */
 export class ConnectionLost extends Refusal {
-  /** For the operator; the caller is told only that the store cannot be used. */
+  /** For the operator. Callers learn only that the store cannot be used. */
   override readonly cause: string;
   /** Whether the server stopped answering, instead of going away. */
   readonly isSilent: boolean;
-  /** Whether what was under way was a transaction that had not been asked to commit, and so is undone. */
+  /** Whether it was inside a transaction before its COMMIT, which is then rolled back. */
   isUndone = false;
 
   constructor(cause: string, isSilent = false) {
@@ -92,17 +92,17 @@ export class Connection {
     }
   }
 
-  /** Whether it can take another statement. One that has seen too much is not lost: what is under way is still answered. */
+  /** Whether it takes another statement. One at the end of its life still answers the running ones. */
   get isOpen(): boolean {
     return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
   }
 
-  /** Runs a statement that comes again and again, prepared. `?` stands for a value. Rows are arrays. */
+  /** Runs a frequent statement, prepared. `?` stands for a value. Rows are arrays. */
   async query<R extends Row>(sql: string, values: Values = []): Promise<R[]> {
     return (await this.#send({ name: this.#prepare(sql), text: sql, values })).rows as unknown as R[];
   }
 
-  /** Runs a statement as it is, once. */
+  /** Runs a statement without preparing it. */
   async queryOnce<R extends Row>(sql: string, values: Values = []): Promise<R[]> {
     return (await this.#send({ text: sql, values })).rows as unknown as R[];
   }
@@ -119,7 +119,7 @@ export class Connection {
     await this.#track(this.#client.query(script));
   }
 
-  /** Lets go of it once everything under way is answered. */
+  /** Closes the connection once all running statements are answered. */
   async close(): Promise<void> {
     if (this.#lost) return;
     while (this.#unanswered > 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -128,7 +128,7 @@ export class Connection {
     await this.#client.end().catch(() => undefined);
   }
 
-  /** Lets go of it now; what is under way fails with ConnectionLost. */
+  /** Closes the connection now. Running statements fail with ConnectionLost. */
   destroy(cause: string, isSilent = false): void {
     if (this.#lost) return;
     this.#lost = new ConnectionLost(cause, isSilent);
@@ -148,7 +148,7 @@ export class Connection {
     );
   }
 
-  /** The name a statement is prepared under; the one used longest ago gives way. */
+  /** The name of the prepared statement. The one used longest ago is deallocated. */
   #prepare(sql: string): string {
     const known = this.#prepared.get(sql);
     this.#prepared.delete(sql);
@@ -168,7 +168,7 @@ export class Connection {
     try {
       return await answer;
     } catch (fault) {
-      // The driver tells of the end of a session before its socket ends; nobody may be sent there in between.
+      // The driver reports the end of a session before its socket ends; no statement may be sent in between.
       if (isLoss(fault)) this.destroy(reasonOf(fault));
       throw this.#lost ?? fault;
     } finally {
@@ -183,7 +183,7 @@ export class Connection {
   }
 }
 
-/** The address with the settings of the session. What the address says itself comes before, so that ours hold; the driver would take its alone. */
+/** The address with the settings of the session. Options of the address come first, so that ours override them. */
 function addSession(url: string, name: string, session: ConnectionOptions['session']): string {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';
@@ -195,20 +195,20 @@ function addSession(url: string, name: string, session: ConnectionOptions['sessi
   return address.href;
 }
 
-/** SQLSTATE of a statement that took longer than it may. */
+/** SQLSTATE of a statement over its time limit. */
 export const CANCELED = '57014';
 
 /** SQLSTATE of a fault the server reported. */
 export const sqlStateOf = (fault: unknown): string | undefined =>
   fault instanceof DatabaseError ? fault.code : undefined;
 
-/** In the words of the driver or the server, none of which has the password. A name with several addresses has them one level down. */
+/** The words of the driver or the server, without the password. Faults of several addresses are one level down. */
 export const reasonOf = (fault: unknown): string => {
   if (fault instanceof ConnectionLost) return fault.cause;
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
 };
 
-/** Connection exceptions, shutdown and crash of the server; and everything that did not come from the server. */
+/** Connection exceptions, shutdown and crash of the server, and faults that did not come from the server. */
 function isLoss(fault: unknown): boolean {
   const state = sqlStateOf(fault);
   return state === undefined
@@ -219,7 +219,7 @@ function isLoss(fault: unknown): boolean {
 const numbered = new Map<string, string>();
 const NUMBERED_MAX = 4096;
 
-/** `?` of the shared SQL into `$1`, `$2`, …, and `?1` into `$1`; no name or text in our statements has a question mark. */
+/** `?` becomes `$1`, `$2`, …, and `?1` becomes `$1`. No name or text in our statements has a question mark. */
 function numberPlaceholders(sql: string): string {
   let text = numbered.get(sql);
   if (text === undefined) {

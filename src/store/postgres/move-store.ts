@@ -1,6 +1,6 @@
 /**
- * PostgreSQL opened for a move: reads and inserts the rows of its tables, a batch in a statement. A row of the control schema says that a move into the
- * database is unfinished.
+ * PostgreSQL opened for a move: reads and inserts the rows of its tables, a batch in a statement. A row of the control
+ * schema says that a move into the database is unfinished.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../errors.ts';
@@ -24,7 +24,8 @@ const OTHERS_WAIT_MS = 1000;
 const OTHERS_RETRY_MS = 100;
 const LOCK_NOT_AVAILABLE = '55P03';
 /** Names of other sessions that write. */
-const OTHERS = `SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
+const OTHERS = `SELECT application_name FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
 /** Columns that are not text; a tenant's own field may have any name. */
 const TYPES: Readonly<Record<string, string>> = {
   'API_KEYS.SECRET_HASH': 'bytea',
@@ -131,7 +132,8 @@ export class PostgresMoveStore implements MoveStore {
       );
     } catch (fault) {
       if (sqlStateOf(fault) === undefined) throw fault;
-      const which = `${table.name}${table.tenant ? ` of ${table.tenant.teamId}` : ''}, from ${table.key.join(' and ')} ${rows[0]!.slice(0, table.key.length).join(' and ')} on`;
+      const first = `${table.key.join(' and ')} ${rows[0]!.slice(0, table.key.length).join(' and ')}`;
+      const which = `${table.name}${table.tenant ? ` of ${table.tenant.teamId}` : ''}, from ${first} on`;
       throw new Refusal(
         'COMMAND_REFUSED',
         `${this.#name} does not take the rows of ${which}: ${(fault as Error).message}`,

@@ -1,6 +1,6 @@
 /**
- * The request log of PostgreSQL, in the control schema of all nodes. Each insert is one statement on the connections for writes, so that counts never wait
- * for it. Source: decision 0022.
+ * The request log of PostgreSQL, in the control schema of all nodes. Each insert is one statement on the connections
+ * for writes, so that counts never wait for it. Source: decision 0022.
  */
 import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
 import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
@@ -13,19 +13,22 @@ const REFUSALS = `${CONTROL}."REFUSALS"`;
 const USES = `${CONTROL}."KEY_USES"`;
 
 /**
- * A retry finds its blocks and adds nothing; it waits for a first attempt that is still running. All nodes touch tables and rows in the same order, which
- * avoids deadlocks.
+ * A retry finds its blocks and adds nothing; it waits for a first attempt that is still running. All nodes touch tables
+ * and rows in the same order, which avoids deadlocks.
  */
 const ADD = `WITH blocks AS (
-    INSERT INTO ${REQUESTS} SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bytea[])
+    INSERT INTO ${REQUESTS} SELECT *
+      FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bytea[])
       AS b(team, block, first_at, boot, first_number, last_number, lines) ORDER BY team, block
       ON CONFLICT DO NOTHING RETURNING 1
   ), refusals AS (
-    INSERT INTO ${REFUSALS} AS r SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[]) AS c(team, day, operation, calls)
+    INSERT INTO ${REFUSALS} AS r SELECT *
+      FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[]) AS c(team, day, operation, calls)
       WHERE (SELECT count(*) FROM blocks) >= ?::int ORDER BY team, day, operation
       ON CONFLICT ("TEAM_ID", "DAY", "OPERATION") DO UPDATE SET "CALLS" = r."CALLS" + excluded."CALLS" RETURNING 1
   ), uses AS (
-    INSERT INTO ${USES} AS u SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::text[]) AS k(team, api_id, used_at, client, in_url_at)
+    INSERT INTO ${USES} AS u SELECT *
+      FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::text[]) AS k(team, api_id, used_at, client, in_url_at)
       WHERE (SELECT count(*) FROM refusals) >= 0 ORDER BY team, api_id
       ON CONFLICT ("TEAM_ID", "API_ID") DO UPDATE SET "USED_AT" = greatest(u."USED_AT", excluded."USED_AT"),
         "CLIENT" = CASE WHEN excluded."USED_AT" >= u."USED_AT" THEN excluded."CLIENT" ELSE u."CLIENT" END,
@@ -33,7 +36,8 @@ const ADD = `WITH blocks AS (
   )
   SELECT count(*) FROM uses`;
 const DELETE_BLOCKS = `WITH deleted AS (DELETE FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" IN (
-    SELECT "BLOCK_ID" FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" < ? ORDER BY "BLOCK_ID" LIMIT ? FOR UPDATE SKIP LOCKED
+    SELECT "BLOCK_ID" FROM ${REQUESTS} WHERE "TEAM_ID" = ? AND "BLOCK_ID" < ?
+      ORDER BY "BLOCK_ID" LIMIT ? FOR UPDATE SKIP LOCKED
   ) RETURNING 1) SELECT count(*) FROM deleted`;
 const BLOCKS_PER_DELETE = 200;
 

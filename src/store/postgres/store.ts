@@ -1,6 +1,6 @@
 /**
- * PostgreSQL as a store: any number of nodes over one database. Opens and shares a node's connections, and refuses a server whose settings could lose
- * what was acknowledged. Source: decision 0020.
+ * The PostgreSQL store: any number of nodes over one database. Opens the connections of a node, and refuses a server
+ * whose settings could lose acknowledged writes. Source: decision 0020.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
@@ -29,30 +29,32 @@ import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   readonly url: string;
-  /** Connections for reads by key, as many for writes, and as many for queries; three more are for keys, counts and the question whether the server is there. */
+  /**
+   * Connections for reads by key, for writes, and for queries, each. Three more are for keys, counts and availability.
+   */
   readonly connections: number;
   readonly queryBudgetMs: number;
   /** Shown in pg_stat_activity. */
   readonly name: string;
-  /** Told when the database is gone and when it is back. */
+  /** Told when the database is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
-  /** Set where it is opened for a move, also for one into it that is unfinished: what people know the database by. */
+  /** The name of the database in messages, when it is opened for a move. Allows an unfinished move. */
   readonly movedAs?: string;
 }
 
 const OLDEST = 160_000;
-/** How long a statement may take, a lock be waited for, and an answer stay out: together less than the three seconds in which every call is answered. */
+/** Limits of a statement, of a wait for a lock, and of silence. Every call is answered within three seconds. */
 const STATEMENT_MS = 1200;
 const LOCK_MS = 800;
 const SILENCE_MS = 1400;
 const CONNECT_MS = 700;
-/** A transaction whose node has stopped in the middle lets go of its locks. */
+/** Releases the locks of a transaction whose node has stopped in the middle. */
 const IDLE_IN_TRANSACTION_MS = 2000;
 const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;
-/** Tenants whose statements a node remembers; a few kilobytes each. */
+/** Tenants whose statements a node keeps, a few kilobytes each. */
 const OPEN_TENANTS_MAX = 10_000;
-/** The source of a move into the database that is not finished. */
+/** The source of an unfinished move into the database. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
 const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 
@@ -76,7 +78,8 @@ export class PostgresStore {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // Statements by key have one good plan; left to itself the server would plan the first five executions of each anew, for each of many tenants.
+      // Statements by key have one good plan. By default the server plans the first five executions, for each of many
+      // tenants.
       plan_cache_mode: 'force_generic_plan',
     });
     const long = this.#connect(
@@ -100,7 +103,9 @@ export class PostgresStore {
     this.requests = new SqlRequestStore(new PostgresRequests(this.#pools[0]!, this.#pools[1]!));
   }
 
-  /** Opens the store and brings it to the newest schema. Throws a refusal that says what is wrong with the address, the server or its settings. */
+  /**
+   * Opens the store and migrates it. COMMAND_REFUSED says what is wrong with the address, the server or its settings.
+   */
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {
@@ -108,7 +113,7 @@ export class PostgresStore {
       try {
         await checkServer(connection);
         await migrate(connection);
-        // From here on the node is seen in pg_stat_activity, where a move looks for it.
+        // Now the node is in pg_stat_activity, where a move looks for it.
         await store.#shared[0]!.ask('SELECT 1', []);
         if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0)
           throw refuseUnfinished('this database');
@@ -127,7 +132,7 @@ export class PostgresStore {
   pims({ storeId }: Tenant): PimsStore {
     const known = this.#open.get(storeId);
     if (known) return known;
-    // The one opened first, not the one used longest ago: what it loses is written again.
+    // Drops the tenant opened first. Its statements are built again at the next call.
     if (this.#open.size >= OPEN_TENANTS_MAX) this.#open.delete(this.#open.keys().next().value!);
     const place = createHash('sha256').update(storeId).digest().readUInt32LE();
     const store = new PostgresPimsStore(storeId, {
@@ -152,7 +157,7 @@ export class PostgresStore {
     await Promise.all([...this.#shared, ...this.#pools].map((one) => one.close()));
   }
 
-  /** Opens a connection that nobody else uses and no time limit ends, for what takes long. */
+  /** Opens an unshared connection without time limits, for long work. */
   async openOwn(): Promise<Connection> {
     try {
       return await Connection.open({
@@ -173,7 +178,7 @@ export class PostgresStore {
   }
 }
 
-/** Durable commits and UTF-8 are what the promises of the service rest on. */
+/** COMMAND_REFUSED unless the server commits durably, in UTF-8. */
 async function checkServer(connection: Connection): Promise<void> {
   const show = async (setting: string): Promise<string> =>
     (await connection.queryOnce<[string]>(`SHOW ${setting}`))[0]![0];

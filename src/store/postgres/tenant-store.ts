@@ -1,6 +1,7 @@
 /**
- * Tenants of PostgreSQL: a row in the control schema, which all nodes share, and a schema of their own. Every call loads its key from the database, so a
- * replaced one ends on all nodes at once; calls that arrive together share a statement.
+ * Tenants of PostgreSQL: a row in the control schema, which all nodes share, and a schema of their own. Every call
+ * loads its key from the database, so a replaced one ends on all nodes at once; calls that arrive together share a
+ * statement.
  */
 import { randomBytes } from 'node:crypto';
 import type { Caller, Tenant } from '../../tenant/port.ts';
@@ -13,7 +14,8 @@ import type { SharedConnection } from './shared-connection.ts';
 
 const TENANTS = `${CONTROL}."TENANTS"`;
 const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", ${TENANT_COLUMNS}
-  FROM unnest(?::text[], ?::text[]) AS q(api_id, team_id) JOIN ${CONTROL}."API_KEYS" k ON k."API_ID" = q.api_id AND k."TEAM_ID" = q.team_id
+  FROM unnest(?::text[], ?::text[]) AS q(api_id, team_id)
+  JOIN ${CONTROL}."API_KEYS" k ON k."API_ID" = q.api_id AND k."TEAM_ID" = q.team_id
   JOIN ${TENANTS} t ON t."TEAM_ID" = k."TEAM_ID"`;
 /** The characters of a teamID and an apiID. No tenant has others, and the database would refuse some. */
 const PLAIN = /^[!-~]{1,256}$/;
@@ -25,7 +27,7 @@ export class PostgresTenants implements OwnTenants {
   readonly #openOwn: () => Promise<Connection>;
   readonly #callers: KeyBatch<FoundCaller>;
 
-  /** Loads keys on the shared connection. `openOwn` opens a connection without time limits, for creating and deleting many tables. */
+  /** `openOwn` opens a connection without time limits, for creating and deleting many tables. */
   constructor(connection: SharedConnection, openOwn: () => Promise<Connection>) {
     this.#connection = connection;
     this.#openOwn = openOwn;

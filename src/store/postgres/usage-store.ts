@@ -1,6 +1,6 @@
 /**
- * Metered calls of PostgreSQL, in the control schema of all nodes. A batch is one statement with the node and a sequence number: when it is sent again
- * after its answer was lost, it is added once. Source: decision 0020.
+ * Metered calls of PostgreSQL, in the control schema of all nodes. A batch is one statement with the node and a
+ * sequence number: when it is sent again after its answer was lost, it is added once. Source: decision 0020.
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
@@ -15,26 +15,31 @@ const USAGE = `${CONTROL}."USAGE"`;
 const MONTHS = `${CONTROL}."USAGE_MONTHS"`;
 
 /**
- * A batch that is there already changes nothing and only reads the totals. One sent before it and still on its way somewhere holds or waits for the row
- * of its node, so the two cannot both find it missing. Rows are touched in one order by all nodes, so that none waits for another in a circle.
+ * Adds a batch once: a retry finds the sequence number and adds nothing. The row of the node makes it wait for a first
+ * attempt that is still running. All nodes touch rows in the same order, which avoids deadlocks.
  */
 const ADD = `WITH batch AS (
-    INSERT INTO ${NODES} AS n VALUES (?, ?, now()) ON CONFLICT ("NODE") DO UPDATE SET "SEQUENCE" = excluded."SEQUENCE", "SEEN_AT" = now()
+    INSERT INTO ${NODES} AS n VALUES (?, ?, now())
+      ON CONFLICT ("NODE") DO UPDATE SET "SEQUENCE" = excluded."SEQUENCE", "SEEN_AT" = now()
       WHERE n."SEQUENCE" < excluded."SEQUENCE" RETURNING 1
   ), days AS (
-    INSERT INTO ${USAGE} AS u SELECT team, day, operation, calls FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[]) AS c(team, day, operation, calls)
+    INSERT INTO ${USAGE} AS u SELECT team, day, operation, calls
+      FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[]) AS c(team, day, operation, calls)
       WHERE EXISTS (SELECT 1 FROM batch) ORDER BY team, day, operation
       ON CONFLICT ("TEAM_ID", "DAY", "OPERATION") DO UPDATE SET "CALLS" = u."CALLS" + excluded."CALLS" RETURNING 1
   ), months AS (
-    INSERT INTO ${MONTHS} AS m SELECT team, month, calls FROM unnest(?::text[], ?::text[], ?::bigint[]) AS c(team, month, calls)
+    INSERT INTO ${MONTHS} AS m SELECT team, month, calls
+      FROM unnest(?::text[], ?::text[], ?::bigint[]) AS c(team, month, calls)
       WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM days) >= 0 ORDER BY team, month
-      ON CONFLICT ("TEAM_ID", "MONTH") DO UPDATE SET "CALLS" = m."CALLS" + excluded."CALLS" RETURNING "TEAM_ID", "MONTH", "CALLS"
+      ON CONFLICT ("TEAM_ID", "MONTH") DO UPDATE SET "CALLS" = m."CALLS" + excluded."CALLS"
+      RETURNING "TEAM_ID", "MONTH", "CALLS"
   )
   SELECT "TEAM_ID", "MONTH", "CALLS" FROM months`;
-const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS" FROM unnest(?::text[], ?::text[]) AS c(team, month) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = month`;
+const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS"
+  FROM unnest(?::text[], ?::text[]) AS c(team, month) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = month`;
 const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
 
-/** The call's own records may have been written before it could not be counted. */
+/** The call may have saved records before it could not be counted. */
 const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
   new Refusal(
     code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE',
@@ -52,7 +57,7 @@ export class PostgresUsage implements OwnUsage {
     this.#connection = connection;
   }
 
-  /** One batch at a time: a node's sequence numbers have to arrive in their order. */
+  /** One batch at a time, so that the sequence numbers of a node arrive in order. */
   async addCounts(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
     if (this.#sequence === 0) await this.#connection.ask(DELETE_NODES, []);
     const months = new Map<string, { team: string; month: string; calls: number }>();

@@ -1,6 +1,6 @@
 /**
- * Backup and restore of the embedded store: every file as of one moment while the service goes on, and back into an empty folder after every file
- * was checked. Uses SQLite's own backup, since a copy of a live file misses its log. Source: docs/operations.md.
+ * Backup and restore of the embedded store: copies every file as of one moment while the service runs, and checks every
+ * file before it is restored. Uses SQLite's backup, since a plain copy of a live file misses its log.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -24,12 +24,12 @@ const PAGES_PER_STEP = 1000;
 const CHUNK_BYTES = 1024 * 1024;
 
 interface Manifest {
-  /** Each file with the SHA-256 of its bytes: SQLite itself does not notice a changed value, nor a file cut to nothing. */
+  /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
   readonly sqlite: string;
 }
 
-/** Copies the store in `folder` into an empty folder and returns the files copied. Keys come first: a tenant made meanwhile is in the next backup. */
+/** Answers the copied files. The control file is first: a tenant made meanwhile is in the next backup. */
 export async function backupStore(folder: string, target: string): Promise<string[]> {
   requireEmpty(target, 'a backup goes into an empty folder');
   mkdirSync(join(target, 'tenants'), { recursive: true, mode: 0o700 });
@@ -39,7 +39,7 @@ export async function backupStore(folder: string, target: string): Promise<strin
     .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
     .map(([storeId]) => join('tenants', `${storeId}.db`));
   copied.close();
-  // A tenant that was never called has no file yet, and one just removed has none any more.
+  // A tenant that was never called has no file yet, and a removed one has none any more.
   const others = ['usage.db', 'requests.db', ...tenants].filter((file) => existsSync(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
@@ -51,7 +51,7 @@ export async function backupStore(folder: string, target: string): Promise<strin
   return files;
 }
 
-/** Puts a backup into an empty data folder and returns its files. No service may run on the folder. */
+/** Copies a backup into an empty data folder and answers its files. No service may run on the folder. */
 export function restoreBackup(source: string, folder: string): string[] {
   if (!existsSync(join(source, MANIFEST)))
     throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
@@ -69,7 +69,7 @@ function requireEmpty(folder: string, why: string): void {
     throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; ${why}.`);
 }
 
-/** Copies a file as of this moment. The open read keeps it so: without it every commit of the service would make the copy begin anew. */
+/** The open read holds the snapshot: without it every commit of the service would restart the copy. */
 async function copyDatabase(source: string, target: string): Promise<void> {
   const db = new Database(source, { mode: 'read', busyTimeoutMs: 5000 });
   try {

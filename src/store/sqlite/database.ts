@@ -1,6 +1,6 @@
 /**
- * Opens SQLite files as the embedded store needs them: WAL read back, fsync at every commit, bounded caches and limits, and no silent conversions
- * of bound values. The only place that constructs a connection. Never holds SQL of a record or a tenant.
+ * Connections to SQLite files as the embedded store needs them: WAL, fsync at every commit, bounded caches and limits,
+ * time budgets, prepared statements.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { containsFolded } from '../../pims/filter.ts';
@@ -9,30 +9,30 @@ import type { Bound, Row, Writing } from '../writing.ts';
 export interface OpenOptions {
   /** `write`: the one writer of a process. `read`: never writes. */
   readonly mode: 'write' | 'read';
-  /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log itself before it relies on a commit. */
+  /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log itself. */
   readonly sync?: 'full' | 'deferred';
-  /** How long to wait for another process's transaction. The service waits 0 and tries again from its event loop; commands can block. */
+  /** How long to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
-  /** How long to wait for another process that is opening or making the same file. */
+  /** How long to wait for another process that opens or creates the same file. */
   readonly openingTimeoutMs?: number;
 }
 
 export const OPENING_TIMEOUT_MS = 5000;
 const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
-/** Reads go through the page cache of the operating system without a copy; bounded, since what was touched counts as resident. */
+/** Reads map the page cache of the operating system. Bounded, since touched pages count as resident. */
 const MAP_BYTES = 256 * 1024 * 1024;
-/** What the log is cut back to when it starts over. */
+/** The size the log is truncated to when it is restarted. */
 const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Queries call `charge_row(ID)` for every row they look at; how many go by between two looks at the clock. */
+/** Queries call `charge_row(ID)` for every row. The clock is read once in this many. */
 const ROWS_PER_LOOK = 64;
-/** Folding this many characters takes about as long as looking at a row. */
+/** Folding this many characters costs about as much as a row. */
 const CHARACTERS_PER_ROW = 128;
 /** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
-/** Thrown inside a statement whose time budget is used up; surfaces from the statement that was running. */
+/** Thrown by a statement whose time budget is used up. */
 export const BUDGET_MESSAGE = 'time budget used up';
 
 /** A connection with its prepared statements. */
@@ -100,7 +100,7 @@ export class Database {
     return this.statement(sql).all(...values) as unknown as R[];
   }
 
-  /** Rows one by one, from a statement of their own so that several can be read side by side; the connection must not be used for writing meanwhile. */
+  /** Rows one by one, from a statement of their own. Do not write on the connection meanwhile. */
   iterate<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     const statement = this.#connection.prepare(sql);
     statement.setReturnArrays(true);
@@ -140,19 +140,20 @@ export class Database {
     return 1;
   }
 
-  /** Sets a pragma and reads it back: SQLite keeps the old value without a word where it cannot set the new one. */
+  /** Sets a pragma and reads it back, since SQLite reports no error when it keeps the old value. */
   #set(pragma: string, value: string): void {
     const answer = this.row<[string]>(`PRAGMA ${pragma}=${value}`);
     if (answer?.[0] !== value)
       throw new Error(
-        `${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. Is the folder on a network or memory file system?`,
+        `${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. ` +
+          'Is the folder on a network or memory file system?',
       );
   }
 }
 
 const NO_ROWS: readonly Row[] = [];
 
-/** Runs a writing to its end. Whoever calls holds the transaction, and undoes it when this throws. */
+/** Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. */
 export function runWriting<T>(db: Database, writing: Writing<T>): T {
   let step = writing.next();
   while (step.done !== true) {
@@ -164,8 +165,8 @@ export function runWriting<T>(db: Database, writing: Writing<T>): T {
 }
 
 /**
- * Does what is done once and quickly when a file is opened or made, again and again while another process is doing the same. SQLite's own waiting
- * is not enough: where two want the whole file at the same moment, it gives up at once so that they cannot wait for each other.
+ * Retries short work on opening a file while another process is busy with it. SQLite's own busy timeout is not enough:
+ * it fails at once when two processes want to lock the whole file, to avoid a deadlock.
  */
 export function retryWhileBusy(timeoutMs: number, work: () => void): void {
   const giveUpAt = performance.now() + timeoutMs;
@@ -181,7 +182,7 @@ export function retryWhileBusy(timeoutMs: number, work: () => void): void {
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
 
-/** What kind of fault SQLite reported: `busy` passes, `full` passes once there is space, `fatal` means the file or the disk can no longer be trusted. */
+/** `busy` passes, `full` passes once there is space, `fatal` means that the file or the disk is damaged. */
 export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {
   const code = (error as { errcode?: number }).errcode;
   if (code === undefined) return 'other';

@@ -1,17 +1,17 @@
 /**
- * Brings a database file to the newest schema: the numbered files of migrations/ in order, each in a transaction of its own with the number it
- * leaves behind, so that a crash leaves the old schema or the new one. Never changes a migration that has been released.
+ * Migrates a database file to the newest schema: the numbered files of migrations/ in order, each with its number in
+ * one transaction, so that a crash leaves the old schema or the new one. Released migrations never change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { OPENING_TIMEOUT_MS, retryWhileBusy, type Database } from './database.ts';
 
-export type Schema = 'pims' | 'control' | 'usage' | 'requests';
+export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 
 const folder = new URL('migrations/', import.meta.url);
-const migrations = new Map<Schema, string[]>();
+const migrations = new Map<SqliteSchema, string[]>();
 
-/** Applies what is missing. Throws when the file was written by a newer version. Safe when several processes start at once. */
-export function migrate(db: Database, schema: Schema): void {
+/** Throws when the file is from a newer version. Safe when several processes start together. */
+export function migrate(db: Database, schema: SqliteSchema): void {
   const scripts = loadMigrations(schema);
   const version = (): number => db.row<[number]>('PRAGMA user_version')![0];
   if (version() === scripts.length) return;
@@ -26,7 +26,7 @@ export function migrate(db: Database, schema: Schema): void {
   });
 }
 
-/** One step, unless another process has just made it. */
+/** One migration, unless another process has just applied it. */
 function migrateOnce(db: Database, next: number, isMissing: () => boolean, script: string): void {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -38,11 +38,11 @@ function migrateOnce(db: Database, next: number, isMissing: () => boolean, scrip
   }
 }
 
-function loadMigrations(schema: Schema): string[] {
+function loadMigrations(schema: SqliteSchema): string[] {
   let scripts = migrations.get(schema);
   if (!scripts) {
-    const names = readdirSync(folder).filter((name) => name.startsWith(`${schema}-`)).toSorted(); // prettier-ignore
-    scripts = names.map((name) => readFileSync(new URL(name, folder), 'utf8'));
+    const names = readdirSync(folder).filter((name) => name.startsWith(`${schema}-`));
+    scripts = names.toSorted().map((name) => readFileSync(new URL(name, folder), 'utf8'));
     migrations.set(schema, scripts);
   }
   return scripts;

@@ -1,5 +1,6 @@
 /**
- * The embedded store opened for a move: reads and inserts the rows of its files. A marker file in the folder says that a move into it is unfinished.
+ * The embedded store opened for a move: reads and inserts the rows of its files. A marker file in the folder says that
+ * a move into it is unfinished.
  */
 import {
   closeSync,

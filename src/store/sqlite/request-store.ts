@@ -1,6 +1,6 @@
 /**
- * The request log of the embedded store, in a file of its own that is opened when it is first used. Commits are not synced: a power loss can lose the last
- * moments of the log. A damaged file ends the log; the service goes on.
+ * The request log of the embedded store, in a file of its own that is opened when it is first used. Commits are not
+ * synced: a power loss can lose the last moments of the log. A damaged file ends the log; the service goes on.
  */
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -24,8 +24,8 @@ const ADD_REFUSALS =
 const ADD_USE = `INSERT INTO KEY_USES VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   CLIENT = CASE WHEN excluded.USED_AT >= USED_AT THEN excluded.CLIENT ELSE CLIENT END,
   USED_AT = max(USED_AT, excluded.USED_AT), USED_IN_URL_AT = max(USED_IN_URL_AT, excluded.USED_IN_URL_AT)`;
-const DELETE_BLOCKS =
-  'DELETE FROM REQUESTS WHERE rowid IN (SELECT rowid FROM REQUESTS WHERE TEAM_ID = ? AND BLOCK_ID < ? ORDER BY BLOCK_ID LIMIT ?)';
+const DELETE_BLOCKS = `DELETE FROM REQUESTS WHERE rowid IN
+  (SELECT rowid FROM REQUESTS WHERE TEAM_ID = ? AND BLOCK_ID < ? ORDER BY BLOCK_ID LIMIT ?)`;
 /** Long blocks are spread over many pages. Deleting these takes some milliseconds. */
 const BLOCKS_PER_DELETE = 50;
 

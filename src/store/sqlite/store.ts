@@ -1,6 +1,6 @@
 /**
- * The embedded store as a whole: a folder with control.db, usage.db, requests.db and tenants/<store>.db. Opens tenants' files when they are first called and closes
- * those not called for longest. Also the lock that keeps two services off one folder.
+ * The embedded store: a folder with control.db, usage.db, requests.db and tenants/<store>.db. Opens the files of
+ * tenants when they are called, closes the ones called longest ago, and locks the folder for one service.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,12 +27,12 @@ import { WorkerPool } from './worker-pool.ts';
 
 export interface OpenStoreOptions {
   readonly folder: string;
-  /** The service never blocks on another process's transaction; a command waits for it. */
+  /** How long to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly workers: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Told when the request log cannot be used; everything else goes on. */
+  /** Told when the request log cannot be used. The rest of the store goes on. */
   readonly report?: ((event: string) => void) | undefined;
 }
 
@@ -44,7 +44,7 @@ export class SqliteStore {
   readonly #options: OpenStoreOptions;
   readonly #control: SqliteControl;
   readonly #workers: WorkerPool;
-  /** Writes wait for checkpoints, so these never stand behind long queries and are never refused. */
+  /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
   readonly #checkpoints = new WorkerPool(1, Infinity);
   readonly #open = new Map<string, SqlitePimsStore>();
   readonly #closing = new Set<Promise<void>>();
@@ -64,20 +64,13 @@ export class SqliteStore {
     const { folder, busyTimeoutMs, onFatal } = options;
     mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
     this.#workers = new WorkerPool(options.workers, QUERIES_WAITING_MAX);
-    const controlFile = new Database(join(folder, 'control.db'), {
-      mode: 'write',
-      busyTimeoutMs: Math.max(busyTimeoutMs, 1000),
-    });
-    this.#control = new SqliteControl(controlFile, { checkpoint: this.#checkpoint, onFatal });
-    const usageFile = new Database(join(folder, 'usage.db'), { mode: 'write', sync: 'deferred', busyTimeoutMs });
-    this.#usage = new SqliteUsage(usageFile, { checkpoint: this.#checkpoint, onFatal });
+    const [checkpoint, report] = [this.#checkpoint, options.report ?? (() => undefined)];
+    const control = { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) } as const;
+    this.#control = new SqliteControl(new Database(join(folder, 'control.db'), control), { checkpoint, onFatal });
+    const usage = { mode: 'write', sync: 'deferred', busyTimeoutMs } as const;
+    this.#usage = new SqliteUsage(new Database(join(folder, 'usage.db'), usage), { checkpoint, onFatal });
     this.usage = new SqlUsageStore(this.#usage);
-    const report = options.report ?? (() => undefined);
-    this.#requests = new SqliteRequests(join(folder, 'requests.db'), {
-      checkpoint: this.#checkpoint,
-      busyTimeoutMs,
-      report,
-    });
+    this.#requests = new SqliteRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report });
     this.requests = new SqlRequestStore(this.#requests);
     const tenants = new SqliteTenants(this.#control, async ({ teamId, storeId }) => {
       await this.#usage.deleteUsage(teamId);
@@ -90,7 +83,7 @@ export class SqliteStore {
     this.audit = new SqlAuditStore(this.#control);
   }
 
-  /** The inventory system of a tenant, opened if need be. */
+  /** The inventory system of a tenant. */
   pims({ storeId }: Tenant): PimsStore {
     let store = this.#open.get(storeId);
     if (store) {
@@ -102,32 +95,23 @@ export class SqliteStore {
     }
     const [oldest] = this.#open;
     if (this.#open.size >= OPEN_TENANTS_MAX && oldest) void this.#close(oldest[0], oldest[1]);
-    store = new SqlitePimsStore(this.#file(storeId), {
-      ...this.#options,
-      workers: this.#workers,
-      checkpoint: this.#checkpoint,
-    });
+    const [workers, checkpoint] = [this.#workers, this.#checkpoint];
+    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, checkpoint });
     this.#open.set(storeId, store);
     return store;
   }
 
-  /** Takes the folder for one service; the operating system lets go of it when the process ends, however it ends. */
+  /** Locks the folder for one service. The operating system unlocks it when the process ends. */
   lock(): void {
+    const { folder } = this.#options;
     try {
-      this.#lock = new Database(join(this.#options.folder, 'serve.lock'), {
-        mode: 'write',
-        busyTimeoutMs: 0,
-        openingTimeoutMs: 0,
-      });
-      this.#lock.exec(
-        'PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID); COMMIT; BEGIN IMMEDIATE',
-      );
+      const options = { mode: 'write', busyTimeoutMs: 0, openingTimeoutMs: 0 } as const;
+      this.#lock = new Database(join(folder, 'serve.lock'), options);
+      this.#lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID)');
+      this.#lock.exec('COMMIT; BEGIN IMMEDIATE');
     } catch (fault) {
       if (faultOf(fault) !== 'busy') throw fault;
-      throw new Refusal(
-        'COMMAND_REFUSED',
-        `Another service is running on ${this.#options.folder}; one folder takes one service.`,
-      );
+      throw new Refusal('COMMAND_REFUSED', `Another service is running on ${folder}; one folder takes one service.`);
     }
   }
 
@@ -136,7 +120,7 @@ export class SqliteStore {
     return this.#control.isUsable();
   }
 
-  /** Copies everything into an empty folder while the service goes on; returns the files. */
+  /** Copies everything into an empty folder while the service runs. Answers the files. */
   backup(target: string): Promise<string[]> {
     return backupStore(this.#options.folder, target);
   }
@@ -156,7 +140,10 @@ export class SqliteStore {
 
   #close(storeId: string, store: SqlitePimsStore): Promise<void> {
     this.#open.delete(storeId);
-    const closing = store.close().catch(this.#options.onFatal).finally(() => this.#closing.delete(closing)); // prettier-ignore
+    const closing = store
+      .close()
+      .catch(this.#options.onFatal)
+      .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
     return closing;
   }
@@ -172,7 +159,7 @@ export class SqliteStore {
   }
 }
 
-/** Releases before this one could lose a write when its log started over. */
+/** SQLite before this release could lose a write when the log was restarted. */
 function checkVersion(): void {
   const version = sqliteVersion().split('.').map(Number);
   const place = SQLITE_OLDEST.findIndex((part, index) => part !== version[index]);

@@ -1,5 +1,6 @@
 /**
- * Tenants of the embedded store: a row in the control file and files of their own. A key is loaded again once the control file has changed.
+ * Tenants of the embedded store: a row in the control file and files of their own. A key is loaded again once the
+ * control file has changed.
  */
 import { randomUUID } from 'node:crypto';
 import { orThrow } from '../../errors.ts';
@@ -9,7 +10,8 @@ import type { OwnTenants } from '../control/tenant-store.ts';
 import { row, run } from '../writing.ts';
 import type { SqliteControl } from './control-database.ts';
 
-const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS} FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ?`;
+const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS}
+  FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ?`;
 
 export class SqliteTenants implements OwnTenants {
   readonly #control: SqliteControl;
@@ -38,7 +40,7 @@ export class SqliteTenants implements OwnTenants {
     });
   }
 
-  /** Keys and users go first, so that calls end at once; the tenant goes last, so that an interrupted removal can be repeated. */
+  /** Keys and users go first, so that calls end at once; the tenant goes last, so that a retry finds it. */
   async deleteAll(tenant: Tenant): Promise<void> {
     await this.#delete(tenant, ['API_KEYS', 'USERS']);
     await this.#deleteFiles(tenant);
