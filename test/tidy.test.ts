@@ -37,7 +37,7 @@ const MAY_IMPORT: Record<string, RegExp> = {
 /** Beyond that, with `import type` alone. */
 const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
-  'dashboard/src/': /^src\/(errors|http\/dashboard\/interface|pims\/(fields|filter|values))\.ts$/,
+  'dashboard/src/': /^src\/(errors|http\/dashboard\/interface|pims\/(fields|filter|storefront|values))\.ts$/,
 };
 
 const RULES = {

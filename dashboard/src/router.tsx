@@ -13,7 +13,7 @@ export interface Crumb {
   readonly label: string;
   readonly to?: string;
 }
-export interface Route {
+export interface PageRoute {
   /** `/records/:kind/:key`; the first that matches is taken. */
   readonly pattern: string;
   readonly load: () => Promise<ComponentType>;
@@ -30,7 +30,7 @@ export interface Location {
 const CHANGED = 'storeroom:navigate';
 let isHeadingWanted = false;
 
-const readLocation = (): Location => ({
+const parseLocation = (): Location => ({
   path: location.pathname.slice(BASE.length) || '/',
   query: new URLSearchParams(location.search),
 });
@@ -65,7 +65,7 @@ export function takeHeadingFocus(): boolean {
 export const pathOf = (pattern: string, params: Params): string =>
   pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
-function matchRoute(routes: readonly Route[], path: string): { route: Route; params: Params } | undefined {
+function matchRoute(routes: readonly PageRoute[], path: string): { route: PageRoute; params: Params } | undefined {
   const parts = path.replace(/(?<=.)\/$/, '').split('/');
   for (const route of routes) {
     const params = matchPattern(route.pattern.split('/'), parts);
@@ -94,15 +94,15 @@ function matchPattern(pattern: string[], parts: string[]): Params | undefined {
 
 interface RouterState {
   readonly location: Location;
-  readonly routes: readonly Route[];
+  readonly routes: readonly PageRoute[];
   readonly matched: ReturnType<typeof matchRoute>;
 }
 const RouterContext = createContext<RouterState | null>(null);
 
-export function Router({ routes, children }: { routes: readonly Route[]; children: ComponentChildren }) {
-  const [here, setHere] = useState(readLocation);
+export function Router({ routes, children }: { routes: readonly PageRoute[]; children: ComponentChildren }) {
+  const [here, setHere] = useState(parseLocation);
   useEffect(() => {
-    const update = () => setHere(readLocation());
+    const update = () => setHere(parseLocation());
     const goBack = () => {
       if (held !== undefined && location.pathname + location.search !== held.address) {
         const to = location.pathname.slice(BASE.length) + location.search;
@@ -111,7 +111,7 @@ export function Router({ routes, children }: { routes: readonly Route[]; childre
         return;
       }
       setHere((before) => {
-        const next = readLocation();
+        const next = parseLocation();
         if (next.path !== before.path) isHeadingWanted = true; // A skip link changes only what follows the #.
         return next;
       });
@@ -152,7 +152,7 @@ export type QueryChange = Readonly<Record<string, string | readonly string[] | n
 export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { replace?: boolean }) => void] {
   const { query } = useLocation();
   const setQuery = (change: QueryChange, options: { replace?: boolean } = {}) => {
-    const { path, query: next } = readLocation();
+    const { path, query: next } = parseLocation();
     for (const [name, value] of Object.entries(change)) {
       next.delete(name);
       for (const one of Array.isArray(value) ? (value as string[]) : [value as string | null | undefined])

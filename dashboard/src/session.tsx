@@ -22,7 +22,7 @@ const SessionContext = createContext<SessionState | null>(null);
 export const HOME = '/records/orders';
 
 /** Where sign-in returns to. Only paths of the dashboard: what is not one becomes HOME. */
-export const readReturnPath = (query: URLSearchParams): string => {
+export const parseReturnPath = (query: URLSearchParams): string => {
   const path = query.get('next') ?? '';
   return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
 };
@@ -64,7 +64,7 @@ export function useSessionState(): SessionState {
   return state;
 }
 
-export interface Session extends SessionView {
+export interface UserSession extends SessionView {
   /** Loads it anew: after the second factor, the password or the tenant's name changed. */
   readonly reload: () => Promise<void>;
   /** Whether to show what needs at least this role: `may('developer')`. */
@@ -72,7 +72,7 @@ export interface Session extends SessionView {
 }
 
 /** Example: `const { user, tenant, baseURL, may } = useSession()`. Only on pages inside the shell, where there is always one. */
-export function useSession(): Session {
+export function useSession(): UserSession {
   const { session, load } = useSessionState();
   if (session === undefined) throw new Error('useSession is for pages inside the shell.');
   const may = (needed: Role) => mayAct(session.user.role, needed);

@@ -21,7 +21,7 @@ interface StorefrontItem {
   is_care_plan: boolean;
 }
 
-interface StorefrontOrder {
+export interface StorefrontOrder {
   order_type: string;
   pims_order_number: string | null;
   create_date: string | null;

@@ -40,7 +40,7 @@ export function formatBody(body: unknown): string {
 }
 
 /** Expects API_ID and API_SECRET in the environment, so that no key comes into the history of the shell. */
-export function writeCurl(url: string, { method, body, bodyText, headers = {} }: Omit<ApiCallText, 'path'>): string {
+export function formatCurl(url: string, { method, body, bodyText, headers = {} }: Omit<ApiCallText, 'path'>): string {
   const sent = bodyText ?? (body === undefined ? undefined : formatBody(body));
   const verb = method === 'GET' || (method === 'POST' && sent !== undefined) ? '' : `-X ${shellQuote(method)} `;
   const words = [`curl ${verb}-u "$API_ID:$API_SECRET" ${shellQuote(url)}`];

@@ -49,7 +49,7 @@ export async function get<Path extends PathWith<'GET'>>(
   signal?: AbortSignal,
 ): Promise<AnswerOf<`GET ${Path}`>> {
   const response = await send('GET', urlOf(path, query ?? {}), undefined, { signal: signal ?? null });
-  return (await readAnswer(response)) as AnswerOf<`GET ${Path}`>;
+  return (await parseAnswer(response)) as AnswerOf<`GET ${Path}`>;
 }
 
 /** Example: `await post('/keys/replace', { password, overlap: '24h' })`. */
@@ -57,7 +57,7 @@ export async function post<Path extends PathWith<'POST'>>(
   path: Path,
   body: BodyOf<`POST ${Path}`>,
 ): Promise<AnswerOf<`POST ${Path}`>> {
-  return (await readAnswer(await send('POST', urlOf(path), body))) as AnswerOf<`POST ${Path}`>;
+  return (await parseAnswer(await send('POST', urlOf(path), body))) as AnswerOf<`POST ${Path}`>;
 }
 
 /** Below these the operations of the API answer to a session; calls below `explorer` are metered. */
@@ -104,7 +104,7 @@ export async function callOperation(
 }
 
 /** The same for pages that only want data: the whole envelope `{ status, data, subRecords }` and the headers; refusals are thrown as ApiError. */
-export async function readOperation<T>(
+export async function fetchOperation<T>(
   ...call: Parameters<typeof callOperation>
 ): Promise<{ body: T; headers: Headers }> {
   const answer = await callOperation(...call);
@@ -154,7 +154,7 @@ async function send(
   }
 }
 
-async function readAnswer(response: Response): Promise<unknown> {
+async function parseAnswer(response: Response): Promise<unknown> {
   const json = parse(await response.text());
   if (response.ok && json !== undefined) return json;
   const error = toError(response, json);

@@ -2,7 +2,7 @@
  * Filters of a query, as the address keeps them and as the API takes them. In the address each is one `filter=and.contains.SHIP_VIA.federal`. What a
  * filter means, and whether its field exists, is decided by the service.
  */
-export interface Filter {
+export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';
   readonly field: string;
   readonly contains: boolean;
@@ -10,10 +10,10 @@ export interface Filter {
 }
 
 /** Dots part the address's form, so one in a field name is written as %2E. */
-export const writeFilter = ({ conjunction, field, contains, value }: Filter): string =>
+export const formatFilter = ({ conjunction, field, contains, value }: RecordFilter): string =>
   `${conjunction.toLowerCase()}.${contains ? 'contains' : 'exact'}.${encodeURIComponent(field).replaceAll('.', '%2E')}.${value}`;
 
-function readFilter(text: string): Filter[] {
+function parseFilter(text: string): RecordFilter[] {
   const parts = /^(and|or)\.(exact|contains)\.([^.]*)\.(.*)$/su.exec(text);
   if (parts === null) return [];
   const [, conjunction, match, field = '', value = ''] = parts;
@@ -31,10 +31,10 @@ function readFilter(text: string): Filter[] {
   }
 }
 
-export const parseFilters = (query: URLSearchParams): Filter[] => query.getAll('filter').flatMap(readFilter);
+export const parseFilters = (query: URLSearchParams): RecordFilter[] => query.getAll('filter').flatMap(parseFilter);
 
 /** The body of the query. The conjunction of the first filter means nothing and is left out. */
-export const writeFilterBody = (filters: readonly Filter[]): object[] =>
+export const toFilterBody = (filters: readonly RecordFilter[]) =>
   filters.map(({ conjunction, field, contains, value }, index) => ({
     field,
     value,
@@ -46,7 +46,7 @@ export const writeFilterBody = (filters: readonly Filter[]): object[] =>
 export function filteredPath(kind: string, exact: Readonly<Record<string, string>>): string {
   const filters = Object.entries(exact).map(([field, value]) => [
     'filter',
-    writeFilter({ conjunction: 'AND', field, contains: false, value }),
+    formatFilter({ conjunction: 'AND', field, contains: false, value }),
   ]);
   return `/records/${kind}?${new URLSearchParams(filters).toString()}`;
 }

@@ -3,11 +3,13 @@
  * are. Shows nothing.
  */
 import { FILTERS_MAX } from '../../../src/pims/limits.ts';
+import type { StorefrontLookup } from '../../../src/pims/storefront.ts';
 import type { Values } from '../../../src/pims/values.ts';
 import { KEY_CHARACTERS_MAX } from '../../../src/pims/limits.ts';
 import type { RECORD_TYPES, RecordType } from '../../../src/pims/fields.ts';
-import { ApiError, readOperation } from './client.ts';
+import { ApiError, fetchOperation } from './client.ts';
 import type { ApiCallText } from './call-text.ts';
+import { toFilterBody, type RecordFilter } from './filters.ts';
 import { pathOf } from '../router.tsx';
 
 export type Kind = Exclude<RecordType, 'lines'>;
@@ -76,22 +78,22 @@ interface SingleAnswer {
   data: Values;
   subRecords: { ORDER_LINEITEMS: Values }[] | null;
 }
-export interface RecordRead {
+export interface LoadedRecord {
   readonly values: Values;
   /** Of an order. */
   readonly lines: readonly Values[];
 }
 
 /** Throws NOT_FOUND. */
-export async function readRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<RecordRead> {
+export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<LoadedRecord> {
   const { path, query } = singleCall(kind, key);
-  const { body } = await readOperation<SingleAnswer>('/records', 'GET', path, query, undefined, {
+  const { body } = await fetchOperation<SingleAnswer>('/records', 'GET', path, query, undefined, {
     ...(signal && { signal }),
   });
   return { values: body.data, lines: (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS) };
 }
 
-export interface QueryRead {
+export interface LoadedPage {
   readonly rows: readonly Values[];
   /** The cursor of the next page; null on the last. */
   readonly next: string | null;
@@ -99,48 +101,32 @@ export interface QueryRead {
 
 export async function queryRecords(
   kind: Kind,
-  filters: readonly object[],
+  filters: readonly RecordFilter[],
   page: { maxReturn: number; cursor?: string | undefined },
   signal?: AbortSignal,
-): Promise<QueryRead> {
-  const { body, headers } = await readOperation<{ data: Values[] }>(
+): Promise<LoadedPage> {
+  const { body, headers } = await fetchOperation<{ data: Values[] }>(
     '/records',
     'POST',
     `/${kind}/query`,
     page,
-    filters,
+    toFilterBody(filters),
     { ...(signal && { signal }) },
   );
   return { rows: body.data, next: headers.get('x-next-cursor') };
 }
 
-/** What is known of a storefront number; quantities are JSON numbers. */
-interface StorefrontLookup {
-  readonly orders: readonly StorefrontRecord[];
-}
-export interface StorefrontRecord {
-  readonly order_type: string;
-  readonly pims_order_number: string | null;
-  readonly items: readonly {
-    readonly part_number: string;
-    readonly description: string;
-    readonly quantity: number;
-    readonly shipped: number;
-    readonly is_care_plan: boolean;
-  }[];
-}
-
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
   const { path, query } = lookupCall(number);
   return (
-    await readOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { ...(signal && { signal }) })
+    await fetchOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { ...(signal && { signal }) })
   ).body;
 }
 
 /** The path of the record with this key; of an order also by its storefront number, with or without the #. Throws an ApiError about `key`. */
 export async function findPath(kind: Kind, key: string): Promise<string> {
   try {
-    const { values } = await readRecord(kind, key);
+    const { values } = await loadRecord(kind, key);
     return recordPath(kind, values[KINDS[kind].key] ?? key);
   } catch (fault) {
     if (!(fault instanceof ApiError) || fault.code !== 'NOT_FOUND') throw fault;
@@ -163,13 +149,13 @@ export interface Stock {
 }
 
 /** What there is of these parts; one that the inventory does not have is left out. */
-export async function readStock(parts: readonly string[], signal?: AbortSignal): Promise<Map<string, Stock>> {
+export async function loadStock(parts: readonly string[], signal?: AbortSignal): Promise<Map<string, Stock>> {
   const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= KEY_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();
   for (let from = 0; from < codes.length; from += FILTERS_MAX) {
     const filters = codes
       .slice(from, from + FILTERS_MAX)
-      .map((value) => ({ field: 'PART_CODE', value, conjunction: 'OR' }));
+      .map((value): RecordFilter => ({ conjunction: 'OR', field: 'PART_CODE', contains: false, value }));
     const { rows } = await queryRecords('inventory', filters, { maxReturn: FILTERS_MAX }, signal);
     for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '', QTY_AVAILABLE = '' } of rows)
       stock.set(PART_CODE, { onHand: QTY_ONHAND, committed: QTY_COMMITTED, available: QTY_AVAILABLE });

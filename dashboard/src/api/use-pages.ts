@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './client.ts';
 import { toApiError } from './use-load.ts';
 
-interface State<Page> {
+interface PagesState<Page> {
   readonly key: string;
   readonly pages: readonly Page[];
   readonly error?: ApiError | undefined;
@@ -33,7 +33,7 @@ export function usePages<Next extends string | number, Page extends { readonly n
   loader: (next: Next | undefined, signal: AbortSignal) => Promise<Page>,
   kept: readonly Page[] = [],
 ): LoadedPages<Page> {
-  const [state, setState] = useState<State<Page>>({ key, pages: kept, isBusy: kept.length === 0 });
+  const [state, setState] = useState<PagesState<Page>>({ key, pages: kept, isBusy: kept.length === 0 });
   const running = useRef<AbortController>(undefined);
   const latest = useRef(loader);
   latest.current = loader;
@@ -58,7 +58,7 @@ export function usePages<Next extends string | number, Page extends { readonly n
     return () => running.current?.abort();
   }, [key]);
 
-  const mine: State<Page> = state.key === key ? state : { key, pages: [], isBusy: true };
+  const mine: PagesState<Page> = state.key === key ? state : { key, pages: [], isBusy: true };
   const isFurther = mine.pages.length > 0 && mine.pages.at(-1)!.next !== null;
   return {
     pages: mine.pages,

@@ -5,7 +5,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { NOT_FOUND, ROUTES } from './routes.ts';
-import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type Route } from '../router.tsx';
+import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type PageRoute } from '../router.tsx';
 import { HOME, SessionProvider, useSessionState } from '../session.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';
@@ -60,9 +60,9 @@ function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
   );
 }
 
-const known = new Map<Route['load'], ComponentType>();
+const known = new Map<PageRoute['load'], ComponentType>();
 
-function LazyPage({ route }: { route: Route }) {
+function LazyPage({ route }: { route: PageRoute }) {
   const [, show] = useState(0);
   const [fault, setFault] = useState<unknown>();
   const [broken] = useErrorBoundary();

@@ -1,7 +1,7 @@
 /**
  * The table of pages: path, code, and the trail that is shown above them. A page is fetched when it is first gone to. Knows nothing of what they do.
  */
-import type { Crumb, Params, Route } from '../router.tsx';
+import type { Crumb, Params, PageRoute } from '../router.tsx';
 
 const KIND_LABELS: Record<string, string> = { orders: 'Orders', customers: 'Customers', inventory: 'Inventory' };
 const kindLabel = (kind: string): string => KIND_LABELS[kind] ?? kind;
@@ -17,7 +17,7 @@ const record = ({ kind = 'orders', key = '' }: Params): Crumb[] => [
 const DEVELOPER = 'Developer Settings';
 const api = () => import('../pages/explorer/page.tsx').then((page) => page.ExplorerPage);
 
-export const ROUTES: readonly Route[] = [
+export const ROUTES: readonly PageRoute[] = [
   {
     pattern: '/sign-in',
     isPublic: true,
@@ -92,7 +92,7 @@ export const ROUTES: readonly Route[] = [
   },
 ];
 
-export const NOT_FOUND: Route = {
+export const NOT_FOUND: PageRoute = {
   pattern: '*',
   load: () => import('./not-found-page.tsx').then((page) => page.NotFoundPage),
   crumbs: () => [],

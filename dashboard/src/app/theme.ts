@@ -7,12 +7,12 @@ import { useState } from 'preact/hooks';
 export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'storeroom.theme';
 
-function readTheme(): Theme {
+function loadTheme(): Theme {
   const chosen = document.documentElement.dataset['theme'];
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
 }
 
-function keepTheme(theme: Theme): void {
+function saveTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
   try {
@@ -25,9 +25,9 @@ function keepTheme(theme: Theme): void {
 
 /** Example: `const [theme, setTheme] = useTheme()`. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState(readTheme);
+  const [theme, setTheme] = useState(loadTheme);
   const change = (next: Theme) => {
-    keepTheme(next);
+    saveTheme(next);
     setTheme(next);
   };
   return [theme, change];

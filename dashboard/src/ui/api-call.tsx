@@ -3,7 +3,7 @@
  * nothing itself.
  */
 import { useId } from 'preact/hooks';
-import { callURL, formatBody, writeCurl, type ApiCallText } from '../api/call-text.ts';
+import { callURL, formatBody, formatCurl, type ApiCallText } from '../api/call-text.ts';
 import { useSession } from '../session.tsx';
 import { Method } from './badge.tsx';
 import { CodeBlock } from './copy.tsx';
@@ -16,7 +16,7 @@ export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label
   const id = useId();
   const url = callURL({ baseURL, teamID: tenant.teamID }, call);
   const request = `${call.method} ${url}${call.body === undefined ? '' : `\nContent-Type: application/json\n\n${formatBody(call.body)}`}`;
-  const curl = writeCurl(url, call);
+  const curl = formatCurl(url, call);
   return (
     <details class="api-call">
       <summary>

@@ -5,7 +5,7 @@
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { Link, navigate } from '../router.tsx';
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly key: string;
   readonly head: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
@@ -27,7 +27,7 @@ export interface Sort {
 export interface TableProps<Row> {
   /** What the rows are, for those who cannot see them. */
   label: string;
-  columns: readonly Column<Row>[];
+  columns: readonly TableColumn<Row>[];
   /** undefined while they are loaded for the first time: shows a skeleton. */
   rows: readonly Row[] | undefined;
   rowKey: (row: Row) => string;
@@ -43,7 +43,7 @@ export interface TableProps<Row> {
   skeletonRows?: number | undefined;
 }
 
-const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: Column<Row>): string =>
+const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<Row>): string =>
   [align === 'end' && 'end', isMono && 'mono', isWide && 'wide', isHiddenOnPhone && 'not-on-phone']
     .filter(Boolean)
     .join(' ');
@@ -99,7 +99,7 @@ export function Table<Row>({
   );
 }
 
-function Head<Row>({ column, sort }: { column: Column<Row>; sort: Sort | undefined }) {
+function Head<Row>({ column, sort }: { column: TableColumn<Row>; sort: Sort | undefined }) {
   const { key, head, isSortable } = column;
   if (sort === undefined || !isSortable)
     return (
@@ -119,7 +119,7 @@ function Head<Row>({ column, sort }: { column: Column<Row>; sort: Sort | undefin
 
 interface TableRowProps<Row> {
   row: Row;
-  columns: readonly Column<Row>[];
+  columns: readonly TableColumn<Row>[];
   link: string | undefined;
   extraClass: string | undefined;
 }
@@ -147,7 +147,7 @@ function TableRow<Row>({ row, columns, link, extraClass }: TableRowProps<Row>) {
   );
 }
 
-const SkeletonRows = <Row,>({ columns, count }: { columns: readonly Column<Row>[]; count: number }) => (
+const SkeletonRows = <Row,>({ columns, count }: { columns: readonly TableColumn<Row>[]; count: number }) => (
   <>
     {Array.from({ length: count }, (_, row) => (
       <tr key={row} aria-hidden="true">

@@ -166,8 +166,10 @@ export interface AdvancedOrderView {
   backorder: string | null;
 }
 
+/** `description` is for the contract. */
+export type FieldView = Omit<Field, 'description'>;
 export interface FieldsView {
-  fields: Record<RecordType, Field[]>;
+  fields: Record<RecordType, FieldView[]>;
 }
 
 /** The limits are set by the operator. */

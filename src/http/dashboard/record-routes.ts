@@ -5,9 +5,9 @@
 import { orThrow } from '../../errors.ts';
 import { advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
-import type { Dictionaries, Field, RecordType } from '../../pims/fields.ts';
+import type { Dictionaries, RecordType } from '../../pims/fields.ts';
 import type { OperationServices } from '../route.ts';
-import type { AdvancedOrderView } from './interface.ts';
+import type { AdvancedOrderView, FieldsView, FieldView } from './interface.ts';
 import { APPROVAL, INVOICE, NEW_FIELD } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
 import { entryOf, route, type RequestContext, type Route } from './typed-route.ts';
@@ -72,7 +72,15 @@ export function recordRoutes({ pims, audit }: OperationServices & DashboardServi
   ];
 }
 
-function listFields(dictionaries: Dictionaries): Record<RecordType, Field[]> {
-  const list = (recordType: RecordType): Field[] => [...dictionaries[recordType].values()];
+function listFields(dictionaries: Dictionaries): FieldsView['fields'] {
+  const list = (recordType: RecordType): FieldView[] =>
+    [...dictionaries[recordType].values()].map(({ name, type, assigned, indexed, searched, custom }) => ({
+      name,
+      type,
+      assigned,
+      indexed,
+      searched,
+      custom,
+    }));
   return { orders: list('orders'), lines: list('lines'), customers: list('customers'), inventory: list('inventory') };
 }

@@ -5,14 +5,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { ShownOnce } from '../../ui/shown-once.tsx';
+import { OneTimePanel } from '../../ui/one-time-panel.tsx';
 
 export function RecoveryCodes({ codes, onStored }: { codes: readonly string[]; onStored: () => void }) {
   const { user, tenant } = useSession();
   const heading = `Storeroom recovery codes of ${user.email} (${tenant.teamID}). Each is good once, in place of the six digits.`;
   const file = useTextFile(`${heading}\n\n${codes.join('\n')}\n`);
   return (
-    <ShownOnce
+    <OneTimePanel
       title="Second factor on: your recovery codes"
       what="The recovery codes are"
       action="I have stored them"
@@ -37,7 +37,7 @@ export function RecoveryCodes({ codes, onStored }: { codes: readonly string[]; o
         )}
         <Copy text={codes.join('\n')} label="Copy all recovery codes" />
       </div>
-    </ShownOnce>
+    </OneTimePanel>
   );
 }
 

@@ -11,14 +11,14 @@ import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { LoadError } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type SessionRow = SessionsView['sessions'][number];
 const ALL_OTHERS = '';
 
-const COLUMNS: readonly Column<SessionRow>[] = [
+const COLUMNS: readonly TableColumn<SessionRow>[] = [
   { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
   { key: 'opened', head: 'Opened', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { key: 'seen', head: 'Last seen', cell: ({ seenAt }) => <Time at={seenAt} /> },
@@ -43,7 +43,7 @@ export function Sessions() {
     setEnding(undefined);
     reload();
   };
-  const action: Column<SessionRow> = {
+  const action: TableColumn<SessionRow> = {
     key: 'end',
     head: 'Action',
     align: 'end',

@@ -5,7 +5,7 @@
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';
 import { navigate, useQuery } from '../../router.tsx';
-import { readReturnPath, useSessionState } from '../../session.tsx';
+import { parseReturnPath, useSessionState } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeField } from '../../ui/code-field.tsx';
 import { PasswordField, TextField } from '../../ui/field.tsx';
@@ -15,7 +15,7 @@ import { Brand } from '../../ui/brand.tsx';
 
 const TEAM = 'storeroom.team';
 
-function readTeam(): string {
+function loadTeam(): string {
   try {
     return localStorage.getItem(TEAM) ?? '';
   } catch {
@@ -23,7 +23,7 @@ function readTeam(): string {
   }
 }
 
-function keepTeam(teamID: string): void {
+function saveTeam(teamID: string): void {
   try {
     localStorage.setItem(TEAM, teamID);
   } catch {
@@ -34,7 +34,7 @@ function keepTeam(teamID: string): void {
 export function SignInPage() {
   const [query] = useQuery();
   const { begin } = useSessionState();
-  const [teamID, setTeam] = useState(query.get('team') ?? readTeam());
+  const [teamID, setTeam] = useState(query.get('team') ?? loadTeam());
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [isCodeNeeded, setCodeNeeded] = useState(false);
@@ -47,9 +47,9 @@ export function SignInPage() {
       ...(code === undefined ? {} : { code: code.trim() }),
     };
     const session = await post('/sign-in', request);
-    keepTeam(request.teamID);
+    saveTeam(request.teamID);
     begin(session);
-    navigate(readReturnPath(query), { replace: true });
+    navigate(parseReturnPath(query), { replace: true });
   };
   const signIn = async () => {
     try {

@@ -5,20 +5,24 @@ import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts'
 import { callURL } from '../../api/call-text.ts';
 import { shellQuote } from '../../api/shell-quote.ts';
 
-export interface Call {
+export interface ExampleCall {
   readonly id: string;
   readonly label: string;
   readonly code: string;
 }
 
 /** Example: `writeCalls(issued, session.baseURL, '10248')`. */
-export function writeCalls({ teamID, apiID, apiSecret }: IssuedKeyView, baseURL: string, orderNum: string): Call[] {
+export function exampleCalls(
+  { teamID, apiID, apiSecret }: IssuedKeyView,
+  baseURL: string,
+  orderNum: string,
+): ExampleCall[] {
   const url = callURL({ baseURL, teamID }, { method: 'GET', path: '/orders/single', query: { orderNum } });
   const pair = `${apiID}:${apiSecret}`;
   return [
     { id: 'curl', label: 'curl', code: `curl -u ${shellQuote(pair)} \\\n  ${shellQuote(url)}` },
-    { id: 'typescript', label: 'TypeScript', code: writeTypeScript(url, pair) },
-    { id: 'python', label: 'Python', code: writePython(url, pair) },
+    { id: 'typescript', label: 'TypeScript', code: formatTypeScript(url, pair) },
+    { id: 'python', label: 'Python', code: formatPython(url, pair) },
   ];
 }
 
@@ -26,7 +30,7 @@ export function writeCalls({ teamID, apiID, apiSecret }: IssuedKeyView, baseURL:
 const quote = (text: string): string => JSON.stringify(text);
 
 const PRINTS = 'console';
-const writeTypeScript = (url: string, pair: string): string => `const keys = ${quote(pair)};
+const formatTypeScript = (url: string, pair: string): string => `const keys = ${quote(pair)};
 
 const response = await fetch(${quote(url)}, {
   headers: { Authorization: \`Basic \${btoa(keys)}\` },
@@ -34,7 +38,7 @@ const response = await fetch(${quote(url)}, {
 if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);
 ${PRINTS}.log(await response.json());`;
 
-const writePython = (url: string, pair: string): string => `import base64, json, urllib.request
+const formatPython = (url: string, pair: string): string => `import base64, json, urllib.request
 
 keys = base64.b64encode(${quote(pair)}.encode()).decode()
 request = urllib.request.Request(

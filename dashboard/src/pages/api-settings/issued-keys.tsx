@@ -4,10 +4,10 @@
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { CodeBlock, CopyText } from '../../ui/copy.tsx';
 import { KeyValue } from '../../ui/key-value.tsx';
-import { ShownOnce } from '../../ui/shown-once.tsx';
+import { OneTimePanel } from '../../ui/one-time-panel.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Time } from '../../ui/time.tsx';
-import { writeCalls } from './example-calls.ts';
+import { exampleCalls } from './example-calls.ts';
 
 const SOME_ORDER = '10248';
 
@@ -23,9 +23,9 @@ export interface IssuedKeysProps {
 
 export function IssuedKeys({ issued, hadKeys, baseURL, orderNum, onStored }: IssuedKeysProps) {
   const { apiID, apiSecret, oldKeysEndAt } = issued;
-  const calls = writeCalls(issued, baseURL, orderNum ?? SOME_ORDER);
+  const calls = exampleCalls(issued, baseURL, orderNum ?? SOME_ORDER);
   return (
-    <ShownOnce title="New keys" what="The API Secret is" onStored={onStored}>
+    <OneTimePanel title="New keys" what="The API Secret is" onStored={onStored}>
       <KeyValue
         rows={[
           ['API ID', <CopyText text={apiID} label="Copy the new API ID" />],
@@ -49,7 +49,7 @@ export function IssuedKeys({ issued, hadKeys, baseURL, orderNum, onStored }: Iss
           </p>
         )}
       </div>
-    </ShownOnce>
+    </OneTimePanel>
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
-import { get, readOperation } from '../../api/client.ts';
+import { get, fetchOperation } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -20,7 +20,7 @@ import { ReplaceKeys } from './replace-dialog.tsx';
 
 /** An order to ask for in the ready calls; null when there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {
-  const { body } = await readOperation<{ data: { ORDER_NUMBER?: string }[] }>(
+  const { body } = await fetchOperation<{ data: { ORDER_NUMBER?: string }[] }>(
     '/records',
     'POST',
     '/orders/query',

@@ -7,7 +7,7 @@ import { useNow } from './use-now.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { LastUse, type KeyRow } from './key-pair.tsx';
@@ -33,7 +33,7 @@ export function OldKeys({ keys, mayEnd, onEnded }: { keys: readonly KeyRow[]; ma
     toast('The old keys have ended');
     onEnded();
   };
-  const columns: Column<KeyRow>[] = [
+  const columns: TableColumn<KeyRow>[] = [
     { key: 'apiID', head: 'API ID', isMono: true, cell: ({ apiID }) => apiID },
     { key: 'issued', head: 'Issued', cell: ({ issuedAt }) => <Time at={issuedAt} /> },
     {
@@ -47,7 +47,7 @@ export function OldKeys({ keys, mayEnd, onEnded }: { keys: readonly KeyRow[]; ma
     },
     { key: 'used', head: 'Last used', cell: (pair) => <LastUse pair={pair} /> },
   ];
-  const action: Column<KeyRow> = {
+  const action: TableColumn<KeyRow> = {
     key: 'end',
     head: 'Action',
     align: 'end',

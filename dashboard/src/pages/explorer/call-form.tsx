@@ -9,12 +9,12 @@ import { Checkbox, TextArea, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import type { ExplorerCall } from './use-call.ts';
-import { IDEMPOTENCY_KEY, TEAM, type Operation } from './contract.ts';
+import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation } from './contract.ts';
 
 const ROWS_MIN = 6;
 const ROWS_MAX = 18;
 
-export function CallForm({ operation, call }: { operation: Operation; call: ExplorerCall }) {
+export function CallForm({ operation, call }: { operation: ExplorerOperation; call: ExplorerCall }) {
   const { tenant, may } = useSession();
   const [isConfirmed, setConfirmed] = useState(false);
   const { input, change, send, isSending } = call;

@@ -2,16 +2,16 @@
  * The call of the form in three languages, to be copied into a program: with the keys taken from the environment, so that none is in the text, and with
  * nothing to install. Sends nothing.
  */
-import { callURL, writeCurl, type ApiCallText } from '../../api/call-text.ts';
+import { callURL, formatCurl, type ApiCallText } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { findJsonFault, type CallInput } from './use-call.ts';
-import { IDEMPOTENCY_KEY, type Operation } from './contract.ts';
+import { IDEMPOTENCY_KEY, type ExplorerOperation } from './contract.ts';
 
 /** Example: `<CallCode operation={operation} input={call.input} />`. */
-export function CallCode({ operation, input }: { operation: Operation; input: CallInput }) {
+export function CallCode({ operation, input }: { operation: ExplorerOperation; input: CallInput }) {
   const { baseURL, tenant } = useSession();
   const isReadable = operation.body === undefined || findJsonFault(input.body) === undefined;
   if (!isReadable) return <Notice>The call is written here as code once the JSON of the form can be read.</Notice>;
@@ -24,18 +24,18 @@ export function CallCode({ operation, input }: { operation: Operation; input: Ca
   };
   const url = callURL({ baseURL, teamID: tenant.teamID }, call);
   const languages = [
-    { id: 'curl', label: 'curl', write: writeCurl },
-    { id: 'typescript', label: 'TypeScript', write: writeTypeScript },
-    { id: 'python', label: 'Python', write: writePython },
+    { id: 'curl', label: 'curl', format: formatCurl },
+    { id: 'typescript', label: 'TypeScript', format: formatTypeScript },
+    { id: 'python', label: 'Python', format: formatPython },
   ];
   return (
     <div>
       <Tabs
         label="The call as code"
-        tabs={languages.map(({ id, label, write }) => ({
+        tabs={languages.map(({ id, label, format }) => ({
           id,
           label,
-          content: () => <CodeBlock label={label} code={write(url, call)} />,
+          content: () => <CodeBlock label={label} code={format(url, call)} />,
         }))}
       />
       <p class="hint">
@@ -55,7 +55,7 @@ const quote = (text: string): string => JSON.stringify(text);
 const shift = (text: string, by: string): string => text.replaceAll('\n', `\n${by}`);
 
 const PRINTS = 'console'; // Nothing here writes to it.
-const writeTypeScript = (url: string, call: ApiCallText): string =>
+const formatTypeScript = (url: string, call: ApiCallText): string =>
   [
     'const keys = btoa(`${process.env.API_ID}:${process.env.API_SECRET}`);',
     '',
@@ -71,7 +71,7 @@ const writeTypeScript = (url: string, call: ApiCallText): string =>
     `${PRINTS}.log(await response.json());`,
   ].join('\n');
 
-const writePython = (url: string, call: ApiCallText): string =>
+const formatPython = (url: string, call: ApiCallText): string =>
   [
     'import base64, json, os, urllib.request',
     '',
@@ -85,21 +85,21 @@ const writePython = (url: string, call: ApiCallText): string =>
     '    },',
     ...(call.body === undefined
       ? []
-      : [`    data=json.dumps(${shift(writeLiteral(call.body, ''), '    ')}).encode(),`]),
+      : [`    data=json.dumps(${shift(formatLiteral(call.body, ''), '    ')}).encode(),`]),
     ')',
     'with urllib.request.urlopen(request) as response:',
     '    print(json.dumps(json.load(response), indent=2))',
   ].join('\n');
 
 /** A value of JSON as Python writes it. */
-function writeLiteral(value: unknown, indent: string): string {
+function formatLiteral(value: unknown, indent: string): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value !== 'object') return JSON.stringify(value);
   const inner = `${indent}    `;
   const [start, end, items] = Array.isArray(value)
-    ? ['[', ']', value.map((item) => writeLiteral(item, inner))]
-    : ['{', '}', Object.entries(value).map(([name, item]) => `${quote(name)}: ${writeLiteral(item, inner)}`)];
+    ? ['[', ']', value.map((item) => formatLiteral(item, inner))]
+    : ['{', '}', Object.entries(value).map(([name, item]) => `${quote(name)}: ${formatLiteral(item, inner)}`)];
   return items.length === 0
     ? start + end
     : `${start}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${end}`;

@@ -11,7 +11,7 @@ export interface Parameter {
   /** '' where the document has none. */
   readonly example: string;
 }
-export interface Operation {
+export interface ExplorerOperation {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Below the base URL: `/orders/query`. */
@@ -81,7 +81,7 @@ interface Contract {
 let fetched: Promise<Contract> | undefined;
 
 /** All that is below the base path of the API, in the order of the document. */
-export async function loadOperations(baseURL: string): Promise<Operation[]> {
+export async function loadOperations(baseURL: string): Promise<ExplorerOperation[]> {
   fetched ??= fetchDocument();
   const contract = await fetched.catch((fault: unknown) => {
     fetched = undefined; // The next attempt asks again.
@@ -92,7 +92,7 @@ export async function loadOperations(baseURL: string): Promise<Operation[]> {
     .filter(([path]) => path.startsWith(`${base}/`))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) =>
-        readOperation(contract, method, path.slice(base.length), operation),
+        toOperation(contract, method, path.slice(base.length), operation),
       ),
     );
 }
@@ -130,12 +130,17 @@ function mergeSchema(contract: Contract, schema: ContractSchema): ContractSchema
 
 const exampleOf = ({ example, examples = {} }: Exemplified): unknown => example ?? Object.values(examples)[0]?.value;
 
-function readOperation(contract: Contract, method: string, path: string, operation: ContractOperation): Operation {
+function toOperation(
+  contract: Contract,
+  method: string,
+  path: string,
+  operation: ContractOperation,
+): ExplorerOperation {
   const { operationId, summary = operationId, description = '', tags = [], responses } = operation;
   const parameters = (operation.parameters ?? []).map((parameter) => follow(contract, parameter));
   return {
     name: operationId,
-    method: method.toUpperCase() as Operation['method'],
+    method: method.toUpperCase() as ExplorerOperation['method'],
     path,
     tag: tags[0] ?? 'Other',
     summary,
@@ -149,7 +154,7 @@ function readOperation(contract: Contract, method: string, path: string, operati
         description: about,
         example: String(exampleOf(more) ?? ''), // eslint-disable-line typescript/no-base-to-string -- parameters of a query are no objects
       })),
-    body: operation.requestBody && readBody(contract, operation.requestBody),
+    body: operation.requestBody && toBody(contract, operation.requestBody),
     errors: Object.entries(responses)
       .map(([status, response]) => {
         const { schema = {} } = follow(contract, response).content?.[JSON_TYPE] ?? {};
@@ -160,7 +165,7 @@ function readOperation(contract: Contract, method: string, path: string, operati
   };
 }
 
-function readBody(
+function toBody(
   contract: Contract,
   requestBody: NonNullable<ContractOperation['requestBody']>,
 ): OperationBody | undefined {

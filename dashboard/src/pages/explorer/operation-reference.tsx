@@ -4,18 +4,18 @@
  */
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import type { Operation, Parameter } from './contract.ts';
+import { Table, type TableColumn } from '../../ui/table.tsx';
+import type { ExplorerOperation, Parameter } from './contract.ts';
 
 type Taken = Parameter & { readonly place: string };
 
-const TAKEN: readonly Column<Taken>[] = [
+const TAKEN: readonly TableColumn<Taken>[] = [
   { key: 'name', head: 'Name', cell: ({ name }) => name, isMono: true },
   { key: 'place', head: 'In', cell: ({ place }) => place, isHiddenOnPhone: true },
   { key: 'required', head: 'Required', cell: ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>) },
   { key: 'description', head: 'Meaning', cell: ({ description }) => description, isWide: true },
 ];
-const REFUSALS: readonly Column<Operation['errors'][number]>[] = [
+const REFUSALS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
   { key: 'status', head: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: 'codes',
@@ -40,7 +40,7 @@ const KEY: Taken = {
   example: '',
 };
 
-export function Reference({ operation }: { operation: Operation }) {
+export function Reference({ operation }: { operation: ExplorerOperation }) {
   const { parameters, body, writes, errors } = operation;
   const taken: Taken[] = [
     ...parameters.map((parameter) => ({ ...parameter, place: 'query' })),

@@ -11,7 +11,7 @@ import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Answer } from './answer.tsx';
 import { CallCode } from './code-samples.tsx';
-import { loadOperations, type Operation } from './contract.ts';
+import { loadOperations, type ExplorerOperation } from './contract.ts';
 import { CallForm } from './call-form.tsx';
 import { Reference } from './operation-reference.tsx';
 import { useCall } from './use-call.ts';
@@ -44,7 +44,7 @@ export function ExplorerPage() {
   );
 }
 
-function OperationList({ operations, chosen }: { operations: readonly Operation[]; chosen: string }) {
+function OperationList({ operations, chosen }: { operations: readonly ExplorerOperation[]; chosen: string }) {
   const tags = [...new Set(operations.map(({ tag }) => tag))];
   return (
     <div class="explorer-list">
@@ -88,7 +88,7 @@ function OperationList({ operations, chosen }: { operations: readonly Operation[
   );
 }
 
-function OperationPanel({ operation, baseURL }: { operation: Operation; baseURL: string }) {
+function OperationPanel({ operation, baseURL }: { operation: ExplorerOperation; baseURL: string }) {
   const call = useCall(operation);
   return (
     <>

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, callOperation, type OperationAnswer } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { announce } from '../../ui/toaster.tsx';
-import { IDEMPOTENCY_KEY, TEAM, type Operation } from './contract.ts';
+import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation } from './contract.ts';
 
 const KEY_FORM = /^[!-~]{1,255}$/;
 
@@ -29,13 +29,13 @@ export interface ExplorerCall {
   readonly error: ApiError | undefined;
 }
 
-const firstInput = ({ parameters, body }: Operation): CallInput => ({
+const firstInput = ({ parameters, body }: ExplorerOperation): CallInput => ({
   query: Object.fromEntries(parameters.filter(({ name }) => name !== TEAM).map(({ name, example }) => [name, example])),
   body: body?.example ?? '',
   idempotencyKey: '',
 });
 
-export function useCall(operation: Operation): ExplorerCall {
+export function useCall(operation: ExplorerOperation): ExplorerCall {
   const [input, setInput] = useState(() => firstInput(operation));
   const [outcome, setOutcome] = useState<{ answer?: OperationAnswer; error?: ApiError }>({});
   const [isSending, setSending] = useState(false);
@@ -82,7 +82,7 @@ export function findJsonFault(text: string): string | undefined {
   }
 }
 
-function refuseUnsendable({ body }: Operation, input: CallInput): void {
+function refuseUnsendable({ body }: ExplorerOperation, input: CallInput): void {
   const fault = body && findJsonFault(input.body);
   if (fault !== undefined) throw new ApiError('INVALID_JSON', fault, 0, { field: 'body' });
   if (input.idempotencyKey !== '' && !KEY_FORM.test(input.idempotencyKey))
@@ -92,7 +92,7 @@ function refuseUnsendable({ body }: Operation, input: CallInput): void {
 }
 
 async function sendCall(
-  { method, path, body }: Operation,
+  { method, path, body }: ExplorerOperation,
   input: CallInput,
   signal: AbortSignal,
 ): Promise<{ answer?: OperationAnswer; error?: ApiError }> {

@@ -3,9 +3,9 @@
  * none of it; docs/connect-a-shop.md says how. Sums are exact.
  */
 import { addDecimals, compareDecimals, subtractDecimals } from '../../../../src/pims/decimal.ts';
-import type { StorefrontRecord } from '../../api/records.ts';
+import type { StorefrontOrder } from '../../../../src/pims/storefront.ts';
 
-export interface Row {
+export interface PartRow {
   readonly part: string;
   readonly isCarePlan: boolean;
   readonly description: string;
@@ -20,20 +20,20 @@ interface Units {
   readonly quantity: string;
   readonly shipped: string;
 }
-export type State = 'complete' | 'partly shipped' | 'nothing shipped' | 'not ordered yet';
+export type FulfilmentState = 'complete' | 'partly shipped' | 'nothing shipped' | 'not ordered yet';
 export interface Fulfilment {
-  readonly rows: readonly Row[];
-  readonly total: Row;
-  readonly state: State;
+  readonly rows: readonly PartRow[];
+  readonly total: PartRow;
+  readonly state: FulfilmentState;
   /** Whether all quantities are as they were sent: a JSON number keeps 15 digits. */
   readonly isExact: boolean;
 }
 
 /** Quotes and worksheets are not ordered yet; they count only as long as there is nothing else. */
-export const isBinding = ({ order_type: stage }: StorefrontRecord): boolean =>
+export const isBinding = ({ order_type: stage }: StorefrontOrder): boolean =>
   stage === 'invoice' || stage === 'sales_order';
 
-export function sumUp(records: readonly StorefrontRecord[]): Fulfilment {
+export function sumFulfilment(records: readonly StorefrontOrder[]): Fulfilment {
   const hasBinding = records.some(isBinding);
   const counted = records.map((record) => !hasBinding || isBinding(record));
   const parts = new Map(records.flatMap(({ items }) => items).map((item) => [keyOf(item), item]));
@@ -59,7 +59,7 @@ export function sumUp(records: readonly StorefrontRecord[]): Fulfilment {
 
 const sum = (quantities: readonly string[]): string => quantities.reduce(addDecimals, '0');
 const isKept = (quantity: number): boolean => String(quantity).replace(/e.*|\D/g, '').length <= 15;
-const keyOf = ({ part_number, is_care_plan }: StorefrontRecord['items'][number]): string =>
+const keyOf = ({ part_number, is_care_plan }: StorefrontOrder['items'][number]): string =>
   `${is_care_plan} ${part_number}`;
 
 const together = (a: Units | undefined, b: Units | undefined): Units | undefined =>
@@ -67,7 +67,7 @@ const together = (a: Units | undefined, b: Units | undefined): Units | undefined
     ? (a ?? b)
     : { quantity: addDecimals(a.quantity, b.quantity), shipped: addDecimals(a.shipped, b.shipped) };
 
-const unitsOf = (items: StorefrontRecord['items']): Units | undefined =>
+const unitsOf = (items: StorefrontOrder['items']): Units | undefined =>
   items.length === 0
     ? undefined
     : {
@@ -76,7 +76,7 @@ const unitsOf = (items: StorefrontRecord['items']): Units | undefined =>
       };
 
 function sumsOf(
-  records: readonly StorefrontRecord[],
+  records: readonly StorefrontOrder[],
   counted: readonly boolean[],
   units: readonly (Units | undefined)[],
 ) {
@@ -92,7 +92,7 @@ function sumsOf(
   };
 }
 
-function stateOf(rows: readonly Row[]): State {
+function stateOf(rows: readonly PartRow[]): FulfilmentState {
   if (rows.every(({ ordered, shipped }) => compareDecimals(shipped, ordered) >= 0)) return 'complete';
   return rows.some(({ shipped }) => compareDecimals(shipped, '0') > 0) ? 'partly shipped' : 'nothing shipped';
 }

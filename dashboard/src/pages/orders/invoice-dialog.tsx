@@ -55,7 +55,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
       Object.fromEntries(lines.map((line) => [numberOf(line), { ...before[numberOf(line)]!, units: units(line) }])),
     );
   const send = async () => {
-    await onInvoice(() => post('/orders/invoice', writeRequest(order, lines, inputs, tracking)));
+    await onInvoice(() => post('/orders/invoice', toRequest(order, lines, inputs, tracking)));
     onClose();
     focusHeading(); // The button that opened this is gone.
   };
@@ -161,7 +161,7 @@ function refuseUnits(input: LineInput, open: string): string | undefined {
   return within(units, open) ? undefined : `From 0 to ${open}.`;
 }
 
-function writeRequest(
+function toRequest(
   order: Values,
   lines: readonly Values[],
   inputs: Inputs,

@@ -10,9 +10,9 @@ import { Copy } from '../../ui/copy.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Text } from '../../ui/text.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 
-const COLUMNS: readonly Column<Values>[] = [
+const COLUMNS: readonly TableColumn<Values>[] = [
   {
     key: 'LINE_NUMBER',
     head: <span title="LINE_NUMBER">LINE</span>,

@@ -7,7 +7,7 @@ import { STAGES } from '../../../../src/pims/stages.ts';
 import type { Values } from '../../../../src/pims/values.ts';
 import { splitList } from '../../../../src/pims/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readRecord, recordPath, singleCall, type RecordRead } from '../../api/records.ts';
+import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../api/records.ts';
 import { Link, useParams } from '../../router.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';
 import { labelStage, StageBadge } from '../../ui/badge.tsx';
@@ -20,9 +20,9 @@ import { shorten, Text } from '../../ui/text.tsx';
 import { Time } from '../../ui/time.tsx';
 import { announce } from '../../ui/toaster.tsx';
 import { NoRecord } from '../records/no-record.tsx';
-import { OrderActions, useHindrance, type Step } from './transitions.tsx';
+import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
-import { goodsOf, OrderStock } from './stock-table.tsx';
+import { stockedParts, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
 /** What the page shows otherwise than as one of the other fields. */
@@ -30,10 +30,10 @@ const SHOWN = ['ORDER_NUMBER', 'ORDER_TYPE', 'REFERENCE_NUMBER', 'CUSTOMER_CODE'
 
 export function OrderPage() {
   const { key: number = '' } = useParams();
-  const { data, error, reload } = useLoad(number, (signal) => readRecord('orders', number, signal));
-  const [steps, setSteps] = useState<readonly Step[]>([]);
+  const { data, error, reload } = useLoad(number, (signal) => loadRecord('orders', number, signal));
+  const [steps, setSteps] = useState<readonly DoneTransition[]>([]);
   if (error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
-  const onStep = (step: Step) => {
+  const onDone = (step: DoneTransition) => {
     setSteps((before) => [...before, step]);
     announce(step.made.ORDER_TYPE === 'invoice' ? 'Invoiced' : 'Approved');
     reload();
@@ -43,7 +43,7 @@ export function OrderPage() {
     <Page
       title={`Order ${number}`}
       badge={stage !== undefined && <StageBadge stage={stage} />}
-      actions={data !== undefined && <OrderActions record={data} onStep={onStep} />}
+      actions={data !== undefined && <TransitionButtons record={data} onDone={onDone} />}
     >
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Skeleton lines={6} />}
@@ -52,7 +52,7 @@ export function OrderPage() {
   );
 }
 
-function Order({ record, steps }: { record: RecordRead; steps: readonly Step[] }) {
+function Order({ record, steps }: { record: LoadedRecord; steps: readonly DoneTransition[] }) {
   const { values, lines } = record;
   const step = steps.at(-1);
   const number = values['ORDER_NUMBER'] ?? '';
@@ -61,12 +61,12 @@ function Order({ record, steps }: { record: RecordRead; steps: readonly Step[] }
     <>
       {step !== undefined && <Outcome step={step} />}
       <Stepper stage={values['ORDER_TYPE'] ?? ''} />
-      <Hindrance record={record} />
+      <Obstacle record={record} />
       <Facts values={values} />
       <OrderLines lines={lines} />
       {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
       <OrderStock
-        parts={step?.parts ?? goodsOf(lines)}
+        parts={step?.parts ?? stockedParts(lines)}
         isDropShip={values['DROP_SHIP'] === 'Y'}
         before={step?.stockBefore}
         round={steps.length}
@@ -78,7 +78,7 @@ function Order({ record, steps }: { record: RecordRead; steps: readonly Step[] }
   );
 }
 
-function Outcome({ step: { made } }: { step: Step }) {
+function Outcome({ step: { made } }: { step: DoneTransition }) {
   const link = (number: string) => <Link to={recordPath('orders', number)}>{number}</Link>;
   if (made.ORDER_TYPE !== 'invoice')
     return (
@@ -97,9 +97,9 @@ function Outcome({ step: { made } }: { step: Step }) {
   );
 }
 
-function Hindrance({ record }: { record: RecordRead }) {
-  const hindrance = useHindrance(record);
-  return hindrance === undefined ? null : <p class="hint">{hindrance}</p>;
+function Obstacle({ record }: { record: LoadedRecord }) {
+  const obstacle = useObstacle(record);
+  return obstacle === undefined ? null : <p class="hint">{obstacle}</p>;
 }
 
 function Stepper({ stage }: { stage: string }) {

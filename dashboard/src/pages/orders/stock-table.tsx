@@ -3,13 +3,13 @@
  */
 import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readStock, recordPath, type Stock } from '../../api/records.ts';
+import { loadStock, recordPath, type Stock } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { LoadError } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 
-export const goodsOf = (lines: readonly Values[]): string[] =>
+export const stockedParts = (lines: readonly Values[]): string[] =>
   [...new Set(lines.filter((line) => line['CARE_PLAN'] !== 'Y').map((line) => line['PART_CODE'] ?? ''))].filter(
     (code) => code !== '',
   );
@@ -25,17 +25,17 @@ interface OrderStockProps {
 
 export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps) {
   const { data, error, isLoading, reload } = useLoad(`${round} ${JSON.stringify(parts)}`, (signal) =>
-    readStock(parts, signal),
+    loadStock(parts, signal),
   );
   if (parts.length === 0) return null;
   const rows = data && parts.filter((part) => data.has(part));
-  const column = (name: keyof Stock, head: string): Column<string> => ({
+  const column = (name: keyof Stock, head: string): TableColumn<string> => ({
     key: name,
     head,
     cell: (part) => <Change before={before?.get(part)?.[name]} now={data?.get(part)?.[name] ?? ''} />,
     align: 'end',
   });
-  const partColumn: Column<string> = {
+  const partColumn: TableColumn<string> = {
     key: 'part',
     head: 'PART_CODE',
     cell: (part) => (

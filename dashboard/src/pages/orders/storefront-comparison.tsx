@@ -3,18 +3,19 @@
  * tells the stages and leaves the conclusion to its caller.
  */
 import { useMemo } from 'preact/hooks';
-import { isBinding, sumUp, type Fulfilment, type Row, type State } from './fulfilment.ts';
+import { isBinding, sumFulfilment, type Fulfilment, type PartRow, type FulfilmentState } from './fulfilment.ts';
+import type { StorefrontOrder } from '../../../../src/pims/storefront.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { lookUp, lookupCall, recordPath, type StorefrontRecord } from '../../api/records.ts';
+import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';
 import { Badge, StageBadge, type Tone } from '../../ui/badge.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { shorten } from '../../ui/text.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 
-const STATES: Readonly<Record<State, readonly [label: string, tone: Tone]>> = {
+const STATES: Readonly<Record<FulfilmentState, readonly [label: string, tone: Tone]>> = {
   complete: ['Complete', 'good'],
   'partly shipped': ['Partly shipped', 'warn'],
   'nothing shipped': ['Nothing shipped', 'neutral'],
@@ -44,8 +45,8 @@ export function StorefrontComparison({ reference, number, round }: StorefrontPro
   );
 }
 
-function Comparison({ records, number }: { records: readonly StorefrontRecord[]; number: string }) {
-  const fulfilment = useMemo(() => sumUp(records), [records]);
+function Comparison({ records, number }: { records: readonly StorefrontOrder[]; number: string }) {
+  const fulfilment = useMemo(() => sumFulfilment(records), [records]);
   const { rows, total, isExact } = fulfilment;
   const loose = records.filter((record) => !isBinding(record)).length;
   return (
@@ -61,13 +62,13 @@ function Comparison({ records, number }: { records: readonly StorefrontRecord[];
             head: 'Part',
             cell: (row) => (row === total ? <Sum fulfilment={fulfilment} /> : <Part row={row} />),
           },
-          ...(['ordered', 'shipped', 'invoiced', 'open'] as const).map((name): Column<Row> => ({
+          ...(['ordered', 'shipped', 'invoiced', 'open'] as const).map((name): TableColumn<PartRow> => ({
             key: name,
             head: HEADS[name],
             cell: (row) => <Quantity row={row} total={total} value={row[name]} />,
             align: 'end',
           })),
-          ...records.map((record, index): Column<Row> => ({
+          ...records.map((record, index): TableColumn<PartRow> => ({
             key: `record ${index}`,
             head: <RecordHead record={record} isHere={record.pims_order_number === number} />,
             cell: (row) => (
@@ -104,7 +105,7 @@ function Sum({ fulfilment: { state } }: { fulfilment: Fulfilment }) {
   );
 }
 
-const Part = ({ row: { part, isCarePlan, description } }: { row: Row }) => (
+const Part = ({ row: { part, isCarePlan, description } }: { row: PartRow }) => (
   <span class="with-badge" title={shorten(description, 200)}>
     {part === '' ? (
       <span class="muted">{shorten(description, 80) || 'No part code'}</span>
@@ -117,14 +118,14 @@ const Part = ({ row: { part, isCarePlan, description } }: { row: Row }) => (
   </span>
 );
 
-const Quantity = ({ row, total, value }: { row: Row; total: Row; value: string }) =>
+const Quantity = ({ row, total, value }: { row: PartRow; total: PartRow; value: string }) =>
   row === total ? <strong>{value}</strong> : <>{value}</>;
 
 function RecordHead({
   record: { pims_order_number: number, order_type: stage },
   isHere,
 }: {
-  record: StorefrontRecord;
+  record: StorefrontOrder;
   isHere: boolean;
 }) {
   return (
@@ -139,7 +140,7 @@ function RecordHead({
   );
 }
 
-function RecordCell({ row, index, isCounted }: { row: Row; index: number; isCounted: boolean }) {
+function RecordCell({ row, index, isCounted }: { row: PartRow; index: number; isCounted: boolean }) {
   const units = row.records[index];
   if (units === undefined) return <span class="muted">–</span>;
   const isPartlyShipped = units.shipped !== '0' && units.shipped !== units.quantity;

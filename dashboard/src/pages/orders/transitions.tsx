@@ -7,44 +7,44 @@ import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface
 import { addDecimals } from '../../../../src/pims/decimal.ts';
 import type { Values } from '../../../../src/pims/values.ts';
 import { post } from '../../api/client.ts';
-import { readStock, type RecordRead, type Stock } from '../../api/records.ts';
+import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { shorten } from '../../ui/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
-import { goodsOf } from './stock-table.tsx';
+import { stockedParts } from './stock-table.tsx';
 
 /** A step that was taken. */
-export interface Step {
+export interface DoneTransition {
   readonly made: AdvancedOrderView;
   readonly parts: readonly string[];
   readonly stockBefore: ReadonlyMap<string, Stock>;
 }
 
-interface OrderActionsProps {
-  record: RecordRead;
-  onStep: (step: Step) => void;
+interface TransitionButtonsProps {
+  record: LoadedRecord;
+  onDone: (step: DoneTransition) => void;
 }
 
 /** Why an order cannot be carried further now; undefined when it can. */
-export function useHindrance({ values, lines }: RecordRead): string | undefined {
+export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
   if (values['ORDER_TYPE'] === 'invoice') return 'An invoice is the last stage: it no longer changes.';
   if (!may('developer')) return `Approving and invoicing need the role developer; yours is ${user.role}.`;
   return lines.length === 0 ? 'There is nothing to invoice: the order has no lines.' : undefined;
 }
 
-export function OrderActions({ record, onStep }: OrderActionsProps) {
+export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   const { values, lines } = record;
   const { may } = useSession();
   const [open, setOpen] = useState<'approve' | 'invoice'>();
-  const hindrance = useHindrance(record);
+  const obstacle = useObstacle(record);
   const close = () => setOpen(undefined);
   const take = async (send: () => Promise<AdvancedOrderView>) => {
-    const parts = goodsOf(lines);
-    const stockBefore = await readStock(parts);
-    onStep({ made: await send(), parts, stockBefore });
+    const parts = stockedParts(lines);
+    const stockBefore = await loadStock(parts);
+    onDone({ made: await send(), parts, stockBefore });
   };
   const approve = () =>
     take(() =>
@@ -61,7 +61,7 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
         </Button>
       )}
       {values['ORDER_TYPE'] !== 'invoice' && (
-        <Button tone="primary" disabled={hindrance !== undefined} onClick={() => setOpen('invoice')}>
+        <Button tone="primary" disabled={obstacle !== undefined} onClick={() => setOpen('invoice')}>
           Invoice
         </Button>
       )}
@@ -81,8 +81,8 @@ export function OrderActions({ record, onStep }: OrderActionsProps) {
   );
 }
 
-function Commitment({ record: { values, lines } }: { record: RecordRead }) {
-  const goods = values['DROP_SHIP'] === 'Y' ? [] : goodsOf(lines);
+function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
+  const goods = values['DROP_SHIP'] === 'Y' ? [] : stockedParts(lines);
   const unitsOf = (part: string) =>
     lines
       .filter((line) => isGoods(line, part))

@@ -10,7 +10,7 @@ import { Checkbox } from '../../ui/field.tsx';
 
 const storageKey = (kind: Kind): string => `storeroom.columns.${kind}`;
 
-function readColumns(kind: Kind): readonly string[] {
+function loadColumns(kind: Kind): readonly string[] {
   const { key, columns } = KINDS[kind];
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(storageKey(kind)) ?? 'null');
@@ -23,7 +23,7 @@ function readColumns(kind: Kind): readonly string[] {
 
 /** Example: `const [columns, setColumns] = useColumns('orders')`; undefined goes back to those of the kind. */
 export function useColumns(kind: Kind): [readonly string[], (columns: readonly string[] | undefined) => void] {
-  const [columns, setColumns] = useState(() => readColumns(kind));
+  const [columns, setColumns] = useState(() => loadColumns(kind));
   const change = (next: readonly string[] | undefined) => {
     setColumns(next ?? KINDS[kind].columns);
     try {

@@ -2,7 +2,8 @@
  * The field dictionary of the team, by record type: what can be sent, in which form, and what is quick to search for. Developers add fields of their own.
  */
 import { useState } from 'preact/hooks';
-import type { BodyOf, FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface.ts';
+import type { RecordType } from '../../../../src/pims/fields.ts';
 import { ApiError, get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
@@ -15,13 +16,11 @@ import { Select, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Empty, LoadError } from '../../ui/notice.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type NewField = BodyOf<'POST /fields'>;
-type RecordType = NewField['recordType'];
-type Field = FieldsView['fields'][RecordType][number];
 
 const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[] = [
   { value: 'orders', label: 'Orders', noun: 'orders' },
@@ -29,7 +28,7 @@ const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[
   { value: 'customers', label: 'Customers', noun: 'customers' },
   { value: 'inventory', label: 'Inventory', noun: 'inventory items' },
 ];
-const EXAMPLES: Readonly<Record<Field['type'], string>> = {
+const EXAMPLES: Readonly<Record<FieldView['type'], string>> = {
   text: 'Blue mug',
   number: '1.5',
   date: '03/04/2026',
@@ -38,7 +37,7 @@ const EXAMPLES: Readonly<Record<Field['type'], string>> = {
 };
 const TYPES: readonly NewField['type'][] = ['text', 'number', 'date', 'flag'];
 
-const COLUMNS: readonly Column<Field>[] = [
+const COLUMNS: readonly TableColumn<FieldView>[] = [
   {
     key: 'name',
     head: 'Name',
@@ -55,7 +54,7 @@ const COLUMNS: readonly Column<Field>[] = [
   { key: 'marks', head: 'Marks', isWide: true, cell: (field) => <Marks field={field} /> },
 ];
 
-const Marks = ({ field }: { field: Field }) => (
+const Marks = ({ field }: { field: FieldView }) => (
   <span class="marks">
     {field.custom && <Badge tone="info">custom</Badge>}
     {field.assigned && <Badge>set by PIMS</Badge>}
@@ -111,13 +110,13 @@ export function FieldsPage() {
 }
 
 interface FieldTableProps {
-  fields: readonly Field[] | undefined;
+  fields: readonly FieldView[] | undefined;
   filter: string;
   onFilter: (text: string) => void;
 }
 function FieldTable({ fields, filter, onFilter }: FieldTableProps) {
   const wanted = filter.trim().toUpperCase();
-  const matches = ({ name, type, custom }: Field): boolean =>
+  const matches = ({ name, type, custom }: FieldView): boolean =>
     name.includes(wanted) || type.toUpperCase() === wanted || (custom && wanted === 'CUSTOM');
   const rows = fields?.filter(matches);
   return (

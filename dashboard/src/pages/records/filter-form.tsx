@@ -6,22 +6,22 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { FILTERS_MAX } from '../../../../src/pims/limits.ts';
 import type { ApiError } from '../../api/client.ts';
-import { parseFilters, writeFilter, type Filter } from '../../api/filters.ts';
+import { parseFilters, formatFilter, type RecordFilter } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
-interface Row extends Filter {
+interface EditedFilter extends RecordFilter {
   readonly id: number;
 }
 let lastId = 0;
-const toRow = (filter: Filter): Row => ({ ...filter, id: ++lastId });
-const normalise = <F extends Filter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
+const toRow = (filter: RecordFilter): EditedFilter => ({ ...filter, id: ++lastId });
+const normalise = <F extends RecordFilter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
 /** A row without a field is one that is still being written. */
-const insertRows = (rows: readonly Filter[]): string[] =>
-  rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [writeFilter(row)]));
+const insertRows = (rows: readonly RecordFilter[]): string[] =>
+  rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [formatFilter(row)]));
 
 interface FilterBarProps {
   fields: FieldsView['fields'][Kind];
@@ -32,21 +32,21 @@ interface FilterBarProps {
 export function FilterBar({ fields, error }: FilterBarProps) {
   const [query, setQuery] = useQuery();
   const applied = query.getAll('filter').join('\n');
-  const [rows, setRows] = useState<readonly Row[]>(() => parseFilters(query).map(toRow));
+  const [rows, setRows] = useState<readonly EditedFilter[]>(() => parseFilters(query).map(toRow));
   const bar = useRef<HTMLFormElement>(null);
   const list = useId();
   useEffect(() => {
     if (insertRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow)); // Back, or a link, has changed them.
   }, [applied]);
   const isChanged = insertRows(rows).join('\n') !== applied;
-  const apply = (next: readonly Row[]) => {
+  const apply = (next: readonly EditedFilter[]) => {
     setRows(next.map(normalise));
     setQuery({ filter: insertRows(next), cursor: null, page: null });
   };
-  const change = (id: number, part: Partial<Filter>) =>
+  const change = (id: number, part: Partial<RecordFilter>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
   /** For what takes the button away that was pressed: the focus goes to the one that stays. */
-  const applyAndLeave = (next: readonly Row[]) => {
+  const applyAndLeave = (next: readonly EditedFilter[]) => {
     apply(next);
     bar.current?.querySelector<HTMLButtonElement>('.add-filter')?.focus();
   };
@@ -127,11 +127,11 @@ function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (fiel
 }
 
 interface FilterRowProps {
-  row: Row;
+  row: EditedFilter;
   index: number;
   list: string;
   error: ApiError | undefined;
-  onChange: (part: Partial<Filter>) => void;
+  onChange: (part: Partial<RecordFilter>) => void;
   onRemove: () => void;
 }
 

@@ -2,20 +2,20 @@
  * The list of one kind of records: found by code, filtered by any field, page by page, in the columns that were chosen. Filters and place stand in the
  * address. Reads with the operations of the API and shows the call; changes nothing.
  */
-import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import type { FieldType } from '../../../../src/pims/fields.ts';
 import { get } from '../../api/client.ts';
-import { parseFilters, writeFilterBody } from '../../api/filters.ts';
+import { parseFilters, toFilterBody } from '../../api/filters.ts';
 import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { KINDS, isKind, queryRecords, recordPath, type Kind, type QueryRead } from '../../api/records.ts';
+import { KINDS, isKind, queryRecords, recordPath, type Kind, type LoadedPage } from '../../api/records.ts';
 import { useParams, useQuery } from '../../router.tsx';
 import { StageBadge } from '../../ui/badge.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, LoadError } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { PageButtons } from '../../ui/page-buttons.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { NotFoundPage } from '../../app/not-found-page.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
@@ -26,8 +26,6 @@ const PAGE_SIZE = 50;
 /** The cursors of the pages before are kept in the address, which has room for about this much of them. */
 const CURSORS_LENGTH_MAX = 3000;
 
-type FieldType = FieldsView['fields'][Kind][number]['type'];
-
 export function RecordsPage() {
   const { kind = '' } = useParams();
   return isKind(kind) ? <Records kind={kind} /> : <NotFoundPage />;
@@ -35,7 +33,7 @@ export function RecordsPage() {
 
 function Records({ kind }: { kind: Kind }) {
   const [query, setQuery] = useQuery();
-  const filters = writeFilterBody(parseFilters(query));
+  const filters = parseFilters(query);
   const cursors = query.getAll('cursor');
   const cursor = cursors.at(-1);
   const fields = useLoad('fields', (signal) => get('/fields', {}, signal)).data?.fields[kind];
@@ -73,13 +71,18 @@ function Records({ kind }: { kind: Kind }) {
       )}
       {error === undefined && <Pages data={data} />}
       <ApiCall
-        call={{ method: 'POST', path: `/${kind}/query`, query: { maxReturn: PAGE_SIZE, cursor }, body: filters }}
+        call={{
+          method: 'POST',
+          path: `/${kind}/query`,
+          query: { maxReturn: PAGE_SIZE, cursor },
+          body: toFilterBody(filters),
+        }}
       />
     </Page>
   );
 }
 
-function columnOf(name: string, type: FieldType | undefined): Column<Values> {
+function columnOf(name: string, type: FieldType | undefined): TableColumn<Values> {
   const isNumber = type === 'number';
   return {
     key: name,
@@ -109,7 +112,7 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
 }
 
 /** The cursors that led here stand in the address, the newest last, so that one can go back; the oldest go when there is no more room. */
-function Pages({ data }: { data: QueryRead | undefined }) {
+function Pages({ data }: { data: LoadedPage | undefined }) {
   const [query, setQuery] = useQuery();
   const cursors = query.getAll('cursor');
   const page = Math.max(1, Number.parseInt(query.get('page') ?? '', 10) || 1);
@@ -122,13 +125,13 @@ function Pages({ data }: { data: QueryRead | undefined }) {
   const count = data?.rows.length ?? 0;
   if (cursors.length === 0 && next === null && count === 0) return null;
   return (
-    <Pager
+    <PageButtons
       labels={['Previous', 'Next']}
       onNewer={cursors.length === 0 ? undefined : () => go(cursors.slice(0, -1), page - 1)}
       onOlder={next === null ? undefined : () => go([...cursors, next], page + 1)}
     >
       {data !== undefined &&
         `${cursors.length === 0 && next === null ? '' : `Page ${page} · `}${count} ${count === 1 ? 'record' : 'records'}`}
-    </Pager>
+    </PageButtons>
   );
 }

@@ -2,10 +2,10 @@
  * One customer or one part: its fields in groups, the stock as figures, the orders of a customer. Orders have a page of their own (order.tsx). Changes
  * nothing.
  */
-import { writeFilterBody, filteredPath } from '../../api/filters.ts';
+import { filteredPath } from '../../api/filters.ts';
 import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { isKind, KINDS, queryRecords, readRecord, recordPath, singleCall, type Kind } from '../../api/records.ts';
+import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall, type Kind } from '../../api/records.ts';
 import { useParams } from '../../router.tsx';
 import { ApiCall } from '../../ui/api-call.tsx';
 import { Badge, StageBadge } from '../../ui/badge.tsx';
@@ -35,7 +35,7 @@ export function RecordPage() {
 }
 
 function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string }) {
-  const { data, error, reload } = useLoad(code, (signal) => readRecord(kind, code, signal));
+  const { data, error, reload } = useLoad(code, (signal) => loadRecord(kind, code, signal));
   if (error?.code === 'NOT_FOUND') return <NoRecord kind={kind} code={code} />;
   const values = data?.values;
   const given = values?.[kind === 'customers' ? 'CUSTOMER_NAME' : 'PART_DESCRIPTION'] ?? '';
@@ -71,7 +71,7 @@ const Customer = ({ values }: { values: Values }) => (
 function CustomerOrders({ code }: { code: string }) {
   const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', contains: false, value: code } as const;
   const { data, error, isLoading, reload } = useLoad(code, (signal) =>
-    queryRecords('orders', writeFilterBody([filter]), { maxReturn: ORDERS_SHOWN }, signal),
+    queryRecords('orders', [filter], { maxReturn: ORDERS_SHOWN }, signal),
   );
   const hasMore = data !== undefined && data.next !== null;
   return (

@@ -3,12 +3,12 @@
  */
 import { Link } from '../../router.tsx';
 
-type Place = readonly [to: string, label: string];
-const FIELDS: Place = ['/fields', 'Field dictionary'];
-const EXPLORER: Place = ['/explorer', 'API explorer'];
-const ORDERS: Place = ['/records/orders', 'Orders'];
+type AdvicePage = readonly [to: string, label: string];
+const FIELDS: AdvicePage = ['/fields', 'Field dictionary'];
+const EXPLORER: AdvicePage = ['/explorer', 'API explorer'];
+const ORDERS: AdvicePage = ['/records/orders', 'Orders'];
 
-const PLACES: Readonly<Record<string, Place>> = {
+const ADVICE_PAGES: Readonly<Record<string, AdvicePage>> = {
   MISSING_PARAMETER: EXPLORER,
   INVALID_PARAMETER: EXPLORER,
   UNKNOWN_PARAMETER: EXPLORER,
@@ -30,7 +30,7 @@ const PLACES: Readonly<Record<string, Place>> = {
 
 /** Example: `<CodeAdvice code="UNKNOWN_FIELD" remedy="Correct the name." />`. */
 export function CodeAdvice({ code, remedy }: { code: string; remedy: string }) {
-  const [to, label] = (Object.hasOwn(PLACES, code) && PLACES[code]) || [];
+  const [to, label] = (Object.hasOwn(ADVICE_PAGES, code) && ADVICE_PAGES[code]) || [];
   return (
     <p>
       {remedy} {to !== undefined && <Link to={to}>{label}</Link>}

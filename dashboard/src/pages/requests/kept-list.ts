@@ -15,11 +15,11 @@ const KEPT_MAX = 8;
 const kept = new Map<number, KeptList>();
 let count = 0;
 
-const readMark = (): number | undefined => (history.state as { requestList?: number } | null)?.requestList;
+const parseMark = (): number | undefined => (history.state as { requestList?: number } | null)?.requestList;
 
 /** Of the entry of history that is shown; undefined unless it was left with this key. */
 export function findKept(key: string): KeptList | undefined {
-  const found = kept.get(readMark() ?? 0);
+  const found = kept.get(parseMark() ?? 0);
   return found?.key === key ? found : undefined;
 }
 
@@ -44,7 +44,7 @@ export function useKeeping(
     return () => document.removeEventListener('scroll', note, { capture: true });
   }, []);
   useLayoutEffect(() => {
-    const mark = readMark() ?? ++count;
+    const mark = parseMark() ?? ++count;
     history.replaceState({ requestList: mark }, '');
     return () => {
       if (latest.current.length === 0) return;

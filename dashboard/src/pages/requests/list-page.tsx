@@ -11,10 +11,10 @@ import { Badge, StatusBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { LoadMore } from '../../ui/pager.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { LoadMore } from '../../ui/page-buttons.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { askFor, isFiltered, readFilter } from './search.ts';
+import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
 import { RequestFilters } from './search-form.tsx';
 import { findKept, useKeeping } from './kept-list.ts';
 import { mergeNewest, useLive } from './use-live.ts';
@@ -25,7 +25,7 @@ export function formatDuration(milliseconds: number): string {
   return `${figure.toLocaleString('en', { maximumSignificantDigits: 3 })} ${unit}`;
 }
 
-const COLUMNS: readonly Column<RequestView>[] = [
+const COLUMNS: readonly TableColumn<RequestView>[] = [
   { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="milliseconds" /> },
   { key: 'status', head: 'Status', cell: ({ httpStatus }) => <StatusBadge status={httpStatus} /> },
   {
@@ -47,14 +47,14 @@ const COLUMNS: readonly Column<RequestView>[] = [
 export function RequestListPage() {
   const [query, setQuery] = useQuery();
   const { user, tenant } = useSession();
-  const filter = readFilter(query);
+  const filter = parseSearch(query);
   const key = `requests ${tenant.teamID} ${user.email} ${JSON.stringify(filter)}`;
   const [before] = useState(() => findKept(key));
   const from = useRef('');
   const { pages, error, isBusy, more, reload, setPages } = usePages<string, RequestsView>(
     key,
     (next, signal) => {
-      const asked = askFor(filter, Date.now());
+      const asked = toRequestsQuery(filter, Date.now());
       // Going on asks for the same time as the page before, not for an hour that ends now.
       if (next === undefined || from.current === '') from.current = asked.from ?? '';
       return get('/requests', { ...asked, from: from.current, cursor: next }, signal);
@@ -64,7 +64,7 @@ export function RequestListPage() {
   const isLive = query.get('live') === '1';
   const live = useLive(isLive, async (signal) => {
     if (isBusy) return [];
-    const newest = await get('/requests', { ...askFor(filter, Date.now()) }, signal);
+    const newest = await get('/requests', toRequestsQuery(filter, Date.now()), signal);
     const { added } = mergeNewest(pages, newest);
     if (added.length > 0) setPages((now) => mergeNewest(now, newest).pages);
     return added;
@@ -108,7 +108,7 @@ export function RequestListPage() {
             rowLink={({ requestID }) => pathOf('/requests/:requestID', { requestID })}
             rowClass={({ requestID }) => (live.marked.has(requestID) ? 'is-new' : undefined)}
             isLoading={isBusy && pages.length > 0}
-            empty={<NoRequests last={last} isNarrowed={isFiltered(filter)} />}
+            empty={<NoRequests last={last} isAll={!isNarrowed(filter)} />}
           />
         )}
         {last !== undefined && (
@@ -131,9 +131,9 @@ const SearchedTo = ({ at }: { at: string }) => (
   </>
 );
 
-function NoRequests({ last, isNarrowed }: { last: RequestsView | undefined; isNarrowed: boolean }) {
+function NoRequests({ last, isAll }: { last: RequestsView | undefined; isAll: boolean }) {
   if (last?.next)
     return <Empty title="Nothing found so far">There is more of the log to look through: go on with Older.</Empty>;
-  if (isNarrowed) return <Empty title="No requests match">Take a longer time or fewer filters.</Empty>;
+  if (!isAll) return <Empty title="No requests match">Take a longer time or fewer filters.</Empty>;
   return <Empty title="No requests yet">A call is here a moment after it was answered.</Empty>;
 }

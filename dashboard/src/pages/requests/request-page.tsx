@@ -4,10 +4,10 @@
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
 import { ApiError, get } from '../../api/client.ts';
-import { addQuery, writeCurl } from '../../api/call-text.ts';
+import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useParams } from '../../router.tsx';
-import { useSession, type Session } from '../../session.tsx';
+import { useSession, type UserSession } from '../../session.tsx';
 import { Method, StatusBadge } from '../../ui/badge.tsx';
 import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/copy.tsx';
 import { KeyValue } from '../../ui/key-value.tsx';
@@ -49,7 +49,7 @@ export function RequestPage() {
       title={data === undefined ? 'Request' : data.operation}
       badge={data !== undefined && <StatusBadge status={data.httpStatus} />}
       description={<CopyText text={requestID} label="Copy request ID" />}
-      actions={data !== undefined && <CopyButton text={writeAsCurl(session, data)} label="Copy as curl" />}
+      actions={data !== undefined && <CopyButton text={formatAsCurl(session, data)} label="Copy as curl" />}
     >
       {data !== undefined && <Request request={data} />}
       {data === undefined && error === undefined && (
@@ -161,7 +161,7 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
 }
 
 /** Indented; as it is when it is cut, or holds numbers this browser would change. */
-function readBody(body: string): { shown: string; isCut: boolean } {
+function parseBody(body: string): { shown: string; isCut: boolean } {
   try {
     const value: unknown = JSON.parse(body);
     return { shown: JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body, isCut: false };
@@ -177,7 +177,7 @@ function Body({ body }: { body: string | null }) {
         <p class="muted">None.</p>
       </Section>
     );
-  const { shown, isCut } = readBody(body);
+  const { shown, isCut } = parseBody(body);
   return (
     <Section
       title="Body"
@@ -188,19 +188,19 @@ function Body({ body }: { body: string | null }) {
   );
 }
 
-function writeAsCurl({ baseURL, tenant }: Session, { method, path, query, body }: RequestDetailView): string {
+function formatAsCurl({ baseURL, tenant }: UserSession, { method, path, query, body }: RequestDetailView): string {
   const below = path.startsWith(API_PATH) ? path.slice(API_PATH.length) : path;
-  return writeCurl(addQuery(`${baseURL}${below}`, { teamID: tenant.teamID, ...query }), {
+  return formatCurl(addQuery(`${baseURL}${below}`, { teamID: tenant.teamID, ...query }), {
     method,
     bodyText: body ?? undefined,
   });
 }
 
 function AsCurl({ request }: { request: RequestDetailView }) {
-  const curl = writeAsCurl(useSession(), request);
+  const curl = formatAsCurl(useSession(), request);
   const { query, body, operation } = request;
   const isCut =
-    (body !== null && readBody(body).isCut) ||
+    (body !== null && parseBody(body).isCut) ||
     Object.values(query).some(({ length }) => length >= QUERY_CHARACTERS_MAX);
   const isWrite = /^(create|add|update)/.test(operation);
   return (

@@ -13,10 +13,10 @@ import {
   EXACT,
   OPERATIONS,
   RANGES,
-  isFiltered,
-  readFilter,
-  readLocal,
-  writeLocal,
+  isNarrowed,
+  parseSearch,
+  parseLocalTime,
+  formatLocalTime,
 } from './search.ts';
 
 const CLASSES = [
@@ -28,7 +28,7 @@ const CLASSES = [
 
 export function RequestFilters() {
   const [query, setQuery] = useQuery();
-  const filter = readFilter(query);
+  const filter = parseSearch(query);
   return (
     <>
       <div class="request-find">
@@ -56,7 +56,7 @@ export function RequestFilters() {
             onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
             options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
           />
-          {isFiltered(filter) && (
+          {isNarrowed(filter) && (
             <Button
               tone="quiet"
               onClick={() => setQuery({ status: null, operation: null, range: null, from: null, to: null })}
@@ -142,16 +142,16 @@ function CustomTime({
         label="From, your time"
         name="from"
         type="datetime-local"
-        value={writeLocal(from)}
-        onValue={(local) => onChange({ from: readLocal(local) })}
+        value={formatLocalTime(from)}
+        onValue={(local) => onChange({ from: parseLocalTime(local) })}
         error={isTurned ? 'This is not before the end.' : undefined}
       />
       <TextField
         label="Up to, your time"
         name="to"
         type="datetime-local"
-        value={writeLocal(to)}
-        onValue={(local) => onChange({ to: readLocal(local) })}
+        value={formatLocalTime(to)}
+        onValue={(local) => onChange({ to: parseLocalTime(local) })}
       />
     </Toolbar>
   );

@@ -31,7 +31,7 @@ export const OPERATIONS = [
   'queryInventoryItems',
 ] as const;
 
-export interface RequestFilter {
+export interface RequestSearch {
   readonly status: string;
   readonly operation: string;
   /** `1h` … `30d`, or `custom` with `from` and `to`. */
@@ -41,7 +41,7 @@ export interface RequestFilter {
   readonly to: string;
 }
 
-export function readFilter(query: URLSearchParams): RequestFilter {
+export function parseSearch(query: URLSearchParams): RequestSearch {
   const read = (name: string): string => query.get(name) ?? '';
   const range =
     RANGES.some(({ value }) => value === read('range')) || read('range') === CUSTOM ? read('range') : DEFAULT_RANGE;
@@ -56,16 +56,19 @@ export function readFilter(query: URLSearchParams): RequestFilter {
   };
 }
 
-export const isFiltered = ({ status, operation, range }: RequestFilter): boolean =>
+export const isNarrowed = ({ status, operation, range }: RequestSearch): boolean =>
   status !== '' || operation !== '' || range !== DEFAULT_RANGE;
 
-export function askFor({ status, operation, range, from, to }: RequestFilter, nowMs: number): QueryOf<'GET /requests'> {
+export function toRequestsQuery(
+  { status, operation, range, from, to }: RequestSearch,
+  nowMs: number,
+): QueryOf<'GET /requests'> {
   const ms = RANGES.find(({ value }) => value === range)?.ms;
   return { status, operation, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
 }
 
 /** For a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for what is no time. */
-export function writeLocal(at: string): string {
+export function formatLocalTime(at: string): string {
   const time = new Date(at);
   if (at === '' || Number.isNaN(time.getTime())) return '';
   const two = (number: number): string => String(number).padStart(2, '0');
@@ -74,7 +77,7 @@ export function writeLocal(at: string): string {
 }
 
 /** The other way round. */
-export function readLocal(local: string): string {
+export function parseLocalTime(local: string): string {
   const time = new Date(local);
   return local === '' || Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }

@@ -11,11 +11,11 @@ import { Button } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/copy.tsx';
 import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { LoadMore } from '../../ui/pager.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { LoadMore } from '../../ui/page-buttons.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
-type AuditRecord = AuditView['records'][number];
+type AuditRow = AuditView['records'][number];
 
 export function AuditPage() {
   const { may } = useSession();
@@ -29,7 +29,7 @@ export function AuditPage() {
 
 const HASH_SHOWN = 10;
 
-const COLUMNS: readonly Column<AuditRecord>[] = [
+const COLUMNS: readonly TableColumn<AuditRow>[] = [
   { key: 'number', head: 'Number', isMono: true, cell: ({ number }) => number },
   { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
   { key: 'actor', head: 'Who', cell: ({ actor }) => <span title={actor}>{actor}</span> },
@@ -136,7 +136,7 @@ function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckVi
   );
 }
 
-const Chips = ({ of }: { of: AuditRecord['detail'] }) => {
+const Chips = ({ of }: { of: AuditRow['detail'] }) => {
   const members = Object.entries(of);
   if (members.length === 0) return <span class="muted">–</span>;
   return (

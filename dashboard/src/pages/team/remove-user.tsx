@@ -3,7 +3,7 @@
  */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { restate } from '../../api/restate.ts';
+import { rewordError } from '../../api/reword-error.ts';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -19,7 +19,7 @@ export interface RemoveUserProps {
 export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   const [isMeant, setMeant] = useState(false);
   const remove = async () => {
-    await restate(post('/users/remove', { email: user.email }), 'LAST_OWNER', lastOwner(user));
+    await rewordError(post('/users/remove', { email: user.email }), 'LAST_OWNER', lastOwner(user));
     if (user.isYou) return location.assign('/dashboard/sign-in');
     toast(`${user.email} was removed`);
     return onRemoved();

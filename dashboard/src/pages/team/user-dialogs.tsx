@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks';
 import type { Role } from '../../../../src/account/roles.ts';
 import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
-import { restate } from '../../api/restate.ts';
+import { rewordError } from '../../api/reword-error.ts';
 import { useSession } from '../../session.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -38,7 +38,7 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
   const [role, setRole] = useState<Role>('viewer');
   const invite = async () => {
     const request = { email: email.trim(), role };
-    const link = await restate(
+    const link = await rewordError(
       post('/users', request),
       'USER_EXISTS',
       'The team has a user with this address. Give them a new link or another role instead.',
@@ -86,7 +86,7 @@ export function ChangeRole({
   const [role, setRole] = useState(user.role);
   const save = async () => {
     if (role !== user.role) {
-      await restate(post('/users/role', { email: user.email, role }), 'LAST_OWNER', lastOwner(user));
+      await rewordError(post('/users/role', { email: user.email, role }), 'LAST_OWNER', lastOwner(user));
       toast(`${user.email} is now ${role}`);
       onChanged();
       if (user.isYou) {

@@ -11,7 +11,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { ChangeRole, Invite, NewLink, type UserRow } from './user-dialogs.tsx';
 import { ShowLink } from './issued-link.tsx';
@@ -22,7 +22,7 @@ type Open =
   | { readonly dialog: 'role' | 'link' | 'remove'; readonly user: UserRow }
   | { readonly dialog: 'issued'; readonly email: string; readonly link: UserLinkView };
 
-const COLUMNS: readonly Column<UserRow>[] = [
+const COLUMNS: readonly TableColumn<UserRow>[] = [
   {
     key: 'email',
     head: 'E-mail',
@@ -65,7 +65,7 @@ function Users() {
     setOpen({ dialog: 'issued', email, link });
     reload();
   };
-  const actions: Column<UserRow> = {
+  const actions: TableColumn<UserRow> = {
     key: 'actions',
     head: 'Actions',
     align: 'end',

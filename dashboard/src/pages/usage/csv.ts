@@ -7,7 +7,7 @@ const quote = (cell: Cell): string =>
   /[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 /** Example: `writeCSV(['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
-export const writeCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+export const formatCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`).join('');
 
 /** Example: `downloadFile('usage-2026-11.csv', 'text/csv;charset=utf-8', text)`. */

@@ -35,15 +35,15 @@ export function listDays({ month, rows }: UsageView, days: number): Counts[] {
 const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en', { timeZone: 'UTC', ...options });
 const MONTH = format({ month: 'long', year: 'numeric' });
 const DAY = format({ weekday: 'short', month: 'short', day: 'numeric' });
-const write = (formatter: Intl.DateTimeFormat, day: string): string => {
+const formatWith = (formatter: Intl.DateTimeFormat, day: string): string => {
   const time = new Date(`${day}T00:00:00Z`);
   return Number.isNaN(time.getTime()) ? day : formatter.format(time);
 };
 
 export const isMonth = (text: string): boolean => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
 /** Example: `formatMonth('2026-11')` gives `November 2026`. */
-export const formatMonth = (month: string): string => write(MONTH, `${month}-01`);
+export const formatMonth = (month: string): string => formatWith(MONTH, `${month}-01`);
 /** Example: `formatDay('2026-11-20')` gives `Fri, Nov 20`. */
-export const formatDay = (day: string): string => write(DAY, day);
+export const formatDay = (day: string): string => formatWith(DAY, day);
 /** Example: `formatCount(12041)` gives `12,041`. */
 export const formatCount = (count: number): string => count.toLocaleString('en');

@@ -5,7 +5,7 @@
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { downloadFile, writeCSV } from './csv.ts';
+import { downloadFile, formatCSV } from './csv.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -33,7 +33,7 @@ export function UsagePage() {
     downloadFile(
       `storeroom-usage-${tenant.teamID}-${view.month}.csv`,
       'text/csv;charset=utf-8',
-      writeCSV(['day', 'operation', 'calls', 'refused'], rows),
+      formatCSV(['day', 'operation', 'calls', 'refused'], rows),
     );
   };
   const actions = (

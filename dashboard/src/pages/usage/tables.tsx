@@ -7,7 +7,7 @@ import { ShareBar } from '../../ui/meter.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { useSort, type SortValues } from '../../ui/sort.ts';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { formatCount, formatDay, sumBy, type Counts } from './daily-counts.ts';
 
@@ -45,7 +45,7 @@ export function UsageTables({ view }: { view: UsageView }) {
 function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) {
   const isByDay = by === 'day';
   const { sorted, sort } = useSort(sumBy(view.rows, by), VALUES, isByDay ? 'name' : '-calls');
-  const columns: Column<Counts>[] = [
+  const columns: TableColumn<Counts>[] = [
     {
       key: 'name',
       head: isByDay ? 'Day (UTC)' : 'Operation',

@@ -4,8 +4,8 @@
  */
 import { ApiError } from './client.ts';
 
-/** Example: `await restate(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other refusals pass as they are. */
-export async function restate<T>(answer: Promise<T>, code: string, message: string, field?: string): Promise<T> {
+/** Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other refusals pass as they are. */
+export async function rewordError<T>(answer: Promise<T>, code: string, message: string, field?: string): Promise<T> {
   try {
     return await answer;
   } catch (fault) {

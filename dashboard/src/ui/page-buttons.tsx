@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 
-export interface PagerProps {
+export interface PageButtonsProps {
   /** undefined where there is nothing: the button is switched off. */
   onNewer: (() => void) | undefined;
   onOlder: (() => void) | undefined;
@@ -14,8 +14,8 @@ export interface PagerProps {
   children?: ComponentChildren;
 }
 
-/** Example: `<Pager onNewer={cursor ? goBack : undefined} onOlder={next ? goOn : undefined}>50 requests</Pager>`. */
-export const Pager = ({ onNewer, onOlder, labels = ['Newer', 'Older'], children }: PagerProps) => (
+/** Example: `<PageButtons onNewer={cursor ? goBack : undefined} onOlder={next ? goOn : undefined}>50 requests</PageButtons>`. */
+export const PageButtons = ({ onNewer, onOlder, labels = ['Newer', 'Older'], children }: PageButtonsProps) => (
   <nav class="pager" aria-label="Pages">
     <p class="muted" aria-live="polite">
       {children}

@@ -10,7 +10,7 @@ import { LeaveGuard } from './leave-guard.tsx';
 import { Notice } from './notice.tsx';
 import { announce } from './toaster.tsx';
 
-export interface ShownOnceProps {
+export interface OneTimePanelProps {
   title: string;
   /** What it is, up to the verb: `The API Secret is`. Goes on with `not shown again`. */
   what: string;
@@ -20,8 +20,8 @@ export interface ShownOnceProps {
   children: ComponentChildren;
 }
 
-/** Example: `{issued && <ShownOnce title="New keys" what="The API Secret is" onStored={() => setIssued(undefined)}>…</ShownOnce>}`. */
-export function ShownOnce({ title, what, action = 'I have stored it', onStored, children }: ShownOnceProps) {
+/** Example: `{issued && <OneTimePanel title="New keys" what="The API Secret is" onStored={() => setIssued(undefined)}>…</OneTimePanel>}`. */
+export function OneTimePanel({ title, what, action = 'I have stored it', onStored, children }: OneTimePanelProps) {
   const id = useId();
   const heading = useFocusWhenShown<HTMLHeadingElement>();
   useEffect(() => announce(`${title}. ${what} not shown again.`), []);
