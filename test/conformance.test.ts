@@ -63,7 +63,7 @@ const RULES = 162;
 interface Row {
   readonly id: string;
   readonly guarantee: string;
-  /** Those of the row it refers to, for a row that says `see`. */
+  /** Those of the rows it refers to (see `2.3 PART_CODE`) included. */
   readonly tests: readonly { readonly file: string; readonly name: string }[];
 }
 
@@ -72,22 +72,19 @@ function loadRows(): Row[] {
   const lines = readFileSync(join(ROOT, 'docs/conformance.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| (?!ID )/.test(line));
-  const known = new Map<string, Row['tests']>();
-  return lines.map((line) => {
+  const rows = lines.map((line) => {
     const [, id = '', guarantee = '', cell = ''] = /^\| `([^`|]+)` \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
-    const earlier = /^see `([^`]+)`$/.exec(cell)?.[1];
-    const tests =
-      earlier === undefined
-        ? [...cell.matchAll(/(?:^|<br>)`([^`]+)` `([^`]+)`(?=<br>|$)/g)].map(([, file = '', name = '']) => ({
-            file,
-            name,
-          }))
-        : (known.get(earlier) ?? []);
-    const isWhole = earlier === undefined ? tests.length === cell.split('<br>').length : tests.length > 0;
-    assert.ok(id !== '' && isWhole, `a row cannot be read: ${line}`);
-    known.set(id, tests);
-    return { id, guarantee, tests };
+    assert.ok(id !== '', `a row cannot be read: ${line}`);
+    return { id, guarantee, parts: cell.split('<br>') };
   });
+  const findTests = (part: string): Row['tests'] => {
+    const [, file, name] = /^`([^`]+)` `([^`]+)`$/.exec(part) ?? [];
+    if (file !== undefined && name !== undefined) return [{ file, name }];
+    const seen = rows.find(({ id }) => part === `see \`${id}\``);
+    assert.ok(seen, `neither a test nor a row: ${part}`);
+    return seen.parts.flatMap(findTests);
+  };
+  return rows.map(({ id, guarantee, parts }) => ({ id, guarantee, tests: parts.flatMap(findTests) }));
 }
 
 const sources = new Map<string, string>();
