@@ -1,7 +1,6 @@
 /**
- * Which Node runs Storeroom: 26 or newer. npm installs one from the lockfile as an optional dependency, a package for
- * each platform. Plain JavaScript that also runs under old Nodes, because it is what finds the new one. Used by
- * bin/storeroom.js and tools/check-node.js.
+ * Finds the Node that runs Storeroom, 26 or newer. npm installs one from the lockfile as an optional dependency, a package
+ * for each platform. Plain JavaScript that also runs under old Nodes, for bin/storeroom.js and tools/check-node.js.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -16,7 +15,7 @@ export const platform = `${process.platform}-${process.arch}`;
 export const platforms = Object.keys(PACKAGES);
 export const packageName = PACKAGES[platform];
 
-/** True when the Node that runs this file is new enough by itself. */
+/** Whether the Node that runs this file is new enough. */
 export const isNewEnough = Number(process.versions.node.split('.')[0]) >= 26;
 
 /** The path of the Node binary npm installed for this platform, or undefined. */
