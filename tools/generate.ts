@@ -109,17 +109,17 @@ function writeErrors(): string {
 # Errors
 
 Every error of every endpoint has one body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}\`.
-Branch on \`code\`: codes never change their meaning. \`message\` is a sentence for people and may be more exact than the one below; \`field\` is there
-when one parameter or field is to blame, \`suggestion\` when a known field has nearly its name; \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
+Branch on \`code\`: codes never change their meaning. \`message\` is a sentence for people and may be more exact than the one below. \`field\` names
+the parameter or field at fault, \`suggestion\` a known field with a near name. \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
-A 4xx wrote nothing. After a 5xx, or no answer at all, nobody knows whether a write happened: repeat it with its \`Idempotency-Key\`
+A 4xx wrote nothing. After a 5xx or no answer the outcome of a write is unknown: repeat it with its \`Idempotency-Key\`
 ([idempotency](api-reference.md#idempotency)).
 
 ${sections.join('\n\n')}
 
 ## Only on the command line
 
-Commands end with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one object on standard error,
+Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one object on standard error,
 \`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
 
 ${table(rows.filter(({ code }) => forCommands.includes(code)))}
@@ -143,9 +143,9 @@ async function writeConfiguration(): Promise<string> {
 
 ## Settings
 
-Settings are environment variables. \`serve --port\` and \`serve --host\` win over \`STOREROOM_PORT\` and \`STOREROOM_HOST\`; a variable that is empty
-counts as not set. A wrong value stops the command with exit code 1, and all mistakes are named at once. \`storeroom config\` shows what is in force and
-where it came from; \`serve\` warns of variables that begin with \`STOREROOM_\` and are no setting.
+Settings are environment variables. \`serve --port\` and \`serve --host\` override \`STOREROOM_PORT\` and \`STOREROOM_HOST\`. An empty variable counts as
+unset. A wrong value stops the command with exit code 1; the message names all wrong values. \`storeroom config\` shows every value in force and its
+source. \`serve\` warns about unknown variables that begin with \`STOREROOM_\`.
 
 ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 
