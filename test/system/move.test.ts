@@ -1,6 +1,6 @@
 /**
- * `storeroom move` as an operator sees it: a service moved to PostgreSQL and back answers as before, a move killed again and again ends as one that was
- * left alone, and what must not be moved is refused with nothing changed. STOREROOM_TEST_MOVE_ORDERS sets how many orders the killed moves have.
+ * `storeroom move` as an operator sees it: a service moved to PostgreSQL and back answers as before, a killed move ends as one that was left alone,
+ * and what must not be moved is refused with nothing changed. STOREROOM_TEST_MOVE_ORDERS sets how many orders the killed moves have.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,15 +10,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before as prepare, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '../../src/store/open.ts';
+import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
+import { trials } from '../kit/trials.ts';
 import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../kit/service.ts';
 import { bytes, newSession, plain, readChain } from '../store/people.ts';
-import { accepted, entry, NOW } from '../store/store-under-test.ts';
+import { accepted, ask, entry, importAll, NOW } from '../store/store-under-test.ts';
 import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
 
-const ORDERS = Number(process.env['STOREROOM_TEST_MOVE_ORDERS'] ?? 3000);
-const KILLS = 5;
+const ORDERS = trials('MOVE_ORDERS', { quick: 800, all: 3000 });
+const KILLS = trials('KILLS', { quick: 1, all: 5 });
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const TYPES = ['orders', 'lines', 'customers', 'inventory'];
 
@@ -44,6 +46,9 @@ async function messageOf(running: Promise<CommandResult>): Promise<string> {
   assert.equal(stdout, '');
   return (JSON.parse(stderr) as { error: { message: string } }).error.message;
 }
+
+/** A folder that is not there yet. */
+const newFolder = (): Promise<string> => Promise.resolve(join(temporaryFolder(), 'new'));
 
 const started: Service[] = [];
 async function start(place: string): Promise<Service> {
@@ -92,12 +97,24 @@ async function firstKey(folder: string): Promise<void> {
   }
 }
 
+/** A target whose move was killed once it had begun. */
+async function moveHalf(
+  from: string,
+  makeTarget: () => Promise<string>,
+  begun: (target: string) => Promise<void>,
+): Promise<string> {
+  for (;;) {
+    const target = await makeTarget();
+    if (await killMove(from, target, begun(target))) return target;
+  }
+}
+
 const IDEMPOTENT = { 'idempotency-key': 'once-and-only-once' };
 
 /** What a caller reads, in the words it is answered with. */
 async function readAll(service: Service, keys: Keys): Promise<string[]> {
   const answers: string[] = [];
-  const ask = async (
+  const read = async (
     method: string,
     path: string,
     options: { query?: Record<string, string>; body?: unknown },
@@ -111,32 +128,43 @@ async function readAll(service: Service, keys: Keys): Promise<string[]> {
   };
   const lists = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME', inventory: 'PART_DESCRIPTION' };
   for (const [list, searched] of Object.entries(lists)) {
-    await ask('POST', `/${list}/query`, { body: [], query: { maxReturn: '3' } });
+    await read('POST', `/${list}/query`, { body: [], query: { maxReturn: '3' } });
     for (const text of ODD)
       for (const part of [text, cut(text, 0, 4).toUpperCase(), cut(text, 2, 6).toLowerCase()])
-        await ask('POST', `/${list}/query`, { body: [{ field: searched, value: part, contains: true }] });
+        await read('POST', `/${list}/query`, { body: [{ field: searched, value: part, contains: true }] });
   }
-  for (const { ORDER_NUMBER = '', REFERENCE_NUMBER = '' } of await ask('POST', '/orders/query', { body: [] })) {
-    await ask('GET', '/orders/single', { query: { orderNum: ORDER_NUMBER } });
+  for (const { ORDER_NUMBER = '', REFERENCE_NUMBER = '' } of await read('POST', '/orders/query', { body: [] })) {
+    await read('GET', '/orders/single', { query: { orderNum: ORDER_NUMBER } });
     if (REFERENCE_NUMBER)
-      await ask('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: REFERENCE_NUMBER } });
+      await read('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: REFERENCE_NUMBER } });
   }
-  for (const { CUSTOMER_CODE = '' } of await ask('POST', '/customers/query', { body: [] }))
-    await ask('GET', '/customers/single', { query: { customerCode: CUSTOMER_CODE } });
-  for (const { PART_CODE = '' } of await ask('POST', '/inventory/query', { body: [] }))
-    await ask('GET', '/inventory/single', { query: { partCode: PART_CODE } });
+  for (const { CUSTOMER_CODE = '' } of await read('POST', '/customers/query', { body: [] }))
+    await read('GET', '/customers/single', { query: { customerCode: CUSTOMER_CODE } });
+  for (const { PART_CODE = '' } of await read('POST', '/inventory/query', { body: [] }))
+    await read('GET', '/inventory/single', { query: { partCode: PART_CODE } });
   return answers;
 }
 
-/** What a service finds in its search index. */
-async function search(service: Service, keys: Keys): Promise<string> {
-  const { status, text } = await service.call(keys, 'POST', '/orders/query', {
-    body: [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }],
-  });
-  assert.equal(status, 200, text);
-  assert.match(text, /Müller & Söhne 10"/);
-  return text;
+/** Works with the store at a place, as a command does, or as who is named. */
+async function withStore<T>(place: string, work: (store: Store) => Promise<T>, name = 'storeroom command'): Promise<T> {
+  const databaseUrl = place.startsWith('postgres') ? place : '';
+  const settings = { data: place, databaseUrl, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1 };
+  const store = await openStore(settings, { name, busyTimeoutMs: 5000, onFatal: assert.ifError });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
+
+/** What is found in the search index of the tenant `big`. */
+const search = (place: string): Promise<Values[]> =>
+  withStore(place, async (store) => {
+    const pims = store.pims((await store.tenants.findTenant('big'))!);
+    const { records } = await ask(pims, 'orders', [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }]);
+    assert.ok(records.some(({ BNAME }) => BNAME === 'Müller & Söhne 10'));
+    return records;
+  });
 
 /** What the operator reads. */
 async function readCommands(place: string, team: string): Promise<string[]> {
@@ -224,18 +252,6 @@ test('a service moved to PostgreSQL and back answers the same keys as before, by
   await service.stop();
 });
 
-/** Works with the store at a place, as a command does. */
-async function withStore<T>(place: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const databaseUrl = place.startsWith('postgres') ? place : '';
-  const settings = { data: place, databaseUrl, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1 };
-  const store = await openStore(settings, { name: 'storeroom command', busyTimeoutMs: 5000, onFatal: assert.ifError });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
-
 test('people, their second factors and the audit log come along, whose chain still holds; people sign in anew', async () => {
   const [folder, back] = [temporaryFolder(), join(temporaryFolder(), 'new')];
   const database = await newDatabase();
@@ -300,26 +316,35 @@ test('people, their second factors and the audit log come along, whose chain sti
 suite('a move', () => {
   let folder: string;
   let database: string;
-  let keys: Keys;
   let whole: Report;
-  let found: string;
+  let found: Values[];
   prepare(async () => {
     folder = temporaryFolder();
-    const service = await start(folder);
-    const shop = await Shop.open(service, 'big');
-    keys = shop.keys;
-    const text = (index: number): string => ODD[index % ODD.length]!;
-    await shop.load('orders', Array.from({ length: ORDERS }, (_, index) => ({ ORDER_NUMBER: `${index}`, BNAME: `${text(index)} ${index}`, REFERENCE_NUMBER: `#${index}` }))); // prettier-ignore
-    await shop.load('lines', Array.from({ length: ORDERS * 3 }, (_, index) => ({ ORDER_NUMBER: `${index % ORDERS}`, DESCRIPTION: text(index), QUANTITY: '1' }))); // prettier-ignore
-    found = await search(service, keys);
-    await service.stop();
+    await withStore(folder, async (store) => {
+      const pims = store.pims(accepted(await store.tenants.createTenant('big', 'Big', NOW)));
+      const text = (index: number): string => ODD[index % ODD.length]!;
+      const order = (_: unknown, index: number): Values => ({
+        ORDER_NUMBER: `${index}`,
+        BNAME: `${text(index)} ${index}`,
+        REFERENCE_NUMBER: `#${index}`,
+      });
+      const line = (_: unknown, index: number): Values => ({
+        ORDER_NUMBER: `${index % ORDERS}`,
+        DESCRIPTION: text(index),
+        QUANTITY: '1',
+      });
+      await store.tenants.replaceKeys('big', { apiId: 'id', secretHash: bytes(6) }, NOW, entry());
+      await importAll(pims, 'orders', Array.from({ length: ORDERS }, order));
+      await importAll(pims, 'lines', Array.from({ length: ORDERS * 3 }, line));
+    });
+    found = await search(folder);
     database = await newDatabase();
     whole = await moveAll(folder, database);
   });
 
   const directions: [string, () => [from: string, makeTarget: () => Promise<string>]][] = [
     ['into PostgreSQL', () => [folder, newDatabase]],
-    ['into a folder', () => [database, async () => join(temporaryFolder(), 'new')]],
+    ['into a folder', () => [database, newFolder]],
   ];
   for (const [direction, choose] of directions)
     test(`${direction}, killed ${KILLS} times at random moments, ends as one that was left alone, and nothing opens the target before`, async (context) => {
@@ -346,14 +371,11 @@ suite('a move', () => {
         `${ORDERS} orders: ${whole.seconds} s at once into PostgreSQL, the last of this one ${seconds} s`,
       );
       assert.deepEqual(tables, whole.tables);
-      const service = await start(target);
-      assert.equal(await search(service, keys), found);
-      await service.stop();
+      assert.deepEqual(await search(target), found);
     });
 
   test('fails and names the table when a row of the target is not as it was copied, and keeps the target closed', async () => {
-    const target = await newDatabase();
-    assert.ok(await killMove(folder, target, firstOrders(target)), 'the move was over before it was killed');
+    const target = await moveHalf(folder, newDatabase, firstOrders);
     const [schema] = await runStatement(target, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims%'");
     await runStatement(
       target,
@@ -371,8 +393,7 @@ suite('a move', () => {
   });
 
   test('notices a row that is missing in a folder, and services and commands do not open the folder before', async () => {
-    const target = join(temporaryFolder(), 'new');
-    assert.ok(await killMove(database, target, firstKey(target)), 'the move was over before it was killed');
+    const target = await moveHalf(database, newFolder, firstKey);
     for (const words of [['tenant', 'list'], ['serve'], ['backup', join(temporaryFolder(), 'backup')]])
       assert.match(
         await messageOf(runCommand(target, [...words, '--json'])),
@@ -385,15 +406,13 @@ suite('a move', () => {
   });
 
   test('goes into an empty store alone, and goes on from its own source alone', async () => {
-    const other = await start(temporaryFolder());
-    await other.makeTenant('other');
-    await other.stop();
+    const other = temporaryFolder();
+    await runCommand(other, ['tenant', 'create', 'other', '--name', 'Other']);
     for (const [from, to] of [
-      [other.place, folder],
-      [other.place, database],
+      [other, folder],
+      [other, database],
       [folder, database],
     ] as const) {
-      // prettier-ignore
       const there = (await runCommand(to, ['tenant', 'list'])).stdout;
       assert.match(
         await messageOf(move(from, to)),
@@ -401,29 +420,22 @@ suite('a move', () => {
       );
       assert.equal((await runCommand(to, ['tenant', 'list'])).stdout, there);
     }
-    const begun = await newDatabase();
-    assert.ok(await killMove(folder, begun, firstOrders(begun)));
-    assert.match(await messageOf(move(other.place, begun)), /^A move into .* from another store is unfinished/);
+    const begun = await moveHalf(folder, newDatabase, firstOrders);
+    assert.match(await messageOf(move(other, begun)), /^A move into .* from another store is unfinished/);
     assert.match(await messageOf(move(begun, temporaryFolder())), /^A move into .* is unfinished/);
     assert.deepEqual((await moveAll(folder, begun)).tables, whole.tables);
   });
 
   test('waits for nobody: while a service uses one of the two, it is refused', async () => {
-    const embedded = await start(folder);
-    assert.match(await messageOf(move(folder, await newDatabase())), /^Another service is running on/);
-    await embedded.stop();
-    const service = await start(database);
-    assert.match(
-      await messageOf(move(database, join(temporaryFolder(), 'new'))),
-      /^A service or a command is running on .*storeroom serve/,
-    );
-    await service.stop();
-    const target = await start(await newDatabase());
-    assert.match(
-      await messageOf(move(folder, target.place)),
-      /^A service or a command is running on .*storeroom serve/,
-    );
-    await target.stop();
+    await withStore(folder, async (store) => {
+      (store as SqliteStore).lock(); // as a service does
+      assert.match(await messageOf(move(folder, await newDatabase())), /^Another service is running on/);
+    });
+    const isRunning = /^A service or a command is running on .*storeroom serve/;
+    const refused = async (from: string, to: string) => assert.match(await messageOf(move(from, to)), isRunning);
+    await withStore(database, () => refused(database, join(temporaryFolder(), 'new')), 'storeroom serve');
+    const target = await newDatabase();
+    await withStore(target, () => refused(folder, target), 'storeroom serve');
   });
 
   test('without anything to move, or somewhere to, is refused, and no password is shown', async () => {
