@@ -228,7 +228,7 @@ suite('tampering', () => {
     const { body } = await owner.get('/audit');
     assert.deepEqual(whole, { isWhole: true, records: body.records.length, head: body.records[0].hash, fault: null });
     const { stdout } = await service.command('audit', 'verify', teamID);
-    assert.ok(stdout.includes(whole.head) && / is whole/.test(stdout), stdout);
+    assert.ok(stdout.includes(whole.head) && / is intact/.test(stdout), stdout);
     assert.match(whole.head, /^[0-9a-f]{64}$/);
   });
 
@@ -261,7 +261,7 @@ suite('tampering', () => {
     await runSql(service, `UPDATE @AUDIT SET "ACTOR" = 'eve@example.com' WHERE ${mine()} AND "NUMBER" = 3`);
     const { stdout } = await service.command('audit', 'verify', teamID);
     await restore();
-    assert.match(stdout, /NOT whole\. Record 3: it is not as it was written/);
+    assert.match(stdout, /NOT intact\. Record 3: it is not as it was written/);
   });
 
   const TAMPERINGS: Record<string, [sql: () => string[], number: (last: number) => number]> = {

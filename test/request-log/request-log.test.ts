@@ -88,7 +88,8 @@ function expectIds(calls: readonly LoggedCall[], keep: (one: LoggedCall) => bool
     const dash = requestId.lastIndexOf('-');
     return `${time} ${requestId.slice(0, dash)} ${String(Number.parseInt(requestId.slice(dash + 1), 36)).padStart(16, '0')}`;
   };
-  return calls.filter(keep).toSorted((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1)).map(({ requestId }) => requestId); // prettier-ignore
+  const kept = calls.filter(keep).toSorted((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1));
+  return kept.map(({ requestId }) => requestId);
 }
 
 test('what was recorded is shown as it was, and in full by its ID', async () => {
@@ -361,17 +362,20 @@ test('long texts are cut, and broken characters break nothing', async () => {
   const found = await log.find(teamId, long.requestId, NOW_MS);
   assert.equal(found?.message?.length, 1000);
   assert.equal(found.body?.length, 4096);
-  assert.deepEqual(Object.entries(found.query).map(([name, { length }]) => [name, length]), [['a', 1024], ['b', 5]]); // prettier-ignore
+  const lengths = Object.entries(found.query).map(([name, { length }]) => `${name} ${length}`);
+  assert.deepEqual(lengths, ['a 1024', 'b 5']);
   assert.equal(found.client.length, 64);
   assert.ok(found.message.isWellFormed() && found.body.isWellFormed());
   assert.equal((await log.find(teamId, odd.requestId, NOW_MS))?.query[broken], broken);
-  assert.deepEqual((await requests.loadKeyUses(teamId)).map(({ apiId, client }) => [apiId, client]), [['odd', '\uFFFDx'], ['sr_id_1', 'y'.repeat(64)]]); // prettier-ignore
+  const clients = (await requests.loadKeyUses(teamId)).map(({ apiId, client }) => `${apiId} ${client}`);
+  assert.deepEqual(clients, ['odd \uFFFDx', `sr_id_1 ${'y'.repeat(64)}`]);
 });
 
 test('refused calls are counted by day and operation, and the last use of a key is kept, in a URL or not', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const statuses = [200, 399, 400, 401, 500];
-  await record(log, statuses.map((httpStatus) => call(teamId, { httpStatus })), 2); // prettier-ignore
+  const calls = statuses.map((httpStatus) => call(teamId, { httpStatus }));
+  await record(log, calls, 2);
   await record(log, [
     call(teamId, {
       httpStatus: 404,
@@ -514,7 +518,6 @@ test('a busy moment is a few blocks of each tenant, far smaller than their lines
     [one, 40_000],
     [other, 15_000],
   ] as const) {
-    // prettier-ignore
     const blocks: RequestBlock[] = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
     assert.ok(blocks.length <= 10, String(blocks.length));
     const bytes = blocks.reduce((sum, { lines }) => sum + lines.length, 0);

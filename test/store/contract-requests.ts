@@ -142,7 +142,8 @@ export function describeRequests(store: StoreUnderTest): void {
     ]);
     assert.deepEqual(await stores[0]!.loadRefusals('refused', '2026-12'), [refusals('refused', 20, '2026-12-01')]);
     assert.deepEqual(await stores[0]!.loadRefusals('refused', '2027-11'), []);
-    assert.deepEqual((await stores[0]!.loadKeyUses('refused')).map(({ client }) => client), ['client-19']); // prettier-ignore
+    const clients = (await stores[0]!.loadKeyUses('refused')).map(({ client }) => client);
+    assert.deepEqual(clients, ['client-19']);
   });
 
   test('of the uses of a key the later wins, and that its secret came in a URL is not forgotten by one that did not', async () => {
@@ -205,7 +206,6 @@ export function describeRequests(store: StoreUnderTest): void {
       [one, 0],
       [other, 1],
     ] as const) {
-      // prettier-ignore
       assert.equal((await log.loadBlocks(teamId, ALL, 10)).length, left * 2);
       assert.equal((await log.loadRefusals(teamId, '2026-11')).length, left);
       assert.equal((await log.loadKeyUses(teamId)).length, left);

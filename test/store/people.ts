@@ -66,8 +66,11 @@ export class People {
     const { teamId } = (await this.store.newTenant()).tenant;
     const names = roles.map((role, index) => ({ teamId, email: `${role}-${index}@example.com` }));
     const store = await this.opened();
-    for (const [index, name] of names.entries())
-      accepted(await store.users.createUser({ ...name, role: roles[index]!, createdAt: NOW, link: { hash: linkOf(teamId, name.email), endsAt: at(60) } }, entry({ action: 'user.created' }))); // prettier-ignore
+    for (const [index, name] of names.entries()) {
+      const link = { hash: linkOf(teamId, name.email), endsAt: at(60) };
+      const user = { ...name, role: roles[index]!, createdAt: NOW, link };
+      accepted(await store.users.createUser(user, entry({ action: 'user.created' })));
+    }
     return { teamId, names };
   }
 

@@ -97,20 +97,27 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
   await store.backup(backup);
   restoreBackup(backup, restored);
   const url = await newDatabase();
-  const places = [{ data: restored, databaseUrl: '' }, { data: '', databaseUrl: url }, { data: moved, databaseUrl: '' }]; // prettier-ignore
+  const places = [
+    { data: restored, databaseUrl: '' },
+    { data: '', databaseUrl: url },
+    { data: moved, databaseUrl: '' },
+  ];
   for (const [from, to] of [
     [places[0]!, places[1]!],
     [places[1]!, places[2]!],
   ] as const) {
-    // prettier-ignore
-    const ends = [{ store: await openMoveStore(from, 'the source'), name: 'the source' }, { store: await openMoveStore(to, 'the target'), name: 'the target' }] as const;
+    const ends = [
+      { store: await openMoveStore(from, 'the source'), name: 'the source' },
+      { store: await openMoveStore(to, 'the target'), name: 'the target' },
+    ] as const;
     const { tables } = await moveStore(ends[0], ends[1], { start: () => undefined, advance: () => undefined });
     assert.equal(tables.find(({ table }) => table === 'REQUESTS')?.rows, 300);
     for (const { store: end } of ends) await end.close();
   }
   const { requests } = openForAll(moved);
   const read = await requests.loadBlocks('team-1', ALL, 1000);
-  assert.deepEqual(read.map((one) => ({ ...one, lines: Buffer.from(one.lines) })), blocks.toReversed().map((one) => ({ ...one, lines: Buffer.from(one.lines) }))); // prettier-ignore
+  const plain = (one: RequestBlock) => ({ ...one, lines: Buffer.from(one.lines) });
+  assert.deepEqual(read.map(plain), blocks.toReversed().map(plain));
   assert.deepEqual(await requests.loadRefusals('team-1', '2026-11'), refusals);
   assert.deepEqual(await requests.loadKeyUses('team-1'), [use]);
 });

@@ -17,8 +17,8 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** Values of a statement; lists become arrays. */
-export type Values = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
+/** StatementValues of a statement; lists become arrays. */
+export type StatementValues = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
 
 /** Each prepared statement holds memory of the server's process, and each tenant has its own. */
 const PREPARED_MAX = 600;
@@ -98,12 +98,12 @@ export class Connection {
   }
 
   /** Runs a frequent statement, prepared. `?` stands for a value. Rows are arrays. */
-  async query<R extends Row>(sql: string, values: Values = []): Promise<R[]> {
+  async query<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
     return (await this.#send({ name: this.#prepare(sql), text: sql, values })).rows as unknown as R[];
   }
 
   /** Runs a statement without preparing it. */
-  async queryOnce<R extends Row>(sql: string, values: Values = []): Promise<R[]> {
+  async queryOnce<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
     return (await this.#send({ text: sql, values })).rows as unknown as R[];
   }
 
@@ -136,7 +136,7 @@ export class Connection {
     (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }
 
-  #send({ name, text, values }: { name?: string; text: string; values: Values }): Promise<QueryArrayResult> {
+  #send({ name, text, values }: { name?: string; text: string; values: StatementValues }): Promise<QueryArrayResult> {
     if (this.#lost) return Promise.reject(this.#lost);
     return this.#track(
       this.#client.query({

@@ -9,7 +9,7 @@ import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
 import { buildConflict, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
-import { ConnectionLost, sqlStateOf, type Connection, type Values as Bound } from './connection.ts';
+import { ConnectionLost, sqlStateOf, type Connection, type StatementValues } from './connection.ts';
 import { CONTROL } from './migrate.ts';
 import { PostgresStore, READ_MOVE } from './store.ts';
 import { foldedValues, searchIndex } from './pims-sql.ts';
@@ -150,7 +150,7 @@ export class PostgresMoveStore implements MoveStore {
     return (await this.#ask<[string]>(OTHERS))[0]?.[0];
   }
 
-  async #ask<R extends Row>(sql: string, values: Bound | TableRow = []): Promise<R[]> {
+  async #ask<R extends Row>(sql: string, values: StatementValues | TableRow = []): Promise<R[]> {
     try {
       return await this.#connection.queryOnce<R>(sql, values);
     } catch (fault) {

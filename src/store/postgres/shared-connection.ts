@@ -11,7 +11,7 @@ import {
   reasonOf,
   sqlStateOf,
   type ConnectionOptions,
-  type Values,
+  type StatementValues,
 } from './connection.ts';
 import type { Row } from '../writing.ts';
 
@@ -37,7 +37,7 @@ export class SharedConnection {
   }
 
   /** Runs a statement that may be repeated without harm, and repeats it once when its connection was lost. */
-  async ask<R extends Row>(sql: string, values: Values): Promise<R[]> {
+  async ask<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
       return await this.#twice((connection) => connection.query<R>(sql, values));
     } catch (fault) {
@@ -68,7 +68,7 @@ export class SharedConnection {
   }
 
   /** Runs a statement that is not kept, and that may be repeated without harm. One that took too long is the business of the caller. */
-  async askOnce<R extends Row>(sql: string, values: Values): Promise<R[]> {
+  async askOnce<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
       return await this.#twice((connection) => connection.queryOnce<R>(sql, values));
     } catch (fault) {
