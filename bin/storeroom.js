@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `storeroom`: runs src/main.ts. Under a Node older than 26 it starts the Node that npm installed, and passes
- * on arguments, standard input and output, signals and the exit code.
+ * The command `storeroom`: runs src/main.ts. Under a Node older than 26 it starts the Node that npm installed, and
+ * passes on arguments, standard input and output, signals and the exit code.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { suite, test } from 'node:test';
+import { SETTINGS } from '../../src/config.ts';
 import { openCommandLine, readOneObject } from '../kit/cli-process.ts';
 
 const GROUPED = [
@@ -133,6 +134,16 @@ suite('settings', () => {
     assert.equal(shown['STOREROOM_HOST'], '127.0.0.1 from default');
     assert.deepEqual(unknown, ['STOREROOM_HSOT']);
     assert.equal(existsSync(good.data), false);
+  });
+
+  const NETWORKS = ['127.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', '2001:db8::/32', '::ffff:10.0.0.1/128'];
+  const NO_NETWORKS = ['', 'localhost', '1.2.3', '256.1.1.1', '010.0.0.1', '10.0.0.0/33', '10.0.0.0/8/9', '10.0.0.0/'];
+
+  test('trusted proxies are IP addresses and networks, and nothing else', () => {
+    const { parse } = SETTINGS.trustedProxies;
+    assert.deepEqual(parse(NETWORKS.join(', ')), NETWORKS);
+    for (const word of [...NO_NETWORKS, '::1/129', '::1::', '[::1]', 'fe80::1%eth0'])
+      assert.equal(parse(`127.0.0.1, ${word}`), undefined, word);
   });
 
   test('that cannot be read are all refused at once', async () => {
