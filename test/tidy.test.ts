@@ -32,7 +32,7 @@ const MAY_IMPORT: Record<string, RegExp> = {
     /^(src\/(http|pims|tenant|account|request-log|audit)\/.+|src\/errors\.ts|(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|prom-client|node:(?!(sqlite|process)$).+)$/,
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'dashboard/src/':
-    /^(dashboard\/src\/.+|src\/(account\/roles|pims\/(decimal|limits|lists|stages)|tenant\/keys)\.ts|preact(\/.+)?|uqr)$/,
+    /^(dashboard\/src\/.+|src\/((account|pims|request-log)\/limits|account\/roles|http\/operations\/names|pims\/(decimal|lists|stages)|tenant\/(keys|tenant))\.ts|preact(\/.+)?|uqr)$/,
 };
 /** Beyond that, with `import type` alone. */
 const MAY_IMPORT_TYPES: Record<string, RegExp> = {
@@ -257,7 +257,7 @@ const IMPORTERS = [
 const TARGETS =
   `src/main.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts
   src/http/dashboard/a.ts src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
-  @fastify/swagger @scalar/fastify-api-reference pg prom-client commander papaparse src/http/dashboard/interface.ts src/account/roles.ts src/tenant/keys.ts src/pims/decimal.ts src/pims/stages.ts src/pims/values.ts src/pims/lifecycle.ts preact preact/hooks uqr vite`.split(
+  @fastify/swagger @scalar/fastify-api-reference pg prom-client commander papaparse src/http/dashboard/interface.ts src/account/roles.ts src/tenant/keys.ts src/pims/decimal.ts src/pims/stages.ts src/account/limits.ts src/tenant/tenant.ts src/pims/values.ts src/pims/lifecycle.ts preact preact/hooks uqr vite`.split(
     /\s+/,
   );
 

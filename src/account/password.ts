@@ -5,11 +5,9 @@
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../errors.ts';
+import { PASSWORD_MAX, PASSWORD_MIN } from './limits.ts';
 import type { PasswordHash, UserName } from './port.ts';
 
-/** Code points. */
-const PASSWORD_MIN = 15;
-const PASSWORD_MAX = 256;
 /** Longer texts take the estimator long and change nothing. */
 const ESTIMATED_MAX = 100;
 /** Of 0 to 4. 3 is more than 10^8 guesses by common passwords, words and patterns. */

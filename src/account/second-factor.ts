@@ -4,13 +4,13 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { UserName } from './port.ts';
+import { RECOVERY_CODES } from './limits.ts';
 
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;
 /** Steps accepted before and after the present one, since clocks of telephones differ. */
 const STEPS_AROUND = 1;
 const DIGITS = 6;
-const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 15; // 24 characters
 const GROUP = 6;
 const IV_BYTES = 12;

@@ -3,11 +3,12 @@
  * lengthening them. Source: security design "Dashboard sessions", decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
+import { SESSION_HOURS, SESSION_IDLE_MINUTES } from './limits.ts';
 import type { Session } from './port.ts';
 
 const MINUTE_MS = 60_000;
-const IDLE_MS = 30 * MINUTE_MS;
-const ABSOLUTE_MS = 12 * 60 * MINUTE_MS;
+const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;
+const ABSOLUTE_MS = SESSION_HOURS * 60 * MINUTE_MS;
 /** How far the clocks of nodes may lie apart. */
 const SKEW_MS = MINUTE_MS;
 const TOUCH_MS = MINUTE_MS;

@@ -4,12 +4,12 @@
  */
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
+import { EMAIL_CHARACTERS_MAX } from './limits.ts';
 import type { Link, PasswordHash, User, UserName, UserStore } from './port.ts';
 import type { Role } from './roles.ts';
 import { hashToken, newToken } from './sessions.ts';
 
 const LINK_MS = 72 * 3_600_000;
-const EMAIL_CHARACTERS_MAX = 254;
 const EMAIL = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
 
 /** `token` is the last part of the link. The store has only its hash. */

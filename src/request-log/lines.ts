@@ -4,12 +4,11 @@
  */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS, hideSecrets } from '../tenant/credentials.ts';
+import { BODY_CHARACTERS_MAX, QUERY_CHARACTERS_MAX } from './limits.ts';
 import type { LoggedCall, FoundRequestDetail, FoundRequest } from './logged-request.ts';
 import type { RequestBlock } from './port.ts';
 
 const MESSAGE_CHARACTERS_MAX = 1000;
-const BODY_CHARACTERS_MAX = 4096;
-const QUERY_CHARACTERS_MAX = 1024;
 export const CLIENT_CHARACTERS_MAX = 64;
 /** Between the first and the last request of a block. A search for a time covers blocks of this much more. */
 export const BLOCK_SPAN_MS = 1000;

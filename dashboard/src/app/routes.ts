@@ -1,13 +1,20 @@
 /**
  * The table of pages: path, code, and the trail that is shown above them. A page is fetched when it is first gone to. Knows nothing of what they do.
  */
+import { isKind, KINDS } from '../api/records.ts';
 import type { Crumb, Params, PageRoute } from '../router.tsx';
 
-const KIND_LABELS: Record<string, string> = { orders: 'Orders', customers: 'Customers', inventory: 'Inventory' };
-const kindLabel = (kind: string): string => KIND_LABELS[kind] ?? kind;
+const kindLabel = (kind: string): string => (isKind(kind) ? KINDS[kind].label : kind);
 
-const trail = (...labels: string[]) => (): Crumb[] => labels.map((label) => ({ label })); // prettier-ignore
-const below = (section: string, label: string, to: string, last: string) => ({ [last]: name = '' }: Params): Crumb[] => [{ label: section }, { label, to }, { label: name }]; // prettier-ignore
+type Crumbs = (params: Params) => Crumb[];
+const trail =
+  (...labels: string[]): Crumbs =>
+  () =>
+    labels.map((label) => ({ label }));
+/** The trail of a page that names one of the things of the page above it. */
+const below =
+  (section: string, label: string, to: string, last: string): Crumbs =>
+  ({ [last]: name = '' }) => [{ label: section }, { label, to }, { label: name }];
 const record = ({ kind = 'orders', key = '' }: Params): Crumb[] => [
   { label: 'Records' },
   { label: kindLabel(kind), to: `/records/${kind}` },

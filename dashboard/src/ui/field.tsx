@@ -4,6 +4,7 @@
  */
 import type { ComponentChildren, TargetedFocusEvent, TargetedInputEvent, TargetedKeyboardEvent } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { PASSWORD_MAX } from '../../../src/account/limits.ts';
 import { useFormState } from './form-state.ts';
 import { IconButton } from './button.tsx';
 
@@ -164,7 +165,7 @@ export function PasswordField(props: PasswordFieldProps) {
           {...valued}
           ref={input}
           class="input"
-          maxLength={256}
+          maxLength={PASSWORD_MAX}
           spellcheck={false}
           autocapitalize="off"
         />

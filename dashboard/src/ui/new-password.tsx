@@ -1,18 +1,17 @@
 /**
  * The field for a password that is being chosen: says how many characters are still to come. Whether one is easy to guess the service says.
  */
+import { PASSWORD_MIN } from '../../../src/account/limits.ts';
 import { ApiError } from '../api/client.ts';
 import { PasswordField, type PasswordFieldProps } from './field.tsx';
-
-const CHARACTERS_MIN = 15;
 
 const lengthOf = (password: string): number => Array.from(password).length;
 
 /** Throws what the service would refuse, without the way there. */
 export function checkLength(password: string, field: string): void {
   const length = lengthOf(password);
-  if (length < CHARACTERS_MIN)
-    throw new ApiError('WEAK_PASSWORD', `It has ${length} characters; at least ${CHARACTERS_MIN} are needed.`, 0, {
+  if (length < PASSWORD_MIN)
+    throw new ApiError('WEAK_PASSWORD', `It has ${length} characters; at least ${PASSWORD_MIN} are needed.`, 0, {
       field,
     });
 }
@@ -20,9 +19,9 @@ export function checkLength(password: string, field: string): void {
 /** Example: `<NewPasswordField label="New password" name="newPassword" value={password} onValue={setPassword} />`. */
 export function NewPasswordField(field: Omit<PasswordFieldProps, 'autocomplete' | 'hint' | 'required'>) {
   const length = lengthOf(field.value);
-  const isShort = length > 0 && length < CHARACTERS_MIN;
+  const isShort = length > 0 && length < PASSWORD_MIN;
   const hint = isShort
-    ? `${CHARACTERS_MIN - length} more to go.`
-    : `${CHARACTERS_MIN} characters or more, such as four words that do not belong together.`;
+    ? `${PASSWORD_MIN - length} more to go.`
+    : `${PASSWORD_MIN} characters or more, such as four words that do not belong together.`;
   return <PasswordField {...field} autocomplete="new-password" required hint={hint} />;
 }

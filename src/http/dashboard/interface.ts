@@ -149,7 +149,7 @@ export interface UsageView {
   months: { month: string; calls: number }[];
 }
 
-interface CalledPath {
+export interface CalledPath {
   method: string;
   /** The path of the API, also for calls of the explorer. */
   path: string;

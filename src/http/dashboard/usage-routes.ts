@@ -6,6 +6,7 @@ import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { OperationServices } from '../route.ts';
+import type { CalledPath } from './interface.ts';
 import { REQUEST_QUERY, REQUESTS_QUERY, USAGE_QUERY } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
 import { route, type Route } from './typed-route.ts';
@@ -14,7 +15,9 @@ export function usageRoutes(
   { usage, requests, requestLog, requestLogDays }: OperationServices & DashboardServices,
   operations: readonly Operation[],
 ): Route[] {
-  const places = new Map(operations.map(({ name, method, path }) => [name, { method, path: BASE_PATH + path }]));
+  const places = new Map<string, CalledPath>(
+    operations.map(({ name, method, path }) => [name, { method, path: BASE_PATH + path }]),
+  );
   const withPlace = <Request extends { operation: string }>(request: Request) => ({
     ...request,
     ...places.get(request.operation)!,

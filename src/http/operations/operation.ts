@@ -6,6 +6,7 @@ import type { FastifyReply } from 'fastify';
 import type { Body, WriteContext } from '../../pims/operations.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Schema } from '../schemas.ts';
+import type { OperationName } from './names.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 
@@ -20,7 +21,7 @@ export interface Call<Shape = Body> {
 
 export interface Operation {
   /** The one name of the operation: in the contract, the usage, the log, the client and the docs. */
-  readonly name: string;
+  readonly name: OperationName;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly tag: 'Orders' | 'Customers' | 'Inventory';

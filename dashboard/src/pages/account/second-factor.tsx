@@ -3,6 +3,7 @@
  * in state alone, until they have been stored.
  */
 import { useState } from 'preact/hooks';
+import { RECOVERY_CODES } from '../../../../src/account/limits.ts';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -77,7 +78,7 @@ function FactorOn({
       <KeyValue
         rows={[
           ['Second factor', <Badge tone="good">On</Badge>],
-          ['Recovery codes left', `${codesLeft} of 10`],
+          ['Recovery codes left', `${codesLeft} of ${RECOVERY_CODES}`],
         ]}
       />
       {codesLeft <= FEW_CODES && (

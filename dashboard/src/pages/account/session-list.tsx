@@ -2,6 +2,7 @@
  * Where the user is signed in, and ending that: one session, or all but this one.
  */
 import { useState } from 'preact/hooks';
+import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/limits.ts';
 import type { SessionsView } from '../../../../src/http/dashboard/interface.ts';
 import { get, post } from '../../api/client.ts';
 import { nameBrowser } from './browser-name.ts';
@@ -64,7 +65,7 @@ export function Sessions() {
   return (
     <Section
       title="Sessions"
-      description="Where you are signed in. A session ends by itself after 30 minutes without use, and 12 hours after signing in."
+      description={`Where you are signed in. A session ends by itself after ${SESSION_IDLE_MINUTES} minutes without use, and ${SESSION_HOURS} hours after signing in.`}
       actions={
         others.length > 0 && (
           <Button isBusy={ending === ALL_OTHERS} onClick={() => void end(ALL_OTHERS)}>

@@ -1,6 +1,7 @@
 /**
  * What to do about a refusal of the API: the remedy the service gives, with the page where it is done. Says nothing of its own.
  */
+import type { ErrorCode } from '../../../../src/errors.ts';
 import { Link } from '../../router.tsx';
 
 type AdvicePage = readonly [to: string, label: string];
@@ -8,7 +9,7 @@ const FIELDS: AdvicePage = ['/fields', 'Field dictionary'];
 const EXPLORER: AdvicePage = ['/explorer', 'API explorer'];
 const ORDERS: AdvicePage = ['/records/orders', 'Orders'];
 
-const ADVICE_PAGES: Readonly<Record<string, AdvicePage>> = {
+const ADVICE_PAGES: Readonly<Partial<Record<ErrorCode, AdvicePage>>> = {
   MISSING_PARAMETER: EXPLORER,
   INVALID_PARAMETER: EXPLORER,
   UNKNOWN_PARAMETER: EXPLORER,
@@ -28,9 +29,11 @@ const ADVICE_PAGES: Readonly<Record<string, AdvicePage>> = {
   QUOTA_EXCEEDED: ['/usage', 'Usage'],
 };
 
+const PAGE_OF_CODE = new Map<string, AdvicePage>(Object.entries(ADVICE_PAGES));
+
 /** Example: `<CodeAdvice code="UNKNOWN_FIELD" remedy="Correct the name." />`. */
 export function CodeAdvice({ code, remedy }: { code: string; remedy: string }) {
-  const [to, label] = (Object.hasOwn(ADVICE_PAGES, code) && ADVICE_PAGES[code]) || [];
+  const [to, label] = PAGE_OF_CODE.get(code) ?? [];
   return (
     <p>
       {remedy} {to !== undefined && <Link to={to}>{label}</Link>}

@@ -3,6 +3,7 @@
  * answer, so one that is not there yet is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
+import { BODY_CHARACTERS_MAX, QUERY_CHARACTERS_MAX } from '../../../../src/request-log/limits.ts';
 import { ApiError, get } from '../../api/client.ts';
 import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';
@@ -18,9 +19,6 @@ import { Time } from '../../ui/time.tsx';
 import { CodeAdvice } from './advice.tsx';
 import { formatDuration } from './list-page.tsx';
 
-const API_PATH = '/tenant/api/pims/v1';
-/** Longer values are cut in the log. */
-const QUERY_CHARACTERS_MAX = 1024;
 const LOOK_MS = 2000;
 const PAUSE_MS = 650;
 
@@ -181,7 +179,11 @@ function Body({ body }: { body: string | null }) {
   return (
     <Section
       title="Body"
-      description={isCut ? 'Cut: the log keeps the first 4,096 characters, shown here as they came.' : undefined}
+      description={
+        isCut
+          ? `Cut: the log keeps the first ${BODY_CHARACTERS_MAX.toLocaleString('en')} characters, shown here as they came.`
+          : undefined
+      }
     >
       <CodeBlock label="Body of the request" code={shown} copied={body} />
     </Section>
@@ -189,8 +191,7 @@ function Body({ body }: { body: string | null }) {
 }
 
 function formatAsCurl({ baseURL, tenant }: UserSession, { method, path, query, body }: RequestDetailView): string {
-  const below = path.startsWith(API_PATH) ? path.slice(API_PATH.length) : path;
-  return formatCurl(addQuery(`${baseURL}${below}`, { teamID: tenant.teamID, ...query }), {
+  return formatCurl(addQuery(new URL(path, baseURL).href, { teamID: tenant.teamID, ...query }), {
     method,
     bodyText: body ?? undefined,
   });

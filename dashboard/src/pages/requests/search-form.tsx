@@ -3,6 +3,7 @@
  */
 import type { TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
 import { navigate, pathOf, useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
@@ -11,7 +12,6 @@ import {
   CUSTOM,
   DEFAULT_RANGE,
   EXACT,
-  OPERATIONS,
   RANGES,
   isNarrowed,
   parseSearch,
@@ -45,7 +45,7 @@ export function RequestFilters() {
             onValue={(operation) => setQuery({ operation })}
             options={[
               { value: '', label: 'All operations' },
-              ...OPERATIONS.map((name) => ({ value: name, label: name })),
+              ...OPERATION_NAMES.map((name) => ({ value: name, label: name })),
             ]}
           />
           <Select

@@ -15,22 +15,6 @@ export const CUSTOM = 'custom';
 /** In the address as long as an exact status is wanted and not typed yet. */
 export const EXACT = 'exact';
 
-/** The operations of the API, in the order of its reference. */
-export const OPERATIONS = [
-  'getOrder',
-  'queryOrders',
-  'findOrdersByStorefrontReference',
-  'createOrder',
-  'addLineItem',
-  'updateLineItem',
-  'getCustomer',
-  'queryCustomers',
-  'createCustomer',
-  'updateCustomer',
-  'getInventoryItem',
-  'queryInventoryItems',
-] as const;
-
 export interface RequestSearch {
   readonly status: string;
   readonly operation: string;

@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SettingsView } from '../../../../src/http/dashboard/interface.ts';
 import { FIRST_STAGES } from '../../../../src/pims/stages.ts';
+import { NAME_CHARACTERS_MAX } from '../../../../src/tenant/tenant.ts';
 import { get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
@@ -28,7 +29,6 @@ const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {
 const STRICT_ON =
   'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
 const STRICT_OFF = 'Codes of parts, customers and locations are taken as they are, also unknown ones.';
-const NAME_MAX = 200;
 
 const count = new Intl.NumberFormat('en');
 const limit = (most: number | null): string => (most === null ? 'No limit' : count.format(most));
@@ -83,7 +83,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         label="Name"
         name="name"
         required
-        maxLength={NAME_MAX}
+        maxLength={NAME_CHARACTERS_MAX}
         autocomplete="off"
         value={name}
         onValue={setName}

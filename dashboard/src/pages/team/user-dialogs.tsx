@@ -3,6 +3,7 @@
  * it once.
  */
 import { useState } from 'preact/hooks';
+import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/limits.ts';
 import type { Role } from '../../../../src/account/roles.ts';
 import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
@@ -62,7 +63,7 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
           spellcheck={false}
           required
           autofocus
-          maxLength={254}
+          maxLength={EMAIL_CHARACTERS_MAX}
           value={email}
           onValue={setEmail}
         />
