@@ -1,4 +1,6 @@
-/** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
+/**
+ * A pool lends a shared connection to one user at a time, with a bounded queue before it.
+ */
 import { Refusal } from '../../errors.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
