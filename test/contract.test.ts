@@ -10,6 +10,9 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { parseValue, type RawValue } from '../src/pims/values.ts';
+import type { Field, FieldType } from '../src/pims/fields.ts';
+import { inlineRefs } from './kit/contract.ts';
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -22,14 +25,14 @@ const PATHS =
   );
 
 type Schema = Record<string, unknown>;
-interface Media {
+interface Exemplified {
   schema: Schema;
-  example?: unknown;
+  examples?: { demo: { value: unknown } };
 }
 interface Answer {
   description: string;
   headers?: Record<string, unknown>;
-  content?: Record<string, Media>;
+  content?: Record<string, Exemplified>;
 }
 interface Described {
   operationId: string;
@@ -37,31 +40,27 @@ interface Described {
   description: string;
   tags: string[];
   security?: Record<string, string[]>[];
-  parameters?: {
-    name: string;
-    in: string;
-    required: boolean;
-    description: string;
-    schema: Schema;
-    example?: unknown;
-  }[];
-  requestBody?: { required: boolean; content: Record<string, Media> };
+  parameters?: (Exemplified & { name: string; in: string; required: boolean; description: string })[];
+  requestBody?: { required: boolean; content: Record<string, Exemplified> };
   responses: Record<string, Answer>;
 }
 interface Document {
   openapi: string;
   security: Record<string, string[]>[];
-  components: { securitySchemes: Record<string, { type: string }> };
+  components: { securitySchemes: Record<string, { type: string }>; schemas: Record<string, Schema> };
   paths: Record<string, Record<string, Described>>;
 }
 
 let service: Service;
 let document: Document;
+/** The document without references. */
+let inlined: Document;
 let operations: (Described & { method: string; path: string })[];
 before(async () => {
   service = await Service.start();
   document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as Document;
-  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  inlined = inlineRefs(document);
+  operations = Object.entries(inlined.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => ({ ...described, method: method.toUpperCase(), path })),
   );
 });
@@ -72,6 +71,8 @@ function expectValid(schema: Schema, value: unknown, what: string): void {
   const validate = ajv.compile(schema);
   assert.ok(validate(value), `${what}: ${ajv.errorsText(validate.errors)}`);
 }
+
+const exampleOf = ({ examples }: Exemplified): unknown => examples?.demo.value;
 
 test("openapi.json passes Redocly's recommended rules without an error or a warning", () => {
   const folder = temporaryFolder();
@@ -128,7 +129,7 @@ test('every operation says what it is for, which credentials it takes and what i
 test('every request body and every answer has an example, which its schema allows', () => {
   let examples = 0;
   for (const { operationId, requestBody, responses } of operations) {
-    const media: [string, Media | undefined][] = Object.entries(responses).map(([status, { content }]) => [
+    const media: [string, Exemplified | undefined][] = Object.entries(responses).map(([status, { content }]) => [
       status,
       content?.['application/json'],
     ]);
@@ -137,8 +138,8 @@ test('every request body and every answer has an example, which its schema allow
       media.push(['request', requestBody.content['application/json']]);
     }
     for (const [what, one] of media) {
-      assert.ok(one && 'example' in one, `${operationId} ${what} has no example`);
-      expectValid(one.schema, one.example, `${operationId} ${what}`);
+      assert.ok(one?.examples, `${operationId} ${what} has no example`);
+      expectValid(one.schema, exampleOf(one), `${operationId} ${what}`);
       examples++;
     }
   }
@@ -148,8 +149,9 @@ test('every request body and every answer has an example, which its schema allow
 test('the schemas are no rubber stamps: what is no envelope, no record or no error is refused by them', () => {
   for (const { operationId, responses } of operations.filter(({ path }) => path.startsWith(BASE_PATH)))
     for (const [status, { content }] of Object.entries(responses)) {
-      const { schema, example } = content!['application/json'] as { schema: Schema; example: Record<string, unknown> };
-      const validate = ajv.compile(schema);
+      const media = content!['application/json']!;
+      const example = exampleOf(media) as Record<string, unknown>;
+      const validate = ajv.compile(media.schema);
       for (const wrong of [
         {},
         null,
@@ -171,9 +173,9 @@ test('the demo tenant answers every example as it is shown, but for lock codes a
     one.path.startsWith(BASE_PATH),
   )) {
     const shown = parameters
-      .filter(({ name, example }) => name !== 'teamID' && example !== undefined)
-      .map(({ name, example }) => [name, String(example)]);
-    const body = structuredClone(requestBody?.content['application/json']!.example) as
+      .filter(({ name, examples }) => name !== 'teamID' && examples !== undefined)
+      .map((parameter) => [parameter.name, String(exampleOf(parameter))]);
+    const body = structuredClone(requestBody && exampleOf(requestBody.content['application/json']!)) as
       | Record<string, unknown>
       | undefined;
     if (operationId === 'updateLineItem') body!['LINE_REF_LOCK_CODE'] = lockCode;
@@ -185,7 +187,7 @@ test('the demo tenant answers every example as it is shown, but for lock codes a
     if (operationId === 'addLineItem') lockCode = answer.body.data.LINE_REF_LOCK_CODE as string;
     assert.deepEqual(
       comparable(answer.body),
-      comparable(responses['200']!.content!['application/json']!.example),
+      comparable(exampleOf(responses['200']!.content!['application/json']!)),
       operationId,
     );
   }
@@ -224,7 +226,9 @@ test('the parameters are those of the specification, those it demands marked as 
       `${operationId}: a body of fields can carry teamID instead`,
     );
     assert.equal(parameters.some(({ name }) => name === 'maxReturn'), path.endsWith('/query'), operationId); // prettier-ignore
-    for (const { name, description, required: isRequired, schema, example } of parameters) {
+    for (const parameter of parameters) {
+      const { name, description, required: isRequired, schema } = parameter;
+      const example = exampleOf(parameter);
       assert.ok(description, `${operationId} ${name}`);
       assert.ok(!isRequired || example !== undefined, `${operationId} ${name} has no example`);
       if (example !== undefined) expectValid(schema, example, `${operationId} ${name}`);
@@ -238,4 +242,55 @@ test('openapi.json in the repository is what the service gives out', () => {
     document,
     'run `npm run generate` and look at what changed',
   );
+});
+
+test('the file is under 100 kB, names what it speaks of, and describes every member of every schema', () => {
+  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 100_000);
+  const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'Error'];
+  for (const name of names) assert.ok(name in document.components.schemas, name);
+  const ENVELOPE = ['status', 'data', 'subRecords', 'shipping_address', 'ORDER_LINEITEMS', 'order_type'];
+  for (const [name, schema] of Object.entries(inlined.components.schemas))
+    for (const part of [schema, ...((schema['allOf'] as Schema[] | undefined) ?? [])])
+      for (const [member, { description }] of Object.entries((part['properties'] ?? {}) as Record<string, Schema>))
+        assert.ok(ENVELOPE.includes(member) || description, `${name}.${member}`);
+});
+
+test('a value the service takes for a field is one its schema takes, and flags and stages are enums', () => {
+  const { schemas } = inlined.components;
+  const values: RawValue[] = ['Y', 'y', 'N', 'TRUE', 'False', '1', '0', 'yes', '', null, true, false, 1, 0, 2, -1.5, '+03.50', '3/4/2026', '2026-03-04', '2026-03-04T01:02:03Z', 'x']; // prettier-ignore
+  const types: [FieldType, string][] = [['text', 'Value'], ['number', 'DecimalValue'], ['date', 'DateValue'], ['flag', 'FlagValue']]; // prettier-ignore
+  let taken = 0;
+  for (const [type, name] of types) {
+    const validate = ajv.compile(schemas[name]!);
+    for (const value of values)
+      if (isTaken(type, value)) {
+        taken++;
+        assert.ok(validate(value), `${name}: ${JSON.stringify(value)}`);
+      }
+  }
+  assert.ok(taken > 40, `${taken} values`);
+  assert.equal(ajv.compile(schemas['FlagValue']!)('yes'), false);
+  assert.deepEqual(schemas['Flag']!['enum'], ['Y', 'N', '']);
+  assert.deepEqual(schemas['Stage']!['enum'], ['worksheet', 'quote', 'sales_order', 'invoice']);
+});
+
+function isTaken(type: FieldType, value: RawValue): boolean {
+  try {
+    parseValue({ name: 'X', type } as Field, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('the numbers in the contract are the settings of the service, and the default of a page is within its maximum', async (context) => {
+  const env = { STOREROOM_MAX_RETURN_DEFAULT: '3', STOREROOM_MAX_RETURN_MOST: '2' };
+  const small = await Service.start({ env });
+  context.after(() => small.stop());
+  const text = await (await fetch(`${small.origin}/openapi.json`)).text();
+  assert.match(text, /Records of a page, 2 by default\. Any number above 2 counts as 2\./);
+  const keys = await small.makeTenant('small');
+  for (let count = 0; count < 3; count++) await small.call(keys, 'PUT', '/orders/create', { body: {} });
+  const page = await small.call(keys, 'POST', '/orders/query', { body: [] });
+  assert.deepEqual([page.body.data.length, page.headers.get('x-has-more')], [2, 'true']);
 });

@@ -4,30 +4,38 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { format } from 'oxfmt';
-import pino from 'pino';
-import { Accounts } from '../src/account/accounts.ts';
-import { Users } from '../src/account/users.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
-import { ERRORS } from '../src/errors.ts';
-import { buildApp } from '../src/http/app.ts';
-import { SqliteStore } from '../src/store/sqlite/store.ts';
-import { Meter } from '../src/tenant/metering.ts';
-import { RequestLog } from '../src/request-log/request-log.ts';
+import { ERRORS, type ErrorPlace } from '../src/errors.ts';
+import { renderContract } from '../src/http/contract.ts';
+import { allOperations } from '../src/http/operations/all-operations.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+const HOUR_MS = 3_600_000;
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
 /** Options that every command has; the page says them once. */
 const EVERY_OPTION = /^ +(--json +print one JSON object and nothing else|-h, --help +display help for command)\n/gm;
 
+/** The places of the table of errors, in the words of docs/errors.md. */
+const PLACES: Record<ErrorPlace, string> = {
+  any: 'any request',
+  operation: 'every operation',
+  get: 'GET',
+  single: 'single record',
+  query: 'query',
+  write: 'write',
+  body: 'query, write',
+  path: 'other requests',
+  dashboard: 'dashboard',
+  command: 'command',
+};
+
 const FILES: Record<string, () => Promise<string>> = {
-  'openapi.json': writeOpenApi,
+  'openapi.json': writeContract,
   'docs/errors.md': async () => writeErrors(),
   'docs/configuration.md': writeConfiguration,
 };
@@ -52,67 +60,41 @@ function readOrNothing(file: string): string {
   }
 }
 
-/** The document as the service gives it out, from a service on an empty folder that listens nowhere. */
-async function writeOpenApi(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'storeroom-generate-'));
+/** The contract of a service with default settings. */
+async function writeContract(): Promise<string> {
   const { config } = parseConfig({}, {});
-  const fail = (fault: unknown): never => {
-    throw fault;
-  };
-  const store = new SqliteStore({
-    folder,
-    busyTimeoutMs: 0,
-    queryBudgetMs: config.queryBudgetMs,
-    workers: 1,
-    onFatal: fail,
-  });
-  const app = await buildApp({
-    ...config,
-    tenants: store.tenants,
-    meter: new Meter(store.usage),
-    users: new Users(store.users),
-    accounts: new Accounts(store),
-    audit: store.audit,
-    usage: store.usage,
-    requests: store.requests,
-    requestLog: new RequestLog(store.requests, { keptDays: config.requestLogDays }),
-    pims: (tenant) => store.pims(tenant),
-    idempotencyMs: 0,
-    state: { isUsable: () => true, stopping: false, inFlight: 0 },
-    log: pino({ level: 'silent' }),
-    logRequests: false,
-    metrics: true,
-  });
-  const document = (await app.inject('/openapi.json')).body;
-  await app.close();
-  await store.close();
-  rmSync(folder, { recursive: true });
-  const options = JSON.parse(readFileSync(join(ROOT, '.oxfmtrc.json'), 'utf8')) as { printWidth: number };
-  return (await format('openapi.json', document, { printWidth: options.printWidth, objectWrap: 'collapse' })).code;
+  const contract = renderContract(allOperations(config), config.idempotencyHours * HOUR_MS);
+  return `${JSON.stringify(contract, null, 1)}\n`;
 }
 
 function writeErrors(): string {
-  const rows = Object.entries(ERRORS).map(([code, { httpStatus, message, remedy }]) => ({
-    code,
+  const rows = Object.entries(ERRORS).map(([code, { httpStatus, place, message, remedy }]) => ({
     httpStatus,
-    cells: [`\`${code}\``, message, remedy],
+    place,
+    cells: [`\`${code}\``, PLACES[place], message, remedy],
   }));
-  const forCommands = ['TENANT_NOT_FOUND', 'COMMAND_REFUSED'];
-  const statuses = [...new Set(rows.map(({ httpStatus }) => httpStatus))].toSorted((a, b) => a - b);
-  const table = (chosen: typeof rows): string => buildTable(['code', 'meaning', 'what to do'], chosen.map(({ cells }) => cells)); // prettier-ignore
-  const sections = statuses.map((status) => {
-    const chosen = rows.filter(({ code, httpStatus }) => httpStatus === status && !forCommands.includes(code));
-    return `## ${status} ${STATUS_CODES[status]}\n\n${table(chosen)}`;
-  });
+  const table = (chosen: typeof rows): string =>
+    buildTable(
+      ['code', 'where', 'meaning', 'what to do'],
+      chosen.map(({ cells }) => cells),
+    );
+  const answered = rows.filter(({ place }) => place !== 'command');
+  const statuses = Map.groupBy(answered, ({ httpStatus }) => httpStatus);
+  const sections = [...statuses]
+    .toSorted(([a], [b]) => a - b)
+    .map(([status, chosen]) => `## ${status} ${STATUS_CODES[status]}\n\n${table(chosen)}`);
   return `${WRITTEN}
 
 # Errors
 
-Every error of every endpoint has one body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}\`.
-Branch on \`code\`: codes never change their meaning. \`message\` is a sentence for people and may be more exact than the one below. \`field\` names
-the parameter or field at fault, \`suggestion\` a known field with a near name. \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
+Every error has this body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}\`.
 
-A 4xx wrote nothing. After a 5xx or no answer the outcome of a write is unknown: repeat it with its \`Idempotency-Key\`
+- Branch on \`code\`. Its meaning never changes.
+- \`message\` is a sentence for people. It may be more exact than the one below.
+- \`field\` names the wrong parameter or field, if one is wrong. \`suggestion\` is the nearest known field, if one is near.
+- \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
+
+A 4xx wrote nothing. After a 5xx or no answer, the outcome of a write is unknown: repeat it with its \`Idempotency-Key\`
 ([idempotency](api-reference.md#idempotency)).
 
 ${sections.join('\n\n')}
@@ -122,7 +104,7 @@ ${sections.join('\n\n')}
 Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one object on standard error,
 \`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
 
-${table(rows.filter(({ code }) => forCommands.includes(code)))}
+${table(rows.filter(({ place }) => place === 'command'))}
 `;
 }
 

@@ -11,7 +11,7 @@ import { Users } from '../account/users.ts';
 import type { Config } from '../config.ts';
 import { buildApp } from '../http/app.ts';
 import { BASE_PATH } from '../http/operations/operation.ts';
-import type { ServiceState } from '../http/service.ts';
+import type { ServiceState } from '../http/health.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import { Meter } from '../tenant/metering.ts';
 import { RequestLog } from '../request-log/request-log.ts';

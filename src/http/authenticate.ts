@@ -1,6 +1,6 @@
 /**
- * Who calls: takes teamID and credentials out of header, query and body, checks them against the tenant's keys on every call, and counts the call.
- * Everything else about the request is looked at after this. Never logs or answers what was sent. Source: specification section 5, decisions "Calls".
+ * Who calls: takes teamID and credentials out of header, query and body, and checks them against the tenant's keys on every call.
+ * Neither a log nor an answer shows them. Source: specification section 5, decisions "Calls".
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
@@ -20,13 +20,13 @@ type Parameters = Record<string, unknown>;
 const NOTHING: Parameters = {};
 const NO_HASH = hashSecret('');
 
-/** What the request says of its caller. Takes the three parameters out of the body; makes a query parameter given twice with one value one. */
+/** The team and credentials a request names. */
 export interface Claim {
   readonly teamId: string;
   readonly credentials: Credentials | null;
 }
 
-/** Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
+/** Takes the three parameters out of the body. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
 export function parseClaim(request: FastifyRequest): Claim {
   const query = request.query as Parameters;
   const body = takeFromBody((request.body as ReadBody | undefined)?.value);
@@ -39,7 +39,7 @@ export function parseClaim(request: FastifyRequest): Claim {
   };
 }
 
-/** The tenant the claim belongs to. Throws one identical INVALID_CREDENTIALS whatever is wrong. */
+/** The tenant of the claim. Throws the same INVALID_CREDENTIALS whatever is wrong. */
 export async function findTenant(tenants: TenantStore, { teamId, credentials }: Claim, now: string): Promise<Tenant> {
   const plausible = credentials && looksLikeSecret(credentials.apiSecret);
   const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
@@ -48,7 +48,7 @@ export async function findTenant(tenants: TenantStore, { teamId, credentials }: 
   return caller.tenant;
 }
 
-/** Makes parameters given twice with the same value one; throws PARAMETER_CONFLICT for different ones. */
+/** Folds a parameter given twice with the same value into one. Throws PARAMETER_CONFLICT for different values. */
 export function foldQuery(query: Parameters): void {
   for (const name in query) {
     const value = query[name];
@@ -58,7 +58,7 @@ export function foldQuery(query: Parameters): void {
   }
 }
 
-/** A Basic header decides alone; then the query, then the body. A pair is taken whole from one place. */
+/** From the Basic header if there is one, else from the query, else from the body. A pair comes whole from one place. */
 function parseCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
   const basic = parseBasic(authorization);
   if (basic !== undefined) return basic;
@@ -75,7 +75,7 @@ function takeFromBody(body: unknown): Parameters {
   for (const name of CALLER_PARAMETERS) {
     if (!Object.hasOwn(fields, name)) continue;
     const value = fields[name];
-    // A list or an object is no value of a parameter; it is as good as none, and never looked into.
+    // A list or an object counts as a missing value.
     taken[name] = typeof value === 'string' || typeof value === 'number' ? String(value) : null;
     delete fields[name];
   }

@@ -1,6 +1,6 @@
 /**
- * Reads a request's body without judging it: what is wrong with it is kept until the caller is known, since credentials are checked and the call is
- * counted first. Takes only application/json in UTF-8, within 256 KiB. Source: decisions "Order of the checks", RFC 8259.
+ * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX. It is read before the caller is known, as it may hold
+ * the credentials; a refusal of the body waits until the call is counted. Source: decisions "Order of the checks", RFC 8259.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -11,13 +11,13 @@ export const BODY_BYTES_MAX = 256 * 1024;
 /** Doubles print and read back exactly up to this many significant digits. */
 const EXACT_DIGITS = 15;
 
-/** The parsed body, what is wrong with it, or both: a body that is refused can still say who calls. */
+/** The parsed body, its refusal, or both: a refused body can still hold the credentials. */
 export interface ReadBody {
   readonly value?: unknown;
   readonly refusal?: Refusal;
 }
 
-/** Content-type parser for every media type. Leaves a body that is too large unread; the connection is then closed. */
+/** Content-type parser for every media type. A body that is too large stays unread, and the connection is then closed. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
   const bytes = await collect(stream, Number(request.headers['content-length'] ?? 0)).catch(() => {
     throw new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.');
@@ -37,10 +37,20 @@ export async function readBody(request: FastifyRequest, stream: IncomingMessage)
     return inexact ? { value, refusal: inexact } : { value };
   } catch (fault) {
     if (fault instanceof RangeError) return { refusal: new Refusal('INVALID_BODY', 'The body is nested too deeply.') };
-    // Node's own message quotes the body, in which there may be a secret; where it stopped is enough.
+    // Node's own message quotes the body, which may hold a secret; the position is enough.
     const place = / at position \d+/.exec((fault as Error).message)?.[0] ?? '';
     return { refusal: new Refusal('INVALID_JSON', `The body is not valid JSON${place}.`) };
   }
+}
+
+/** The parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a body. */
+export function takeBody({ headers, method }: FastifyRequest, { value, refusal }: ReadBody): unknown {
+  const hasBody =
+    headers['transfer-encoding'] !== undefined ||
+    (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+  if (method === 'GET' && hasBody) throw new Refusal('BODY_NOT_ALLOWED');
+  if (refusal) throw refusal;
+  return value;
 }
 
 async function collect(stream: IncomingMessage, declared: number): Promise<Buffer | undefined> {
@@ -58,14 +68,15 @@ async function collect(stream: IncomingMessage, declared: number): Promise<Buffe
 const isJsonType = (type: string | undefined): boolean =>
   type !== undefined && /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
 
-/** TypeScript does not know yet that a reviver is shown the source text of a number. */
+/** TypeScript's type of a reviver lacks the source text of a number. */
 type Reviver = (name: string, value: unknown) => unknown;
 
-/** Refuses a number that would be stored as another than the one sent. */
+/** Refuses a number that a double cannot hold exactly. */
 function checkExact(name: string, value: unknown, context: { source?: string }): Refusal | undefined {
   if (typeof value !== 'number') return undefined;
   const source = context.source ?? '';
-  const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '').replace(/^0+/, ''); // prettier-ignore
+  const mantissa = source.replace(/[eE].*$/, '');
+  const digits = mantissa.replace(/[^0-9]/g, '').replace(/^0+/, '');
   const printed = String(value);
   const hasVanished = value === 0 && digits !== '';
   if (

@@ -1,6 +1,6 @@
 /**
- * Pages of a query: reads maxReturn and cursor, and sets the headers that say whether there is more. A cursor is the key of the last record seen,
- * never an offset, so that records written meanwhile shift nothing. Source: decisions "maxReturn".
+ * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds the key of the last
+ * record of its page, so records written meanwhile shift nothing. Source: decisions "maxReturn".
  */
 import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
@@ -20,7 +20,7 @@ export function parsePage(
   limits: PageLimits,
 ): { limit: number; after: string } {
   const { maxReturn, cursor } = query;
-  const limit = maxReturn === undefined ? limits.maxReturnDefault : Math.min(Number(maxReturn), limits.maxReturnMost);
+  const limit = Math.min(maxReturn === undefined ? limits.maxReturnDefault : Number(maxReturn), limits.maxReturnMost);
   return { limit, after: cursor === undefined ? '' : parseCursor(recordType, cursor) };
 }
 
@@ -29,7 +29,7 @@ export function setPageHeaders(reply: FastifyReply, recordType: KeyedType, { nex
   reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(recordType, next));
 }
 
-/** The key behind a checksum over kind and key: a cursor cut short would go on at another place. */
+/** The key behind a checksum over type and key, which finds a cursor that was cut short. */
 function formatCursor(recordType: KeyedType, key: string): string {
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32BE(crc32(PREFIXES[recordType] + key));
@@ -38,7 +38,7 @@ function formatCursor(recordType: KeyedType, key: string): string {
 
 function parseCursor(recordType: KeyedType, cursor: string): string {
   const key = Buffer.from(cursor.slice(1), 'base64url').subarray(4).toString('utf8');
-  // No key has a NUL; one whose checksum was reckoned by somebody else would reach the store.
+  // No key has a NUL character; a forged cursor could bring one to the store.
   if (key === '' || key.includes('\0') || cursor !== formatCursor(recordType, key))
     throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
   return key;

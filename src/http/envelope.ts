@@ -1,24 +1,30 @@
 /**
- * The bytes of an answer: envelope, error body and the headers every answer carries. Answers leave here, and only after their call's count is on
- * disk. Never decides what an answer says. Source: specification 2.1, decisions "Error body" and "Headers on every answer".
+ * The bytes of an answer: envelope, error body and headers. An answer is sent after its call's count is on disk.
+ * Source: specification 2.1, decisions "Error body" and "Headers on every answer".
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
-import type { Json } from '../pims/port.ts';
+import type { Json, Written } from '../pims/port.ts';
 import { hideSecrets } from '../tenant/credentials.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Headers of every answer beside its content type. The policy keeps a browser from ever running one. */
+/** Headers of every answer. The policy keeps a browser from running an answer as a page. */
 export const STATIC_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** `{"status":"success","data":…,"subRecords":…}` around JSON texts as the store wrote them. */
+/** `{"status":"success","data":…,"subRecords":…}` around the JSON texts of the store. */
 export const renderEnvelope = (data: Json, subRecords: Json | null = null): string =>
   `{"status":"success","data":${data},"subRecords":${subRecords}}`;
+
+/** The envelope of a write, marked when it repeats the answer first given under the same Idempotency-Key. */
+export function renderWritten(reply: FastifyReply, { data, replayed }: Written): string {
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  return renderEnvelope(data);
+}
 
 /** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…?,"suggestion":…?,"requestId":…}` */
 export const renderError = ({ message, code, field, suggestion }: Refusal, requestId: string): string =>
@@ -26,7 +32,7 @@ export const renderError = ({ message, code, field, suggestion }: Refusal, reque
     JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, suggestion, requestId }),
   );
 
-/** Sends an answer once the call is counted. Throws what the counting threw; the answer then says that the store is unavailable. */
+/** Sends an answer once its count is on disk. Throws what counting threw. */
 export async function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -34,14 +40,6 @@ export async function sendAnswer(
   body: string,
 ): Promise<FastifyReply> {
   if (request.counted) reply.header('x-month-requests', await request.counted.monthRequests());
-  // Fastify forgets the content type of an answer that began as an error.
+  // Fastify drops the content type of an answer that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(body);
-}
-
-/** Sends a refusal with the headers its code asks for. */
-export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
-  request.refusal = refusal;
-  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
-  if (refusal.code === 'INVALID_CREDENTIALS') reply.header('www-authenticate', 'Basic realm="storeroom"');
-  return sendAnswer(request, reply, refusal.httpStatus, renderError(refusal, request.id));
 }

@@ -136,6 +136,11 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
   ],
 };
 
+/** The address fields of an order or a customer. */
+export const ADDRESS_FIELDS: readonly string[] = [...address('Billing', {}), ...address('Shipping', {})].map(
+  ({ name }) => name,
+);
+
 /** The record types: their PIMS table and the field a caller names a record by. */
 export const RECORD_TYPES = {
   orders: { table: 'ORDERS', key: 'ORDER_NUMBER', noun: 'order' },

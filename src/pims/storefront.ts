@@ -37,7 +37,8 @@ export interface StorefrontLookup {
   orders: StorefrontOrder[];
 }
 
-const SHIPPING_ADDRESS = {
+/** The members of a shipping address, and the fields of the order they are taken from. */
+export const SHIPPING_ADDRESS = {
   name: 'SNAME',
   attention: 'SATTN',
   address_1: 'SADDRESS1',

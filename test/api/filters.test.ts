@@ -196,7 +196,7 @@ test('a filter value has at most 256 characters', async () => {
 
 test('an unknown field is refused, naming it and the nearest known one', async () => {
   const cases = {
-    REFERENCE_NO: 'REFERENCE_NUMBER',
+    REFERENCE_NUMB: 'REFERENCE_NUMBER',
     customer_code: 'CUSTOMER_CODE',
     ORDERSTATUS: 'ORDER_STATUS',
     "NOTES' OR '1'='1": '',

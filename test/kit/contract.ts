@@ -13,6 +13,26 @@ interface Document {
   >;
 }
 
+/**
+ * The document with every `$ref` replaced by what it names. Members beside a reference hold too; a description replaces
+ * the one of what it names.
+ */
+export function inlineRefs<T>(document: T): T {
+  const inline = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inline);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...own } = value as Schema;
+    const members = Object.fromEntries(Object.entries(own).map(([name, member]) => [name, inline(member)]));
+    if ($ref === undefined) return members;
+    const path = (/^#\/(.+)$/.exec($ref as string)?.[1] ?? '').split('/');
+    const named = inline(path.reduce<unknown>((part, name) => (part as Schema)[name], document)) as Schema;
+    const { description = named['description'], ...more } = members;
+    const described = description === undefined ? named : { ...named, description };
+    return Object.keys(more).length === 0 ? described : { allOf: [described, more] };
+  };
+  return inline(document) as T;
+}
+
 /** For paths and methods the document does not have: the error body every refusal shares. */
 const ERROR_SCHEMA: Schema = {
   type: 'object',
@@ -40,7 +60,7 @@ export class Contract {
   }
 
   static async load(origin: string): Promise<Contract> {
-    return new Contract((await (await fetch(`${origin}/openapi.json`)).json()) as Document);
+    return new Contract(inlineRefs((await (await fetch(`${origin}/openapi.json`)).json()) as Document));
   }
 
   check(

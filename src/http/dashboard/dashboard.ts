@@ -11,7 +11,7 @@ import { Refusal } from '../../errors.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { parseClaim } from '../authenticate.ts';
 import type { Operation } from '../operations/operation.ts';
-import { addOperation, type Door, type OperationServices } from '../route.ts';
+import { addOperation, type Admission, type OperationServices } from '../stages.ts';
 import { accountRoutes, signInRoutes } from './account-routes.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
 import { keyRoutes } from './key-routes.ts';
@@ -44,21 +44,20 @@ export async function addDashboard(
   for (const route of routes) addRoute(app, accounts, route);
 
   for (const operation of operations) {
-    addOperation(app, operation, services, sessionDoor(accounts, '/explorer', true));
-    if (!operation.writes) addOperation(app, operation, services, sessionDoor(accounts, '/records', false));
+    addOperation(app, operation, services, admitBySession(accounts, '/explorer', true));
+    if (operation.kind !== 'write') addOperation(app, operation, services, admitBySession(accounts, '/records', false));
   }
   await addPages(app);
 }
 
 /** The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not. */
-const sessionDoor = (accounts: Accounts, path: string, isMetered: boolean): Door => ({
+const admitBySession = (accounts: Accounts, path: string, isMetered: boolean): Admission => ({
   prefix: API_PATH + path,
-  isPublic: false,
   isMetered,
-  findCaller: async (request: FastifyRequest, { writes }: Operation): Promise<Tenant> => {
+  authenticate: async (request: FastifyRequest, { kind }: Operation): Promise<Tenant> => {
     refuseCrossSite(request);
     const signedIn = await findSession(accounts, request);
-    if (writes) requireRole(signedIn, 'developer');
+    if (kind === 'write') requireRole(signedIn, 'developer');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;

@@ -5,7 +5,7 @@
 import { issueKey } from '../../tenant/credentials.ts';
 import { endOfOverlap } from '../../tenant/keys.ts';
 import { Refusal } from '../../errors.ts';
-import type { OperationServices } from '../route.ts';
+import type { OperationServices } from '../stages.ts';
 import { setSession } from './admission.ts';
 import { KEY_END, KEY_REPLACEMENT } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';

@@ -63,7 +63,7 @@ export async function addPages(app: FastifyInstance): Promise<void> {
       return reply.sendFile(PAGE, DIST);
     };
     const add = (url: string, handler: RouteHandlerMethod): void =>
-      void scope.route({ method: ['GET', 'HEAD'], url, schema: { hide: true }, handler });
+      void scope.route({ method: ['GET', 'HEAD'], url, handler });
     add(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
       return sendPage(reply);

@@ -6,7 +6,7 @@ import { orThrow } from '../../errors.ts';
 import { advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
 import type { Dictionaries, RecordType } from '../../pims/fields.ts';
-import type { OperationServices } from '../route.ts';
+import type { OperationServices } from '../stages.ts';
 import type { AdvancedOrderView, FieldsView, FieldView } from './interface.ts';
 import { APPROVAL, INVOICE, NEW_FIELD } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';

@@ -4,7 +4,7 @@
 import { verifyAudit } from '../../audit/chain.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
-import type { OperationServices } from '../route.ts';
+import type { OperationServices } from '../stages.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
 import { AUDIT_QUERY, SETTINGS, USER, USER_WITH_ROLE } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';

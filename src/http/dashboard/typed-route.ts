@@ -8,8 +8,8 @@ import type { Role } from '../../account/roles.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { Refusal } from '../../errors.ts';
 import { foldQuery } from '../authenticate.ts';
+import { takeBody } from '../body.ts';
 import { sendAnswer } from '../envelope.ts';
-import { takeBody } from '../route.ts';
 import type { Schema } from '../schemas.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
@@ -104,7 +104,7 @@ function add(
     method,
     url: API_PATH + path,
     schemaErrorFormatter: ([error], context) => refuseForm(error!, context),
-    schema: { hide: true, querystring: query, ...(method === 'POST' && { body }) },
+    schema: { querystring: query, ...(method === 'POST' && { body }) },
     preValidation: async (request) => {
       request.operation = `dashboard ${method} ${path}`;
       refuseCrossSite(request);

@@ -5,7 +5,7 @@
 import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
-import type { OperationServices } from '../route.ts';
+import type { OperationServices } from '../stages.ts';
 import type { CalledPath } from './interface.ts';
 import { REQUEST_QUERY, REQUESTS_QUERY, USAGE_QUERY } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';

@@ -1,90 +1,63 @@
 /**
- * The four operations on customers: path, schemas, example, and the one call into the engine. Source: specification 4.2 and 4.7 to 4.9.
+ * The four operations on customers. Source: specification 4.2 and 4.7 to 4.9.
  */
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../../pims/operations.ts';
-import type { Filter } from '../../pims/filter.ts';
-import { parsePage, setPageHeaders, type PageLimits } from '../cursor.ts';
+import { KEY_CHARACTERS_MAX } from '../../pims/limits.ts';
+import type { PageLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
+import { textOf } from '../schemas.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
-import type { Call, Operation } from './operation.ts';
-import {
-  envelopeOf,
-  fieldsBody,
-  filtersBody,
-  listOf,
-  pageQuery,
-  queryOf,
-  recordAnswer,
-  required,
-  textOf,
-} from '../schemas.ts';
-import { renderWritten } from '../writes.ts';
+import { fieldsBody, ref } from './operation-schemas.ts';
+import { queryOperation, singleOperation, writeOperation, type Operation } from './operation.ts';
+
+const NEW_CUSTOMER = fieldsBody({
+  name: 'NewCustomer',
+  recordType: 'customers',
+  description: 'Fields of the new customer. Credentials may be members too.',
+});
 
 export const customerOperations = (limits: PageLimits): Operation[] => [
-  ...readOperations(limits),
-  ...writeOperations(),
-];
-
-const readOperations = (limits: PageLimits): Operation[] => [
-  {
+  singleOperation({
     name: 'getCustomer',
-    method: 'GET',
     path: '/customers/single',
     tag: 'Customers',
     summary: 'One customer',
     description: 'The customer with this CUSTOMER_CODE.',
-    query: queryOf({ customerCode: required('The CUSTOMER_CODE.') }),
-    writes: false,
-    answer: envelopeOf(recordAnswer('customers')),
-    example: {
-      query: { customerCode: 'VINET' },
-      answer: { status: 'success', data: CUSTOMER_EXAMPLE, subRecords: null },
+    parameter: { name: 'customerCode', description: 'The CUSTOMER_CODE.', example: 'VINET' },
+    data: ref('Customer'),
+    example: { data: CUSTOMER_EXAMPLE },
+    get: async (store, customerCode) => renderEnvelope(await getCustomer(store, customerCode)),
+  }),
+  queryOperation(
+    {
+      name: 'queryCustomers',
+      path: '/customers/query',
+      tag: 'Customers',
+      summary: 'Filtered list of customers',
+      description: 'One page of the customers that match the filters, by CUSTOMER_CODE ascending.',
+      recordType: 'customers',
+      record: ref('Customer'),
+      example: {
+        filters: [
+          { field: 'BCITY', value: 'Reims' },
+          { field: 'CUSTOMER_NAME', value: 'vins', contains: true, conjunction: 'OR' },
+        ],
+        record: CUSTOMER_EXAMPLE,
+      },
+      find: queryCustomers,
     },
-    run: async ({ store, query }: Call) => renderEnvelope(await getCustomer(store, query['customerCode']!)),
-  },
-  {
-    name: 'queryCustomers',
-    method: 'POST',
-    path: '/customers/query',
-    tag: 'Customers',
-    summary: 'Filtered list of customers',
-    description:
-      'Customers that match the filters, by CUSTOMER_CODE ascending. When there are more, X-Has-More is true and X-Next-Cursor goes on.',
-    query: pageQuery,
-    body: filtersBody,
-    writes: false,
-    answer: envelopeOf(listOf(recordAnswer('customers'))),
-    example: {
-      query: {},
-      body: [
-        { field: 'BCITY', value: 'Reims' },
-        { field: 'CUSTOMER_NAME', value: 'vins', contains: true, conjunction: 'OR' },
-      ],
-      answer: { status: 'success', data: [CUSTOMER_EXAMPLE], subRecords: null },
-    },
-    run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-      const page = await queryCustomers(store, { filters: body, ...parsePage('customers', query, limits) });
-      setPageHeaders(reply, 'customers', page);
-      return renderEnvelope(page.records);
-    },
-  },
-];
-
-const writeOperations = (): Operation[] => [
-  {
+    limits,
+  ),
+  writeOperation({
     name: 'createCustomer',
     method: 'PUT',
     path: '/customers/create',
     tag: 'Customers',
     summary: 'Create a customer',
-    description:
-      'Creates a customer from any CUSTOMER fields, all optional; data is its CUSTOMER_CODE: your own, of at most 256 characters, when it is free, else one PIMS assigns.',
-    query: queryOf(),
-    body: fieldsBody('customers', 'Fields of the new customer; teamID, apiID and apiSecret may be among them.'),
-    writes: true,
-    answer: envelopeOf(textOf('The CUSTOMER_CODE.')),
+    description: `Creates a customer; all fields are optional. Data is its CUSTOMER_CODE: the one you send if it is free, at most ${KEY_CHARACTERS_MAX} characters, or one that PIMS assigns.`,
+    body: NEW_CUSTOMER,
+    data: textOf('The CUSTOMER_CODE.'),
     example: {
-      query: {},
       body: {
         CUSTOMER_NAME: 'Harbour Lane Books',
         BNAME: 'Harbour Lane Books',
@@ -92,28 +65,26 @@ const writeOperations = (): Operation[] => [
         BCITY: 'Portland',
         BSTATE: 'ME',
       },
-      answer: { status: 'success', data: '50009', subRecords: null },
+      data: '50009',
     },
-    run: async ({ store, body, context, reply }: Call) =>
-      renderWritten(reply, await createCustomer(store, body, context)),
-  },
-  {
+    write: createCustomer,
+  }),
+  writeOperation({
     name: 'updateCustomer',
     method: 'POST',
     path: '/customers/update',
     tag: 'Customers',
     summary: 'Update a customer',
-    description: 'Changes fields of the customer with this CUSTOMER_CODE; data is the CUSTOMER_CODE.',
-    query: queryOf(),
-    body: fieldsBody('customers', 'CUSTOMER_CODE and the fields to change; null clears a field.', ['CUSTOMER_CODE']),
-    writes: true,
-    answer: envelopeOf(textOf('The CUSTOMER_CODE.')),
-    example: {
-      query: {},
-      body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null },
-      answer: { status: 'success', data: 'VINET', subRecords: null },
-    },
-    run: async ({ store, body, context, reply }: Call) =>
-      renderWritten(reply, await updateCustomer(store, body, context)),
-  },
+    description: 'Changes fields of the customer with this CUSTOMER_CODE. Data is the CUSTOMER_CODE.',
+    body: fieldsBody({
+      name: 'CustomerChange',
+      recordType: 'customers',
+      base: NEW_CUSTOMER,
+      description: 'The customer and the fields to change. Credentials may be members too.',
+      needed: ['CUSTOMER_CODE'],
+    }),
+    data: textOf('The CUSTOMER_CODE.'),
+    example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, data: 'VINET' },
+    write: updateCustomer,
+  }),
 ];

@@ -1,5 +1,5 @@
 /**
- * The six operations on orders and their lines: path, schemas, example, and the one call into the engine. Source: specification 4.1 to 4.6.
+ * The six operations on orders and their lines. Source: specification 4.1 to 4.6.
  */
 import {
   addLineItem,
@@ -9,111 +9,92 @@ import {
   queryOrders,
   updateLineItem,
 } from '../../pims/operations.ts';
-import type { Filter } from '../../pims/filter.ts';
-import { parsePage, setPageHeaders, type PageLimits } from '../cursor.ts';
+import type { PageLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
+import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
 import { LINE_EXAMPLE, LOOKUP_EXAMPLE, NEW_LINE_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
-import type { Call, Operation } from './operation.ts';
-import {
-  envelopeOf,
-  fieldsBody,
-  filtersBody,
-  listOf,
-  NULL,
-  objectOf,
-  pageQuery,
-  queryOf,
-  recordAnswer,
-  required,
-  storefrontAnswer,
-  textOf,
-} from '../schemas.ts';
-import { renderWritten } from '../writes.ts';
+import { fieldsBody, queryOf, ref } from './operation-schemas.ts';
+import { queryOperation, singleOperation, writeOperation, type Call, type Operation } from './operation.ts';
 
-export const orderOperations = (limits: PageLimits): Operation[] => [...readOperations(limits), ...writeOperations()];
+export const orderOperations = (limits: PageLimits): Operation[] => [...readOperations(limits), ...WRITE_OPERATIONS];
 
 const readOperations = (limits: PageLimits): Operation[] => [
-  {
+  singleOperation({
     name: 'getOrder',
-    method: 'GET',
     path: '/orders/single',
     tag: 'Orders',
     summary: 'One order with its line items',
-    description: 'The order with this PIMS order number; subRecords lists its lines, and is null when it has none.',
-    query: queryOf({ orderNum: required('PIMS order number.') }),
-    writes: false,
-    answer: envelopeOf(recordAnswer('orders'), {
-      anyOf: [listOf(objectOf({ ORDER_LINEITEMS: recordAnswer('lines') }), { minItems: 1 }), NULL],
-    }),
-    example: {
-      query: { orderNum: '10248' },
-      answer: { status: 'success', data: ORDER_EXAMPLE, subRecords: [{ ORDER_LINEITEMS: LINE_EXAMPLE }] },
-    },
-    run: async ({ store, query }: Call) => {
-      const { order, lines } = await getOrder(store, query['orderNum']!);
+    description: 'The order with this number. subRecords lists its lines and is null when there are none.',
+    parameter: { name: 'orderNum', description: 'The ORDER_NUMBER.', example: '10248' },
+    data: ref('Order'),
+    subRecords: { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: ref('OrderLine') }), { minItems: 1 }), NULL] },
+    example: { data: ORDER_EXAMPLE, subRecords: [{ ORDER_LINEITEMS: LINE_EXAMPLE }] },
+    get: async (store, orderNumber) => {
+      const { order, lines } = await getOrder(store, orderNumber);
       return renderEnvelope(order, lines);
     },
-  },
-  {
-    name: 'queryOrders',
-    method: 'POST',
-    path: '/orders/query',
-    tag: 'Orders',
-    summary: 'Filtered list of orders',
-    description:
-      'Orders that match the filters, by order number ascending. When there are more, X-Has-More is true and X-Next-Cursor goes on.',
-    query: pageQuery,
-    body: filtersBody,
-    writes: false,
-    answer: envelopeOf(listOf(recordAnswer('orders'))),
-    example: {
-      query: { maxReturn: '50' },
-      body: [
-        { field: 'CUSTOMER_CODE', value: 'VINET' },
-        { field: 'SHIP_VIA', value: 'federal', contains: true, conjunction: 'AND' },
-      ],
-      answer: { status: 'success', data: [ORDER_EXAMPLE], subRecords: null },
+  }),
+  queryOperation(
+    {
+      name: 'queryOrders',
+      path: '/orders/query',
+      tag: 'Orders',
+      summary: 'Filtered list of orders',
+      description: 'One page of the orders that match the filters, by ORDER_NUMBER ascending.',
+      recordType: 'orders',
+      record: ref('Order'),
+      example: {
+        filters: [
+          { field: 'CUSTOMER_CODE', value: 'VINET' },
+          { field: 'SHIP_VIA', value: 'federal', contains: true, conjunction: 'AND' },
+        ],
+        record: ORDER_EXAMPLE,
+      },
+      find: queryOrders,
     },
-    run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-      const page = await queryOrders(store, { filters: body, ...parsePage('orders', query, limits) });
-      setPageHeaders(reply, 'orders', page);
-      return renderEnvelope(page.records);
-    },
-  },
+    limits,
+  ),
   {
     name: 'findOrdersByStorefrontReference',
     method: 'GET',
     path: '/orders/by_storefront_reference',
     tag: 'Orders',
     summary: 'Orders by storefront order number',
-    description:
-      'The raw lifecycle state of every PIMS order with this storefront number: invoices first, then sales orders, quotes, worksheets. Computes no fulfilment. A leading # is written %23 in a URL.',
+    description: 'Every order with this storefront number, each as PIMS has it. Computes no fulfilment.',
+    kind: 'lookup',
     query: queryOf({
-      storefront_order_number: required('Order number as stored in PIMS, with its leading # (%23 in a URL).'),
+      storefront_order_number: required('REFERENCE_NUMBER as PIMS has it. Write its leading # as %23 in the URL.'),
     }),
-    writes: false,
-    answer: storefrontAnswer,
+    answer: ref('StorefrontLookup'),
     example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
     run: async ({ store, query }: Call) =>
       JSON.stringify(await findOrdersByStorefrontReference(store, query['storefront_order_number']!)),
   },
 ];
 
-const writeOperations = (): Operation[] => [
-  {
+const NEW_LINE = fieldsBody({
+  name: 'NewOrderLine',
+  recordType: 'lines',
+  description: 'The order and the fields of the new line. Credentials may be members too.',
+  needed: ['ORDER_NUMBER'],
+  refused: ['NUMBER_SHIPPED'],
+});
+
+const WRITE_OPERATIONS: readonly Operation[] = [
+  writeOperation({
     name: 'createOrder',
     method: 'PUT',
     path: '/orders/create',
     tag: 'Orders',
     summary: 'Create an order',
-    description:
-      'Creates an order from any ORDERS fields, all optional; data is the new order number. ORDER_TYPE may be worksheet, quote or sales_order. Lines are added afterwards.',
-    query: queryOf(),
-    body: fieldsBody('orders', 'Fields of the new order; teamID, apiID and apiSecret may be among them.'),
-    writes: true,
-    answer: envelopeOf(textOf('The order number.')),
+    description: 'Creates an order without lines; all fields are optional. Data is the new ORDER_NUMBER.',
+    body: fieldsBody({
+      name: 'NewOrder',
+      recordType: 'orders',
+      description: 'Fields of the new order. Credentials may be members too.',
+    }),
+    data: textOf('The ORDER_NUMBER.'),
     example: {
-      query: {},
       body: {
         REFERENCE_NUMBER: '#1013',
         CUSTOMER_CODE: 'VINET',
@@ -121,50 +102,45 @@ const writeOperations = (): Operation[] => [
         BNAME: 'Vins et alcools Chevalier',
         BCITY: 'Reims',
       },
-      answer: { status: 'success', data: '20015', subRecords: null },
+      data: '20015',
     },
-    run: async ({ store, body, context, reply }: Call) => renderWritten(reply, await createOrder(store, body, context)),
-  },
-  {
+    write: createOrder,
+  }),
+  writeOperation({
     name: 'addLineItem',
     method: 'PUT',
     path: '/orders/line_item',
     tag: 'Orders',
     summary: 'Add a line item',
     description:
-      'Adds a line to an order; data is the line with its LINE_NUMBER and LINE_REF_LOCK_CODE, which every later update of it needs. NUMBER_SHIPPED is 0.',
-    query: queryOf(),
-    body: fieldsBody('lines', 'ORDER_NUMBER and the fields of the line.', ['ORDER_NUMBER']),
-    writes: true,
-    answer: envelopeOf(recordAnswer('lines')),
+      'Adds a line to an order. Data is the line; updates of it need its LINE_REF_LOCK_CODE. NUMBER_SHIPPED begins at 0.',
+    body: NEW_LINE,
+    data: ref('OrderLine'),
     example: {
-      query: {},
       body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
-      answer: { status: 'success', data: NEW_LINE_EXAMPLE, subRecords: null },
+      data: NEW_LINE_EXAMPLE,
     },
-    run: async ({ store, body, context, reply }: Call) => renderWritten(reply, await addLineItem(store, body, context)),
-  },
-  {
+    write: addLineItem,
+  }),
+  writeOperation({
     name: 'updateLineItem',
     method: 'POST',
     path: '/orders/line_item',
     tag: 'Orders',
     summary: 'Update a line item',
-    description:
-      'Changes fields of the line with this lock code; data is the line as it is now. NUMBER_SHIPPED may be set from 0 to QUANTITY.',
-    query: queryOf(),
-    body: fieldsBody('lines', 'ORDER_NUMBER, LINE_REF_LOCK_CODE and the fields to change.', [
-      'ORDER_NUMBER',
-      'LINE_REF_LOCK_CODE',
-    ]),
-    writes: true,
-    answer: envelopeOf(recordAnswer('lines')),
+    description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Data is the changed line.',
+    body: fieldsBody({
+      name: 'OrderLineChange',
+      recordType: 'lines',
+      base: NEW_LINE,
+      description: 'The line and the fields to change. Credentials may be members too.',
+      needed: ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE'],
+    }),
+    data: ref('OrderLine'),
     example: {
-      query: {},
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
-      answer: { status: 'success', data: { ...NEW_LINE_EXAMPLE, QUANTITY: '10' }, subRecords: null },
+      data: { ...NEW_LINE_EXAMPLE, QUANTITY: '10' },
     },
-    run: async ({ store, body, context, reply }: Call) =>
-      renderWritten(reply, await updateLineItem(store, body, context)),
-  },
+    write: updateLineItem,
+  }),
 ];

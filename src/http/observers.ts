@@ -1,10 +1,13 @@
 /**
- * Hands every counted call to the tenant's request log once it was answered, which leaves the credentials out. Decides nothing about what is kept.
+ * What happens after an answer is sent: its call goes into the tenant's request log, and a line about it into the service's own log.
  */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestLog } from '../request-log/request-log.ts';
-import type { AnswerObserver } from './service.ts';
 
+/** Gets every answer after it is sent, with the time it took. */
+export type AnswerObserver = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
+
+/** Records every counted call. The request log leaves the credentials out. */
 export const observeCalls =
   (log: RequestLog): AnswerObserver =>
   (request, { statusCode }, ms) => {
@@ -30,6 +33,12 @@ export const observeCalls =
     });
   };
 
-/** Credentials have been taken out of it. A body that could not be read is not there. */
+/** The body without credentials; null when there is none or it could not be parsed. */
 const formatBody = ({ method, body }: FastifyRequest): string | null =>
   method === 'GET' || body === undefined ? null : JSON.stringify(body);
+
+/** Logs a line for each request, without its query, body and headers. */
+export const observeRequests =
+  (log: FastifyBaseLogger): AnswerObserver =>
+  ({ id, ip, operation, tenant }, { statusCode }, ms) =>
+    log.debug({ requestId: id, operation, teamId: tenant?.teamId, httpStatus: statusCode, ms, client: ip }, 'answered');

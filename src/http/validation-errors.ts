@@ -1,5 +1,5 @@
 /**
- * Says what a schema found wrong, in words of ours: code, field and how to put it right. Never validates by itself.
+ * Words for what Fastify's validation found wrong: the refusal with its code, field and remedy.
  */
 import type { FastifySchemaValidationError } from 'fastify';
 import { Refusal } from '../errors.ts';
@@ -9,7 +9,7 @@ const PARAMETER_FORMS: Record<string, string> = {
   storefront_order_number: "Missing 'storefront_order_number' parameter! Its leading # is written %23 in a URL.",
 };
 
-/** The refusal for the first thing a schema found wrong in a querystring, body or headers. */
+/** The refusal for the first error in a querystring, body or headers. */
 export function refuseBySchema(
   errors: readonly FastifySchemaValidationError[],
   context: string,

@@ -1,0 +1,221 @@
+/**
+ * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an example for every request and answer.
+ * Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
+ */
+import { STATUS_CODES } from 'node:http';
+import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
+import { BASE_PATH, type Operation, type OperationKind } from './operations/operation.ts';
+import { IDEMPOTENCY_KEY, ref, SCHEMAS } from './operations/operation-schemas.ts';
+import { textOf, type Schema } from './schemas.ts';
+
+type Part = Readonly<Record<string, unknown>>;
+type Parts = Record<string, Part>;
+/** A kind of operation, or a path of the service itself. */
+type Kind = OperationKind | 'service';
+
+const KINDS: readonly Kind[] = ['single', 'lookup', 'query', 'write', 'service'];
+/** The kinds that can answer the codes of a place. */
+const KINDS_OF_PLACE: Record<ErrorPlace, readonly Kind[]> = {
+  any: KINDS,
+  operation: ['single', 'lookup', 'query', 'write'],
+  get: ['single', 'lookup'],
+  single: ['single'],
+  query: ['query'],
+  write: ['write'],
+  body: ['query', 'write'],
+  path: [],
+  dashboard: [],
+  command: [],
+};
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'X-Request-Id': 'Names this request in logs and reports.',
+  'X-Month-Requests': "The tenant's calls this calendar month (UTC), this one included; absent before authentication.",
+  'WWW-Authenticate': 'Basic realm="storeroom"',
+  'Retry-After': 'Seconds to wait before you repeat the request.',
+  'X-Has-More': 'true when there are more records; X-Next-Cursor is then present too.',
+  'X-Next-Cursor': 'Send it as cursor to get the next page.',
+  'Idempotent-Replayed': 'true when the answer repeats the one first given under this Idempotency-Key.',
+};
+const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { teamID: 'demo', maxReturn: '50' };
+const REQUEST_ID_EXAMPLE = 'k3x9q2-1a';
+const HOUR_MS = 3_600_000;
+
+const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
+const exampleOf = (value: unknown): Part => ({ demo: { value } });
+const jsonContent = (schema: Schema, example: unknown): Part => ({
+  'application/json': { schema, examples: exampleOf(example) },
+});
+const linkHeaders = (...names: readonly string[]): Part =>
+  Object.fromEntries(names.map((name) => [name, linkTo('headers', name)]));
+
+export function renderContract(operations: readonly Operation[], idempotencyMs: number): Part {
+  const { responses, linksOf } = describeErrors();
+  const parameters: Parts = { 'idempotency-key': describeIdempotencyKey(idempotencyMs) };
+  const schemas: Record<string, Schema> = { ...SCHEMAS };
+  const paths: Record<string, Parts> = {};
+  for (const operation of operations) {
+    const { name, method, path, tag, summary, description, body, example } = operation;
+    if (body) schemas[body.name] = body.documented;
+    (paths[BASE_PATH + path] ??= {})[method.toLowerCase()] = {
+      operationId: name,
+      summary,
+      description,
+      tags: [tag],
+      parameters: describeParameters(operation, parameters),
+      ...(body && { requestBody: { required: true, content: jsonContent(ref(body.name), example.body) } }),
+      responses: { 200: describeSuccess(operation), ...linksOf(operation.kind) },
+    };
+  }
+  paths['/healthz'] = { get: describeState('getHealth', 'Whether the service can serve', linksOf('service')) };
+  paths['/readyz'] = { get: describeState('getReadiness', 'Whether to send the service requests', linksOf('service')) };
+  const headers = Object.fromEntries(
+    Object.entries(HEADERS).map(([name, description]) => [name, { description, schema: textOf() }]),
+  );
+  return {
+    ...HEAD,
+    paths,
+    components: {
+      securitySchemes: SECURITY,
+      schemas,
+      parameters,
+      headers,
+      responses: { ...responses, ...SERVICE_STATES },
+    },
+  };
+}
+
+const SECURITY = {
+  basic: { type: 'http', scheme: 'basic', description: 'Recommended: apiID as user name, apiSecret as password.' },
+  apiId: { type: 'apiKey', in: 'query', name: 'apiID', description: 'API ID, if no Basic credentials are sent.' },
+  apiSecret: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'apiSecret',
+    description: 'API Secret, if no Basic credentials are sent. Prefer Basic: URLs end up in logs.',
+  },
+};
+
+const HEAD = {
+  openapi: '3.1.1',
+  info: {
+    title: 'Storeroom: Order, Customer and Inventory Open API',
+    version: '1.0.0',
+    description:
+      'A tenant-scoped HTTP API over an inventory management system (PIMS). Every authenticated call counts toward the monthly request total.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  servers: [{ url: '/' }],
+  security: [{ basic: [] }, { apiId: [], apiSecret: [] }],
+  tags: ['Orders', 'Customers', 'Inventory', 'Service'].map((name) => ({ name, description: `${name} operations.` })),
+};
+
+/** The parameters of an operation beside the credentials, which are security schemes. Shared ones become components. */
+function describeParameters({ kind, query, example }: Operation, shared: Parts): Part[] {
+  const properties = query['properties'] as Record<string, Schema>;
+  const needed = query['required'] as string[];
+  const named = Object.entries(properties).filter(([name]) => name !== 'apiID' && name !== 'apiSecret');
+  const described = named.map(([name, { description, ...schema }]) => {
+    const shown = example.query[name] ?? PARAMETER_EXAMPLES[name];
+    const isRequired = name === 'teamID' ? kind !== 'write' : needed.includes(name);
+    const parameter = {
+      name,
+      in: 'query',
+      required: isRequired,
+      description,
+      schema,
+      ...(shown !== undefined && { examples: exampleOf(shown) }),
+    };
+    if (needed.includes(name)) return parameter;
+    const component = name === 'teamID' && !isRequired ? 'teamIDUnlessInBody' : name;
+    shared[component] = parameter;
+    return linkTo('parameters', component);
+  });
+  return kind === 'write' ? [...described, linkTo('parameters', 'idempotency-key')] : described;
+}
+
+const describeIdempotencyKey = (keptMs: number): Part => ({
+  name: 'idempotency-key',
+  in: 'header',
+  description: `Makes the write repeatable for ${keptMs / HOUR_MS} hours: the same key gets the same answer, and nothing is written again.`,
+  schema: IDEMPOTENCY_KEY,
+});
+
+const describeSuccess = ({ kind, answer, example }: Operation): Part => ({
+  description: 'Success.',
+  headers: linkHeaders(
+    'X-Request-Id',
+    'X-Month-Requests',
+    ...(kind === 'query' ? ['X-Has-More', 'X-Next-Cursor'] : []),
+    ...(kind === 'write' ? ['Idempotent-Replayed'] : []),
+  ),
+  content: jsonContent(answer, example.answer),
+});
+
+/** A component for each status and set of codes, and the links of each kind of operation to them. */
+function describeErrors(): { responses: Parts; linksOf: (kind: Kind) => Parts } {
+  const responses: Parts = {};
+  const links: Record<string, Parts> = Object.fromEntries(KINDS.map((kind) => [kind, {}]));
+  const named = new Map<string, string>();
+  for (const kind of KINDS)
+    for (const [httpStatus, codes] of groupCodes(kind)) {
+      const set = `${httpStatus} ${codes.join(' ')}`;
+      const title = STATUS_CODES[httpStatus]!.replaceAll(/[^A-Za-z]/g, '');
+      const isTaken = title in responses && !named.has(set);
+      const name = named.get(set) ?? (isTaken ? `${title}To${kind[0]!.toUpperCase()}${kind.slice(1)}` : title);
+      named.set(set, name);
+      responses[name] ??= describeError(httpStatus, codes);
+      links[kind]![httpStatus] = linkTo('responses', name);
+    }
+  return { responses, linksOf: (kind) => links[kind]! };
+}
+
+/** The codes a kind of operation can answer, by status. */
+function groupCodes(kind: Kind): Map<number, ErrorCode[]> {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) =>
+    KINDS_OF_PLACE[ERRORS[code].place].includes(kind),
+  );
+  return Map.groupBy(codes, (code) => ERRORS[code].httpStatus);
+}
+
+function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
+  const code = codes[0]!;
+  const example = {
+    status: 'error',
+    data: null,
+    subRecords: null,
+    message: ERRORS[code].message,
+    code,
+    requestId: REQUEST_ID_EXAMPLE,
+  };
+  const isCounted = httpStatus !== 401 && codes.some((one) => ERRORS[one].place !== 'any');
+  const headers = linkHeaders(
+    'X-Request-Id',
+    ...(isCounted ? ['X-Month-Requests'] : []),
+    ...(httpStatus === 401 ? ['WWW-Authenticate'] : []),
+    ...([409, 429, 503].includes(httpStatus) ? ['Retry-After'] : []),
+  );
+  const schema = { ...ref('Error'), properties: { code: { enum: codes } } };
+  return { description: `${STATUS_CODES[httpStatus]}.`, headers, content: jsonContent(schema, example) };
+}
+
+const SERVICE_STATES: Parts = {
+  Usable: {
+    description: 'It can.',
+    headers: linkHeaders('X-Request-Id'),
+    content: jsonContent(ref('ServiceState'), { status: 'ok' }),
+  },
+  Unusable: {
+    description: 'It cannot, or has too many requests in flight.',
+    headers: linkHeaders('X-Request-Id'),
+    content: jsonContent({ anyOf: [ref('ServiceState'), ref('Error')] }, { status: 'unavailable' }),
+  },
+};
+
+const describeState = (operationId: string, summary: string, errors: Parts): Part => ({
+  operationId,
+  summary,
+  tags: ['Service'],
+  security: [],
+  responses: { 200: linkTo('responses', 'Usable'), ...errors, 503: linkTo('responses', 'Unusable') },
+});

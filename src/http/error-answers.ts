@@ -1,0 +1,107 @@
+/**
+ * Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../errors.ts';
+import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
+import { URL_BYTES_MAX } from './receive.ts';
+import { refuseBySchema } from './validation-errors.ts';
+
+/** A request line too long for Node to parse. */
+const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
+
+/** Answers a refusal as it is. Any other error is a fault: the log gets all of it, the caller only INTERNAL_ERROR. */
+export async function answerError(
+  error: FastifyError | Refusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: FastifyBaseLogger,
+): Promise<FastifyReply> {
+  const refusal = toRefusal(error, request);
+  if (refusal.httpStatus >= 500) {
+    const about = { requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId };
+    if (error === refusal) log.warn(about, refusal.code);
+    else log.error({ ...about, err: error }, refusal.code);
+  }
+  if (refusal.code === 'BODY_TOO_LARGE' || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
+  try {
+    return await sendRefusal(request, reply, refusal);
+  } catch (fault) {
+    request.counted = undefined;
+    return sendRefusal(request, reply, toRefusal(fault as Error, request));
+  }
+}
+
+function toRefusal(error: Error, request: FastifyRequest): Refusal {
+  if (error instanceof Refusal) return error;
+  const { validation, validationContext, statusCode } = error as FastifyError;
+  if (validation) {
+    const known = (request.routeOptions.schema?.querystring as { properties: object } | undefined)?.properties ?? {};
+    return refuseBySchema(validation, validationContext ?? 'body', Object.keys(known));
+  }
+  return statusCode !== undefined && statusCode < 500
+    ? new Refusal('MALFORMED_REQUEST')
+    : new Refusal('INTERNAL_ERROR');
+}
+
+/** Answers a path without an operation, or with another method; `methods` holds those of each path. */
+export function answerUnknownPath(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methods: ReadonlyMap<string, string[]>,
+): Promise<FastifyReply> {
+  const path = request.url.split('?', 1)[0]!;
+  const allowed = methods.get(path);
+  if (!allowed)
+    return sendRefusal(request, reply, new Refusal('UNKNOWN_PATH', `There is nothing at ${path.slice(0, 256)}.`));
+  reply.header('allow', allowed.join(', '));
+  const message = `${path} takes ${allowed.join(' or ')}, not ${request.method}.`;
+  return sendRefusal(request, reply, new Refusal('METHOD_NOT_ALLOWED', message));
+}
+
+/** Answers a URL whose path cannot be decoded. */
+export const answerUndecodable = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  reply
+    .headers({ ...STATIC_HEADERS, 'x-request-id': request.id })
+    .type(JSON_TYPE)
+    .code(400)
+    .send(renderError(new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.'), request.id));
+
+/** Answers a request that Node could not parse, straight on its socket. */
+export function answerMalformed(
+  error: Error & { code?: string; rawPacket?: unknown },
+  socket: Socket,
+  requestId: string,
+): void {
+  if (!socket.writable) return;
+  // As Node's own handler does: no second answer follows one that has begun.
+  const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
+  if (begun?.headersSent) return socket.destroySoon();
+  const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
+  const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(error.rawPacket));
+  const refusal = new Refusal(
+    isLongUrl ? 'URL_TOO_LONG' : (codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST'),
+  );
+  const body = renderError(refusal, requestId);
+  const headers = {
+    ...STATIC_HEADERS,
+    'content-type': JSON_TYPE,
+    'x-request-id': requestId,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(
+    `HTTP/1.1 ${refusal.httpStatus} ${STATUS_CODES[refusal.httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
+  );
+}
+
+/** Sends a refusal with the headers its code asks for. */
+function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
+  request.refusal = refusal;
+  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
+  if (refusal.code === 'INVALID_CREDENTIALS') reply.header('www-authenticate', 'Basic realm="storeroom"');
+  return sendAnswer(request, reply, refusal.httpStatus, renderError(refusal, request.id));
+}

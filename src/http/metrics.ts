@@ -1,0 +1,61 @@
+/**
+ * `/metrics` in the format of Prometheus. It needs no credentials and names no tenant.
+ */
+import type { FastifyInstance } from 'fastify';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { RequestLog } from '../request-log/request-log.ts';
+import type { AnswerObserver } from './observers.ts';
+
+const TAKEN_MAX = 256;
+
+interface Series {
+  readonly calls: Counter.Internal;
+  readonly durations: Histogram.Internal<'operation'>;
+}
+
+/** Calls by operation and status, their durations, what the request log has lost, and the process. */
+export function addMetrics(app: FastifyInstance, requestLog: RequestLog): AnswerObserver {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const calls = new Counter({
+    name: 'storeroom_requests_total',
+    help: 'Answered requests.',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  });
+  const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
+  const durations = new Histogram({
+    name: 'storeroom_request_seconds',
+    help: 'Time from the request line to the answer.',
+    labelNames: ['operation'],
+    buckets,
+    registers: [registry],
+  });
+  const help = 'Requests that are in no log, because the store did not take them.';
+  const lost = new Gauge({ name: 'storeroom_request_log_dropped', help, registers: [registry] });
+  const known = new Map<string, Series>();
+  // Observed many at a time: one by one, between an answer and the next request, each costs several times as much.
+  let taken: { readonly series: Series; readonly ms: number }[] = [];
+  const observeTaken = (): void => {
+    for (const { series, ms } of taken) {
+      series.calls.inc();
+      series.durations.observe(ms / 1000);
+    }
+    taken = [];
+  };
+  app.get('/metrics', async (_request, reply) => {
+    observeTaken();
+    lost.set(requestLog.dropped);
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+  return ({ operation = 'other' }, { statusCode }, ms) => {
+    const key = operation + statusCode;
+    let series = known.get(key);
+    if (!series)
+      known.set(
+        key,
+        (series = { calls: calls.labels(operation, String(statusCode)), durations: durations.labels(operation) }),
+      );
+    if (taken.push({ series, ms }) >= TAKEN_MAX) observeTaken();
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * The first stage of a request: the limits of its URL, headers and number, and the headers every answer carries.
+ * Source: decisions "Limits", docs/decisions/0007.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { SignedIn } from '../account/port.ts';
+import { Refusal } from '../errors.ts';
+import type { CountedCall } from '../tenant/metering.ts';
+import type { Tenant } from '../tenant/port.ts';
+import { JSON_TYPE, STATIC_HEADERS } from './envelope.ts';
+import type { ServiceState } from './health.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Name of the operation the path belongs to. */
+    operation: string | undefined;
+    /** Content-Type as it was sent. The header itself is replaced by one that Fastify passes on. */
+    sentType: string | undefined;
+    /** Number of Authorization headers. */
+    authorizations: number;
+    /** Time the call was authenticated, UTC ISO 8601. */
+    now: string;
+    tenant: Tenant | undefined;
+    /** The API ID the caller sent. */
+    apiId: string | null;
+    /** Set for a request of the dashboard's pages. */
+    signedIn: SignedIn | undefined;
+    counted: CountedCall | undefined;
+    refusal: Refusal | undefined;
+  }
+}
+
+export const URL_BYTES_MAX = 8192;
+export const HEADER_BYTES_MAX = 8192;
+const HEADERS_MAX = 100;
+
+export function addReceiving(app: FastifyInstance, state: ServiceState, inFlightMost: number): void {
+  for (const name of ['operation', 'sentType', 'tenant', 'signedIn', 'counted', 'refusal'])
+    app.decorateRequest(name, undefined);
+  app.decorateRequest('apiId', null);
+  app.decorateRequest('authorizations', 0);
+  app.decorateRequest('now', '');
+  app.addHook('onRequest', (request, reply, done) => {
+    const { raw } = request;
+    state.inFlight++;
+    // 'close' comes once; `once` would cost more.
+    reply.raw.on('close', () => void state.inFlight--);
+    if (state.stopping) reply.header('connection', 'close');
+    reply.headers(STATIC_HEADERS).header('x-request-id', request.id);
+    request.sentType = raw.headers['content-type'];
+    if (request.sentType !== undefined) raw.headers['content-type'] = JSON_TYPE;
+    const { bytes, hosts, authorizations } = measureHeaders(raw.rawHeaders);
+    request.authorizations = authorizations;
+    if (raw.url!.length > URL_BYTES_MAX) throw new Refusal('URL_TOO_LONG');
+    if (bytes > HEADER_BYTES_MAX || raw.rawHeaders.length > 2 * HEADERS_MAX) throw new Refusal('HEADERS_TOO_LARGE');
+    if (raw.httpVersionMajor !== 1) throw new Refusal('MALFORMED_REQUEST', 'This service speaks HTTP/1.1.');
+    if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0'))
+      throw new Refusal('MALFORMED_REQUEST', `A request has one Host header, not ${hosts}.`);
+    // A proxy in front may frame any other coding differently.
+    if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) {
+      reply.header('connection', 'close');
+      throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding taken is chunked.');
+    }
+    if (state.inFlight > inFlightMost) throw new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
+    done();
+  });
+}
+
+function measureHeaders(raw: readonly string[]): { bytes: number; hosts: number; authorizations: number } {
+  const sums = { bytes: 0, hosts: 0, authorizations: 0 };
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!;
+    sums.bytes += name.length + raw[index + 1]!.length + 4;
+    if (name.length === 4 && name.toLowerCase() === 'host') sums.hosts++;
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') sums.authorizations++;
+  }
+  return sums;
+}

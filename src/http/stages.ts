@@ -1,0 +1,115 @@
+/**
+ * The six stages of a call of an operation, in order: receive, admit, validate, decide, store, answer. A stage refuses by throwing;
+ * error-answers.ts then answers. Source: specification section 4, decisions "Order of the checks".
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import type { Body, WriteContext } from '../pims/operations.ts';
+import type { PimsStore } from '../pims/port.ts';
+import type { Limits } from '../tenant/limits.ts';
+import type { Meter } from '../tenant/metering.ts';
+import type { Tenant, TenantStore } from '../tenant/port.ts';
+import { findTenant, foldQuery, parseClaim } from './authenticate.ts';
+import { takeBody, type ReadBody } from './body.ts';
+import { sendAnswer } from './envelope.ts';
+import { IDEMPOTENCY_KEY } from './operations/operation-schemas.ts';
+import { BASE_PATH, type Call, type Operation } from './operations/operation.ts';
+
+export interface OperationServices {
+  readonly tenants: TenantStore;
+  readonly meter: Meter;
+  /** Shared by all operations. */
+  readonly limits: Limits;
+  readonly pims: (tenant: Tenant) => PimsStore;
+  readonly idempotencyMs: number;
+}
+
+/** How callers reach the operations: by API keys below BASE_PATH, or by a session of the dashboard. */
+export interface Admission {
+  readonly prefix: string;
+  /** Finds the tenant of a call. Throws a refusal when the caller may not make it. */
+  readonly authenticate: (request: FastifyRequest, operation: Operation) => Promise<Tenant>;
+  readonly isMetered: boolean;
+}
+
+export function addOperation(
+  app: FastifyInstance,
+  operation: Operation,
+  { meter, limits, pims, idempotencyMs }: OperationServices,
+  admission: Admission,
+): void {
+  app.route({
+    method: operation.method,
+    url: admission.prefix + operation.path,
+    // 1. Receive: receive.ts has checked URL and headers, body.ts has read the body.
+    preValidation: async (request) => {
+      request.operation = operation.name;
+      const nowMs = Date.now();
+      request.now = formatTime(nowMs);
+      // 2. Admit: authenticate (authenticate.ts, or the session of the dashboard),
+      const tenant = await admission.authenticate(request, operation);
+      request.tenant = tenant;
+      const body = (request.body ?? {}) as ReadBody;
+      request.body = undefined;
+      // count (tenant/metering.ts),
+      if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now);
+      // check quota and rate (tenant/limits.ts).
+      if (request.counted && (tenant.monthQuota !== null || tenant.callsPerSecond !== null))
+        await limits.check(tenant, request.counted, new Date(nowMs));
+      // 3. Validate: fold repeated parameters, take the body or its refusal;
+      foldQuery(request.query as Record<string, unknown>);
+      request.body = takeBody(request, body);
+    },
+    // then Fastify checks these schemas, and validation-errors.ts says what is wrong.
+    schema: schemaOf(operation),
+    handler: async (request, reply) => {
+      const tenant = request.tenant!;
+      const isWrite = operation.kind === 'write';
+      const idempotency = isWrite ? parseIdempotencyKey(request, operation.name, idempotencyMs) : undefined;
+      const call = {
+        store: pims(tenant),
+        query: request.query as Record<string, string>,
+        body: request.body as Body,
+        context: { now: request.now, strict: tenant.strict, defaultStage: tenant.defaultStage, idempotency },
+        reply,
+      };
+      // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.
+      const body = await operation.run(call as Call<never>);
+      // 6. Answer: envelope.ts, once the count is on disk.
+      return sendAnswer(request, reply, 200, body);
+    },
+  });
+}
+
+/** Admission by the API keys in each call. */
+export const admitByKey = (tenants: TenantStore): Admission => ({
+  prefix: BASE_PATH,
+  authenticate: (request) => {
+    const claim = parseClaim(request);
+    request.apiId = claim.credentials?.apiId ?? null;
+    return findTenant(tenants, claim, request.now);
+  },
+  isMetered: true,
+});
+
+const schemaOf = ({ query, body, kind }: Operation): FastifySchema => ({
+  querystring: query,
+  ...(body && { body: body.validated }),
+  ...(kind === 'write' && { headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } } }),
+});
+
+let formatted = { ms: 0, text: '' };
+
+/** UTC ISO 8601. Calls of the same millisecond share the text. */
+function formatTime(ms: number): string {
+  if (formatted.ms !== ms) formatted = { ms, text: new Date(ms).toISOString() };
+  return formatted.text;
+}
+
+/** The hash covers the fields as a set: the order of keys and the credentials do not matter. */
+function parseIdempotencyKey(request: FastifyRequest, operation: string, keptMs: number): WriteContext['idempotency'] {
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string') return undefined;
+  const fields = Object.entries(request.body as Body).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return { key, operation, bodyHash: createHash('sha256').update(JSON.stringify(fields)).digest('hex'), keptMs };
+}
