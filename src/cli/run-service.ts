@@ -138,7 +138,7 @@ function printReady(app: FastifyInstance, config: Config, demo: Demo | undefined
       `  Team ID     ${DEMO_TEAM}`,
       `  API ID      ${tenant.apiID}`,
       `  API Secret  ${tenant.apiSecret}   (shown this once)`,
-      `  Owner       ${DEMO_OWNER}: set a password at ${tenant.ownerLink}   (good once)`,
+      `  Owner       ${DEMO_OWNER}: set a password at ${tenant.ownerLink}   (works once)`,
       '',
       'Try an order with its lines, and everything about storefront number #1001:',
       call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
