@@ -81,7 +81,7 @@ async function fetchAnswer(origin: string, { method, path, headers }: LoadReques
   return answer.text();
 }
 
-/** From the start of the process to the first order answered, and the memory it holds when nobody calls. */
+/** From the start of a process to the first order answered, after a kill -9 of the one before, and the memory it holds when nobody calls. */
 async function measureStart(folder: string, first: LoadRequest): Promise<void> {
   const times: number[] = [];
   let idleMb = 0;
@@ -94,7 +94,7 @@ async function measureStart(folder: string, first: LoadRequest): Promise<void> {
       await sleep(IDLE_MS);
       idleMb = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))![1]) / 1024;
     }
-    await service.stop();
+    await service.stop('SIGKILL');
   }
   const startMs = median(times);
   console.log(`\nStart to first answer on ${ORDERS} orders: ${startMs.toFixed(0)} ms; idle: ${idleMb.toFixed(0)} MB`);

@@ -12,7 +12,7 @@ export const THIS_CHECKOUT = resolve(import.meta.dirname, '..');
 export interface Server {
   readonly origin: string;
   readonly pid: number;
-  readonly stop: () => Promise<void>;
+  readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
 }
 
 /** Runs a script that prints its address first, and resolves when it has. */
@@ -29,8 +29,8 @@ export async function startServer(words: readonly string[], env: Record<string, 
     printed,
     exited.then(([code]) => Promise.reject(new Error(`${words[0]} ended with ${code}.`))),
   ]);
-  const stop = async (): Promise<void> => {
-    child.kill();
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+    child.kill(signal);
     await exited;
   };
   return { origin: new URL(/https?:\/\/[^"\s]+/.exec(text)![0]).origin, pid: child.pid!, stop };

@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { suite, test, type TestContext } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { findProcesses } from './kit/postgres-guard.ts';
+import { trials } from './kit/trials.ts';
 import { newDatabase, postgresUrl, PostgresServer, runStatement } from './kit/postgres.ts';
 
 const PATH = process.env['PATH'];
@@ -16,12 +17,6 @@ const POSTGRES = new URL('kit/postgres.ts', import.meta.url).href;
 const CLEARED_MS = 10_000;
 /** Longer than a server that answers needs. */
 const SILENCE_MS = 300;
-
-async function startServer(context: TestContext): Promise<PostgresServer> {
-  const server = await PostgresServer.start();
-  context.after(() => server.remove());
-  return server;
-}
 
 const countRows = async (url: string): Promise<unknown> =>
   (await runStatement(url, 'SELECT count(*)::int AS n FROM numbers'))[0]!['n'];
@@ -70,8 +65,13 @@ suite('databases', () => {
 });
 
 suite('a server of its own', () => {
-  test('has every safety on and the locale of all systems, and asks for its password', async (context) => {
-    const server = await startServer(context);
+  let server: PostgresServer;
+  before(async () => {
+    server = await PostgresServer.start();
+  });
+  after(() => server.remove());
+
+  test('has every safety on and the locale of all systems, and asks for its password', async () => {
     const names = ['fsync', 'synchronous_commit', 'full_page_writes', 'max_connections', 'server_encoding'];
     const shown = await Promise.all(
       names.map(async (name) => Object.values((await runStatement(server.url, `SHOW ${name}`))[0]!)[0]),
@@ -86,16 +86,15 @@ suite('a server of its own', () => {
   });
 
   const ENDS = {
-    'stopped fast': (server: PostgresServer) => server.stop(),
-    'stopped without writing out': (server: PostgresServer) => server.stop('immediate'),
-    killed: (server: PostgresServer) => server.kill(),
+    'stopped fast': () => server.stop(),
+    'stopped without writing out': () => server.stop('immediate'),
+    killed: () => server.kill(),
   };
-  test(`${Object.keys(ENDS).join(', ')}, it is down; started again, it has its data on the same port`, async (context) => {
-    const server = await startServer(context);
+  test(`${Object.keys(ENDS).join(', ')}, it is down; started again, it has its data on the same port`, async () => {
     await runStatement(server.url, 'CREATE TABLE numbers (n int)');
     for (const [index, end] of Object.values(ENDS).entries()) {
       await runStatement(server.url, 'INSERT INTO numbers VALUES (1)');
-      await end(server);
+      await end();
       assert.deepEqual(server.pids(), []);
       await assert.rejects(runStatement(server.url, 'SELECT 1'), /ECONNREFUSED/);
       await server.restart();
@@ -103,8 +102,7 @@ suite('a server of its own', () => {
     }
   });
 
-  test('paused, it answers nothing, on connections there are and on new ones; resumed, it answers what was asked', async (context) => {
-    const server = await startServer(context);
+  test('paused, it answers nothing, on connections there are and on new ones; resumed, it answers what was asked', async () => {
     const client = new Client(server.url);
     await client.connect();
     server.pause();
@@ -122,10 +120,10 @@ suite('a server of its own', () => {
 suite('nothing stays behind', () => {
   const LIVES = [
     { life: 'working', script: '', ending: 'SIGTERM' },
-    { life: 'working', script: '', ending: 'SIGKILL' },
     { life: 'paused', script: 'server.pause();', ending: 'SIGKILL' },
+    { life: 'working', script: '', ending: 'SIGKILL' },
   ] as const;
-  for (const { life, script, ending } of LIVES)
+  for (const { life, script, ending } of LIVES.slice(0, trials('LIVES', { quick: 2, all: 3 })))
     test(`of a server that is ${life} when the process that started it ends by ${ending}`, async () => {
       const source = `
         const { PostgresServer } = await import(${JSON.stringify(POSTGRES)});
