@@ -5,8 +5,9 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseFilters, type Filter } from '../src/pims/filter.ts';
-import type { ImportRow } from '../src/pims/port.ts';
+import type { Filter } from '../src/pims/filter.ts';
+import type { ImportRow } from '../src/pims/import.ts';
+import { createCustomer } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/database.ts';
 import { SqliteStore } from '../src/store/sqlite/store.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
@@ -61,13 +62,12 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<void
 
 for (const [name, list] of Object.entries(queries))
   await measure(`a query, ${name}`, async () => {
-    const filters = parseFilters((await pims.dictionaries()).customers, 'customers', list);
-    await pims.queryRecords('customers', { filters, limit: 100, after: '' });
+    await pims.queryRecords('customers', { filters: list, limit: 100, after: '' });
   });
 await measure('a write behind another process', async () => {
   const other = new Database(join(folder, 'tenants', `${tenant.storeId}.db`), { mode: 'write', busyTimeoutMs: 0 });
   other.run('BEGIN IMMEDIATE');
-  const creating = pims.createRecord('customers', {}, { now, strict: false });
+  const creating = createCustomer(pims, {}, { now, strict: false, defaultStage: 'worksheet' });
   await sleep(LOCKED_MS);
   other.run('COMMIT');
   await creating;

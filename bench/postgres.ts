@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { addLineItem, createOrder } from '../src/pims/operations.ts';
 import { Refusal } from '../src/errors.ts';
 import { openStore, type Store } from '../src/store/open.ts';
 import { issueKey } from '../src/tenant/credentials.ts';
@@ -145,9 +146,10 @@ async function makeTenant(store: Store, teamID: string): Promise<Keys> {
     detail: {},
   });
   const pims = store.pims(tenant);
-  const write = { now, strict: false };
-  await pims.createRecord('orders', { ORDER_TYPE: 'worksheet', REFERENCE_NUMBER: '#1', BNAME: teamID }, write);
-  for (const PART_CODE of ['A', 'B', 'C']) await pims.addLine('10001', { PART_CODE, QUANTITY: '1' }, write);
+  const context = { now, strict: false, defaultStage: 'worksheet' } as const;
+  await createOrder(pims, { REFERENCE_NUMBER: '#1', BNAME: teamID }, context);
+  for (const PART_CODE of ['A', 'B', 'C'])
+    await addLineItem(pims, { ORDER_NUMBER: '10001', PART_CODE, QUANTITY: '1' }, context);
   return { teamID, apiID, apiSecret };
 }
 

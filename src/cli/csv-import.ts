@@ -4,7 +4,8 @@
  */
 import { Refusal } from '../errors.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from '../pims/fields.ts';
-import type { ImportRow, PimsStore } from '../pims/port.ts';
+import type { ImportRow } from '../pims/import.ts';
+import type { PimsStore } from '../pims/port.ts';
 import { parseValue, type Values } from '../pims/values.ts';
 import { readCsv, type CsvRow } from './csv-reader.ts';
 

@@ -5,7 +5,8 @@
 import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../errors.ts';
-import type { KeyedType, Page } from '../pims/port.ts';
+import type { KeyedType } from '../pims/fields.ts';
+import type { Page } from '../pims/port.ts';
 
 export interface PageLimits {
   readonly maxReturnDefault: number;

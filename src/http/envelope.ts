@@ -4,7 +4,8 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
-import type { Json, Written } from '../pims/port.ts';
+import type { Json } from '../pims/script.ts';
+import type { Written } from '../pims/writes.ts';
 import { hideSecrets } from '../tenant/credentials.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
-import type { Body, WriteContext } from '../pims/operations.ts';
+import type { Body, WriteContext } from '../pims/writes.ts';
 import type { PimsStore } from '../pims/port.ts';
 import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';

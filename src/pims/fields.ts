@@ -6,6 +6,8 @@ import { Refusal } from '../errors.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
 export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
+/** The record types with a key of their own; lines belong to their order. */
+export type KeyedType = Exclude<RecordType, 'lines'>;
 
 export interface Field {
   readonly name: string;

@@ -1,25 +1,22 @@
 /**
- * What each stage of an order holds of the stock, and how an order moves to the next stage. Pure rules: the store applies what they return.
- * Source: decisions "Life of an order in the embedded PIMS".
+ * How an order moves to its next stage: approved, or invoiced whole or in part. Source: decision 0010.
  */
 import { Refusal, type Outcome } from '../errors.ts';
-import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
-import type { Values } from './values.ts';
+import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
+import { refuseSerials } from './line-item.ts';
+import { stockMovements, type StockMovement } from './stock.ts';
 import { splitList } from './lists.ts';
 import { STAGES, type Stage } from './stages.ts';
+import type { Values } from './values.ts';
 
-/** What a change does to one part, as signed decimals. QTY_AVAILABLE is QTY_ONHAND − QTY_COMMITTED and follows by itself. */
-export interface StockMovement {
-  readonly PART_CODE: string;
-  readonly onHand: string;
-  readonly committed: string;
-}
-
-/** How an order and its lines come out of a step; the store writes it in one transaction. */
+/** An order and its lines after a transition. */
 export interface OrderStep {
   readonly order: Values;
   readonly lines: Values[];
-  /** What is still open after a partial invoice: becomes a sales order under a new number. Lines that move whole keep their LINE_REF_LOCK_CODE; '' asks for a new one. */
+  /**
+   * What is still open after a partial invoice, to be a sales order under a new number. Lines that move whole keep their
+   * LINE_REF_LOCK_CODE; '' asks for a new one.
+   */
   readonly backorder: { readonly order: Values; readonly lines: Values[] } | null;
   readonly stock: StockMovement[];
 }
@@ -42,12 +39,13 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
       `Order ${order['ORDER_NUMBER']} is already ${nameStage(order)}; only a worksheet or a quote can be approved.`,
     );
   const approved = { ...order, ORDER_TYPE: 'sales_order' };
-  return { order: approved, lines, backorder: null, stock: moveStock([order, lines], [approved, lines]) };
+  return { order: approved, lines, backorder: null, stock: stockMovements([order, lines], [approved, lines]) };
 }
 
 /**
- * Invoices an order whole or in part. The invoice keeps the order's number and has QUANTITY = NUMBER_SHIPPED = units invoiced; the rest becomes a new
- * sales order with the same REFERENCE_NUMBER, so that quantities over all records of a reference always add up to the units ordered.
+ * Invoices an order whole or in part. The invoice keeps the order's number and has QUANTITY = NUMBER_SHIPPED = units invoiced.
+ * What is left becomes a backorder: a new sales order with the same REFERENCE_NUMBER, so that the quantities over all records of a
+ * reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
   if (order['ORDER_TYPE'] === 'invoice')
@@ -80,7 +78,7 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
   const backorder = open.length === 0 ? null : { order: { ...order, ...BACKORDER }, lines: open };
   const after: [Values, Values[]][] = [[invoice, invoiced]];
   if (backorder) after.push([backorder.order, backorder.lines]);
-  return { order: invoice, lines: invoiced, backorder, stock: moveStock([order, lines], ...after) };
+  return { order: invoice, lines: invoiced, backorder, stock: stockMovements([order, lines], ...after) };
 }
 
 /** The amounts of an order stay with its number, so that no sum over a reference counts them twice. */
@@ -106,7 +104,7 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   const nothing = isZero(units) && !isZero(ordered);
   const serials = request.serials.get(line['LINE_NUMBER']!) ?? (nothing ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''));
   const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
-  const refusal = checkSerials(invoiced);
+  const refusal = refuseSerials(invoiced);
   if (refusal) return refusal;
   if (nothing) return { invoiced: null, open: { ...line, NUMBER_SHIPPED: '0' } };
   const left = subtractDecimals(ordered, units);
@@ -116,55 +114,6 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
       ? null
       : { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' },
   };
-}
-
-/** Serial numbers belong to units, at most one each, and never to a care plan, whose serial is that of the product it covers. */
-export function checkSerials(line: Values): Refusal | undefined {
-  const serials = splitList(line['SERIAL_NUMBERS'] ?? '');
-  if (serials.length === 0) return undefined;
-  const about = { field: 'SERIAL_NUMBERS' };
-  if (line['CARE_PLAN'] === 'Y')
-    return new Refusal(
-      'SERIALS_NOT_ALLOWED',
-      'A care plan takes no serial numbers: the serial belongs to the product it covers.',
-      about,
-    );
-  if (compareDecimals(String(serials.length), line['QUANTITY'] ?? '') > 0)
-    return new Refusal(
-      'SERIALS_NOT_ALLOWED',
-      `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`,
-      about,
-    );
-  return undefined;
-}
-
-/**
- * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand. Worksheets, quotes,
- * drop-shipped orders and care plans (which are no goods) hold nothing.
- */
-function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
-  const touchesStock = order['DROP_SHIP'] !== 'Y' && line['CARE_PLAN'] !== 'Y';
-  return {
-    onHand:
-      touchesStock && order['ORDER_TYPE'] === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
-    committed: touchesStock && order['ORDER_TYPE'] === 'sales_order' ? addDecimals('0', line['QUANTITY'] ?? '') : '0',
-  };
-}
-
-/** The movements between two states of an order; after a split the second state is two orders. */
-export function moveStock(before: [Values, Values[]], ...after: [Values, Values[]][]): StockMovement[] {
-  const parts = new Map<string, { onHand: string; committed: string }>();
-  const tally = ([order, lines]: [Values, Values[]], combine: (a: string, b: string) => string): void => {
-    for (const line of lines) {
-      const code = line['PART_CODE'] ?? '';
-      const sum = parts.get(code) ?? { onHand: '0', committed: '0' };
-      const held = heldStock(order, line);
-      parts.set(code, { onHand: combine(sum.onHand, held.onHand), committed: combine(sum.committed, held.committed) });
-    }
-  };
-  tally(before, subtractDecimals);
-  for (const state of after) tally(state, addDecimals);
-  return [...parts].filter(([code, { onHand, committed }]) => code !== '' && !(isZero(onHand) && isZero(committed))).map(([PART_CODE, sums]) => ({ PART_CODE, ...sums })); // prettier-ignore
 }
 
 /** 'a sales order' for sales_order, for messages. */

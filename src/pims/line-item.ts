@@ -1,27 +1,29 @@
 /**
- * Rules of a line item: what a new line starts with, and what an update may change. Pure: the store calls them inside its transaction with the
- * order and line as they stand there. Source: specification 2.3, decisions "Records".
+ * Rules of a line item: what a new line starts with, what an update may change, and what holds of every line.
+ * Source: specification 2.3, decision 0010.
  */
 import { Refusal, type Outcome } from '../errors.ts';
-import { checkSerials, moveStock, type StockMovement } from './lifecycle.ts';
-import { within } from './decimal.ts';
+import { compareDecimals, within } from './decimal.ts';
+import { splitList } from './lists.ts';
+import { stockMovements, type StockMovement } from './stock.ts';
 import type { Values } from './values.ts';
 
+/** A line as it is after a write, and the stock the write moves. */
 export interface LineStep {
   readonly line: Values;
   readonly stock: StockMovement[];
 }
 
-/** The part a line names, as far as a line takes something over from it. */
-export type KnownPart = Pick<Values, 'PART_DESCRIPTION' | 'CARE_PLAN'> | undefined;
+/** PART_DESCRIPTION and CARE_PLAN of the part a line names, if it is known. */
+export type KnownPart = Values | undefined;
 
 /** A known part fills DESCRIPTION and the care-plan flag where they were not sent. */
 export function fillFromPart(values: Values, part: KnownPart): Values {
   if (!part) return values;
   return {
     ...values,
-    DESCRIPTION: values['DESCRIPTION'] ?? part.PART_DESCRIPTION ?? '',
-    CARE_PLAN: values['CARE_PLAN'] ?? part.CARE_PLAN ?? '',
+    DESCRIPTION: values['DESCRIPTION'] ?? part['PART_DESCRIPTION'] ?? '',
+    CARE_PLAN: values['CARE_PLAN'] ?? part['CARE_PLAN'] ?? '',
   };
 }
 
@@ -33,19 +35,17 @@ export function addLine(order: Values, values: Values, part: KnownPart): Outcome
       `Order ${order['ORDER_NUMBER']} is an invoice; lines can no longer be added.`,
       { field: 'ORDER_NUMBER' },
     );
-  const line = { QUANTITY: '0', ...fillFromPart(values, part), NUMBER_SHIPPED: '0' };
-  if (line.QUANTITY === '') line.QUANTITY = '0';
-  return checkSerials(line) ?? { line, stock: moveStock([order, []], [order, [line]]) };
+  const line = fillQuantities({ ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
+  return refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) };
 }
 
 /**
- * A line with some fields changed. NUMBER_SHIPPED lies between 0 and QUANTITY; another PART_CODE brings the new part's description and care-plan flag
- * unless they are sent; an invoiced line keeps its part and quantities.
+ * A line with some fields changed. Another PART_CODE brings the new part's description and care-plan flag unless they are sent;
+ * an invoiced line keeps its part and quantities.
  */
 export function changeLine(order: Values, line: Values, change: Values, part: KnownPart): Outcome<LineStep> {
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];
-  const changed: Values = { ...line, ...(otherPart ? fillFromPart(change, part) : change) };
-  for (const name of ['QUANTITY', 'NUMBER_SHIPPED']) changed[name] ||= '0';
+  const changed = fillQuantities({ ...line, ...(otherPart ? fillFromPart(change, part) : change) });
   const frozen = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'CARE_PLAN'].find((name) => changed[name] !== line[name]);
   if (order['ORDER_TYPE'] === 'invoice' && frozen)
     return new Refusal(
@@ -53,13 +53,54 @@ export function changeLine(order: Values, line: Values, change: Values, part: Kn
       `Order ${order['ORDER_NUMBER']} is an invoice; ${frozen} of its lines can no longer change.`,
       { field: frozen },
     );
-  if (!within(changed['NUMBER_SHIPPED']!, changed['QUANTITY']!))
+  return refuseLine(changed) ?? { line: changed, stock: stockMovements([order, [line]], [order, [changed]]) };
+}
+
+/** A line from a file, as given: it may be shipped already. LINE_NUMBER is a whole number from 1, or missing. */
+export function importLine(values: Values, part: KnownPart): Outcome<Values> {
+  const line = fillQuantities(part ? fillFromPart(values, part) : { ...values });
+  const refusal = refuseLine(line);
+  if (refusal) return refusal;
+  if (/^([1-9]\d{0,8})?$/.test(line['LINE_NUMBER'] ?? '')) return line;
+  return new Refusal('INVALID_VALUE', `LINE_NUMBER is a whole number from 1, not '${line['LINE_NUMBER']}'.`, {
+    field: 'LINE_NUMBER',
+  });
+}
+
+function fillQuantities(line: Values): Values {
+  line['QUANTITY'] ||= '0';
+  line['NUMBER_SHIPPED'] ||= '0';
+  return line;
+}
+
+/** What holds of every line: NUMBER_SHIPPED lies between 0 and QUANTITY, and its serial numbers fit. */
+function refuseLine(line: Values): Refusal | undefined {
+  const { QUANTITY: quantity = '', NUMBER_SHIPPED: shipped = '' } = line;
+  if (within(shipped, quantity)) return refuseSerials(line);
+  return new Refusal(
+    'QUANTITY_NOT_ALLOWED',
+    `NUMBER_SHIPPED must lie between 0 and QUANTITY (${quantity}), not ${shipped}.`,
+    { field: 'NUMBER_SHIPPED' },
+  );
+}
+
+/** Serial numbers belong to units, at most one each, and never to a care plan, whose serial is that of the product it covers. */
+export function refuseSerials(line: Values): Refusal | undefined {
+  if (!line['SERIAL_NUMBERS']) return undefined;
+  const serials = splitList(line['SERIAL_NUMBERS']);
+  if (serials.length === 0) return undefined;
+  const about = { field: 'SERIAL_NUMBERS' };
+  if (line['CARE_PLAN'] === 'Y')
     return new Refusal(
-      'QUANTITY_NOT_ALLOWED',
-      `NUMBER_SHIPPED must lie between 0 and QUANTITY (${changed['QUANTITY']}), not ${changed['NUMBER_SHIPPED']}.`,
-      {
-        field: 'NUMBER_SHIPPED',
-      },
+      'SERIALS_NOT_ALLOWED',
+      'A care plan takes no serial numbers: the serial belongs to the product it covers.',
+      about,
     );
-  return checkSerials(changed) ?? { line: changed, stock: moveStock([order, [line]], [order, [changed]]) };
+  if (compareDecimals(String(serials.length), line['QUANTITY'] ?? '') > 0)
+    return new Refusal(
+      'SERIALS_NOT_ALLOWED',
+      `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`,
+      about,
+    );
+  return undefined;
 }

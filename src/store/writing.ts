@@ -1,15 +1,15 @@
 /**
- * How the rules of a write reach a store of any kind: a write is a generator that asks for one statement after another and is given their rows.
- * Whoever runs it holds the transaction; on SQLite it runs at once, on PostgreSQL it waits in between. Never runs anything itself.
+ * How a transaction reaches a database of any kind: a writing is a generator that asks for one statement after another and is given
+ * their rows. SQLite runs it at once; PostgreSQL waits for the statements that read, and sends the others without waiting.
  */
 
-/** What is ever bound to a statement. Drivers turn undefined, dates and objects into something else without a word. */
+/** A value bound to a statement. Drivers turn undefined, dates and objects into something else without a word. */
 export type Bound = string | number | bigint | Uint8Array | null;
 
 export interface Statement {
   readonly sql: string;
   readonly values: readonly Bound[];
-  /** Whether the writing waits for its rows; others can be sent without waiting. */
+  /** Whether the writing waits for its rows. */
   readonly reads: boolean;
 }
 
@@ -19,6 +19,9 @@ export type Row = readonly unknown[];
 /** Asks for statements, is given the rows of each (none for those that do not read), and comes to a T. */
 export type Writing<T> = Generator<Statement, T, readonly Row[]>;
 
+/** A statement that does not read. */
+export const statement = (sql: string, ...values: Bound[]): Statement => ({ sql, values, reads: false });
+
 export function* rows<R extends Row>(sql: string, ...values: Bound[]): Writing<readonly R[]> {
   return (yield { sql, values, reads: true }) as readonly R[];
 }
@@ -27,8 +30,6 @@ export function* rows<R extends Row>(sql: string, ...values: Bound[]): Writing<r
 export function* row<R extends Row>(sql: string, ...values: Bound[]): Writing<R | undefined> {
   return (yield { sql, values, reads: true })[0] as R | undefined;
 }
-
-export const write = (sql: string, ...values: Bound[]): Statement => ({ sql, values, reads: false });
 
 export function* run(sql: string, ...values: Bound[]): Writing<void> {
   yield { sql, values, reads: false };

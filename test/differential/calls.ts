@@ -1,21 +1,21 @@
 /**
  * The calls of a run: what the steps of a plan come to, given what the model has at that moment; how a call is made on the model and on a store through
- * the engine; and its outcome as one text. Compares nothing.
+ * the operations; and its outcome as one text. Compares nothing.
  */
 import { createHash } from 'node:crypto';
-import { Refusal } from '../../src/errors.ts';
-import * as engine from '../../src/pims/operations.ts';
-import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations.ts';
-import { foldCase, type Filter } from '../../src/pims/filter.ts';
+import { orThrow, Refusal } from '../../src/errors.ts';
+import * as operations from '../../src/pims/operations.ts';
+import * as writes from '../../src/pims/writes.ts';
+import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
+import type { Page, PimsStore, QueryRequest } from '../../src/pims/port.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
+import type { CustomField, KeyedType } from '../../src/pims/fields.ts';
+import { foldCase, type Filter } from '../../src/pims/filter.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
-import type { CustomField } from '../../src/pims/fields.ts';
-import type { KeyedType, Page, PimsStore, WriteOptions, Written } from '../../src/pims/port.ts';
 import type { Model } from './model.ts';
 import type { BodyPlan, FilterPlan, KeyPlan, RunPlan, Step, WritePlan } from './operations.ts';
 
 type MaybeLater<T> = T | Promise<T>;
-type Advance = OrderTransition;
 
 /** One tenant's inventory system as its callers and its operator see it. */
 export interface System {
@@ -31,7 +31,7 @@ export interface System {
   updateLineItem(body: Body, context: WriteContext): MaybeLater<Written>;
   createCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
   updateCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
-  advanceOrder(orderNumber: string, step: Advance, options: WriteOptions): MaybeLater<Written>;
+  advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): MaybeLater<Written>;
   addField(field: CustomField): MaybeLater<void>;
 }
 
@@ -42,26 +42,37 @@ export type Call =
   | { readonly name: Get; readonly key: string }
   | { readonly name: Query; readonly request: QueryRequest }
   | { readonly name: Write; readonly body: Body; readonly context: WriteContext }
-  | { readonly name: 'advanceOrder'; readonly key: string; readonly step: Advance; readonly context: WriteContext }
+  | {
+      readonly name: 'advanceOrder';
+      readonly key: string;
+      readonly step: OrderTransition;
+      readonly context: WriteContext;
+    }
   | { readonly name: 'addField'; readonly field: CustomField };
 
 /** The operations of the service over a store. */
 export function systemOver(store: PimsStore): System {
   return {
-    getOrder: (key) => engine.getOrder(store, key),
-    getCustomer: (key) => engine.getCustomer(store, key),
-    getInventoryItem: (key) => engine.getInventoryItem(store, key),
-    findOrdersByStorefrontReference: (key) => engine.findOrdersByStorefrontReference(store, key),
-    queryOrders: (request) => engine.queryOrders(store, request),
-    queryCustomers: (request) => engine.queryCustomers(store, request),
-    queryInventoryItems: (request) => engine.queryInventoryItems(store, request),
-    createOrder: (body, context) => engine.createOrder(store, body, context),
-    addLineItem: (body, context) => engine.addLineItem(store, body, context),
-    updateLineItem: (body, context) => engine.updateLineItem(store, body, context),
-    createCustomer: (body, context) => engine.createCustomer(store, body, context),
-    updateCustomer: (body, context) => engine.updateCustomer(store, body, context),
-    advanceOrder: async (orderNumber, step, options) => accepted(await store.advanceOrder(orderNumber, step, options)),
-    addField: async (field) => accepted(await store.addField(field)),
+    getOrder: (key) => operations.getOrder(store, key),
+    getCustomer: (key) => operations.getCustomer(store, key),
+    getInventoryItem: (key) => operations.getInventoryItem(store, key),
+    findOrdersByStorefrontReference: (key) => operations.findOrdersByStorefrontReference(store, key),
+    queryOrders: (request) => operations.queryOrders(store, request),
+    queryCustomers: (request) => operations.queryCustomers(store, request),
+    queryInventoryItems: (request) => operations.queryInventoryItems(store, request),
+    createOrder: (body, context) => operations.createOrder(store, body, context),
+    addLineItem: (body, context) => operations.addLineItem(store, body, context),
+    updateLineItem: (body, context) => operations.updateLineItem(store, body, context),
+    createCustomer: (body, context) => operations.createCustomer(store, body, context),
+    updateCustomer: (body, context) => operations.updateCustomer(store, body, context),
+    advanceOrder: async (orderNumber, step, options) =>
+      orThrow(
+        await store.write(
+          () => writes.once(writes.advanceOrder(orderNumber, step, options), options),
+          options.idempotency,
+        ),
+      ),
+    addField: (field) => operations.addField(store, field),
   };
 }
 
@@ -108,11 +119,6 @@ async function answerOf(system: System, call: Call): Promise<string> {
 
 const writtenText = ({ data, replayed }: Written): string => `${data}${replayed ? ' replayed' : ''}`;
 
-function accepted<T>(outcome: T): Exclude<T, Refusal> {
-  if (outcome instanceof Refusal) throw outcome;
-  return outcome as Exclude<T, Refusal>;
-}
-
 const QUERIES: Record<KeyedType, Query> = {
   orders: 'queryOrders',
   customers: 'queryCustomers',
@@ -152,7 +158,7 @@ export class Caller {
         return { name: step.do, key: this.#key(step.key) };
       case 'query': {
         const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
-        // A cursor with a NUL never comes as far as the engine.
+        // A cursor with a NUL never comes as far as the operations.
         const after = step.after === null ? '' : sortKey(this.#key(step.after)).replaceAll('\0', '');
         return (this.#lastQuery = { name: QUERIES[step.recordType], request: { filters, limit: step.limit, after } });
       }

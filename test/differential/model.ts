@@ -2,11 +2,10 @@
  * The inventory system of one tenant in plain Maps: what the twelve operations answer, written again from the specification and the decisions. It
  * shares the rules with the service (values, filters' words, stages, lines) and nothing of its stores: no SQL, no index, no transaction.
  */
-import { Refusal, type Outcome } from '../../src/errors.ts';
+import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import type { Body, QueryRequest, WriteContext } from '../../src/pims/operations.ts';
 import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
-import { approveOrder, invoiceOrder, type OrderTransition, type StockMovement } from '../../src/pims/lifecycle.ts';
+import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
 import { checkText, parseValues, sortKey, type Values } from '../../src/pims/values.ts';
 import { splitList } from '../../src/pims/lists.ts';
@@ -15,9 +14,12 @@ import {
   refuseCustomField,
   type CustomField,
   type Dictionaries,
+  type KeyedType,
   type RecordType,
 } from '../../src/pims/fields.ts';
-import type { KeyedType, Page, WriteOptions, Written } from '../../src/pims/port.ts';
+import type { Page, QueryRequest } from '../../src/pims/port.ts';
+import type { StockMovement } from '../../src/pims/stock.ts';
+import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
@@ -123,7 +125,7 @@ export class Model {
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
       if (context.strict) this.#checkKnown(values, 'PART_CODE');
-      const { line, stock } = accept(addLine(order, values, this.#part(values['PART_CODE'])));
+      const { line, stock } = orThrow(addLine(order, values, this.#part(values['PART_CODE'])));
       const lines = this.#linesOf(orderNumber);
       const LINE_NUMBER = String(1 + Number(lines.at(-1)?.['LINE_NUMBER'] ?? 0));
       const added = this.#complete('lines', {
@@ -150,7 +152,7 @@ export class Model {
       const missing = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
       if (!line) throw new Refusal('LINE_NOT_FOUND', missing, { field: 'LINE_REF_LOCK_CODE' });
       if (context.strict) this.#checkKnown(change, 'PART_CODE');
-      const step = accept(changeLine(order, line, change, this.#part(change['PART_CODE'])));
+      const step = orThrow(changeLine(order, line, change, this.#part(change['PART_CODE'])));
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
       this.#moveStock(step.stock, context.now);
       order['MODIFIED_DATE'] = context.now;
@@ -176,7 +178,7 @@ export class Model {
     return this.#once(options, () => {
       const order = this.#existingOrder(orderNumber);
       const lines = this.#linesOf(orderNumber);
-      const advanced = accept(
+      const advanced = orThrow(
         'approve' in step ? approveOrder(order, lines) : invoiceOrder(order, lines, step.invoice),
       );
       const modified = { MODIFIED_DATE: options.now };
@@ -391,8 +393,3 @@ const without = <T>(body: Readonly<Record<string, T>>, ...names: string[]): Reco
 const bornAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
 const pickStamps = (values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([name]) => /^(CREATE|MODIFIED)_DATE$/.test(name)));
-
-function accept<T>(outcome: Outcome<T>): T {
-  if (outcome instanceof Refusal) throw outcome;
-  return outcome;
-}

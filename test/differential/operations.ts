@@ -9,9 +9,9 @@ import {
   CUSTOM_FIELD_TYPES,
   type CustomField,
   type FieldType,
+  type KeyedType,
   type RecordType,
 } from '../../src/pims/fields.ts';
-import type { KeyedType } from '../../src/pims/port.ts';
 import { smallKey } from '../store/query-model.ts';
 import { incompressible, oddText, text, valueOf } from './texts.ts';
 

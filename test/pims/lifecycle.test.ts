@@ -7,15 +7,9 @@ import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import {
-  approveOrder,
-  invoiceOrder,
-  moveStock,
-  type InvoiceRequest,
-  type OrderStep,
-  type StockMovement,
-} from '../../src/pims/lifecycle.ts';
+import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/lifecycle.ts';
 import { within } from '../../src/pims/decimal.ts';
+import { stockMovements, type StockMovement } from '../../src/pims/stock.ts';
 import { FIRST_STAGES, STAGES } from '../../src/pims/stages.ts';
 import type { Values } from '../../src/pims/values.ts';
 
@@ -230,7 +224,7 @@ function play({
     line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), CARE_PLAN: carePlan }),
   );
   let open = { order: order(stage, { DROP_SHIP: dropShip, REFERENCE_NUMBER: '#1' }), lines };
-  const movements: StockMovement[] = [...moveStock([open.order, []], [open.order, lines])];
+  const movements: StockMovement[] = [...stockMovements([open.order, []], [open.order, lines])];
   const invoices: Values[][] = [];
   if (approve && stage !== 'sales_order') {
     const step = done(approveOrder(open.order, open.lines));
@@ -333,8 +327,8 @@ suite('splits', () => {
         const lines = wanted.map(({ part, hundredths }, index) =>
           line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), NUMBER_SHIPPED: write(hundredths) }),
         );
-        const there = moveStock([order(from), lines], [order(to), lines]);
-        const back = moveStock([order(to), lines], [order(from), lines]);
+        const there = stockMovements([order(from), lines], [order(to), lines]);
+        const back = stockMovements([order(to), lines], [order(from), lines]);
         assert.deepEqual(
           back,
           there.map((one) => ({

@@ -5,10 +5,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/fields.ts';
 import {
+  type StoreUnderTest,
   accepted,
+  addField,
+  addLine,
   ask,
   assertRefused,
   createOrder,
+  createRecord,
   fields,
   importAll,
   lineOf,
@@ -16,7 +20,8 @@ import {
   readAll,
   readOrder,
   readRecord,
-  type StoreUnderTest,
+  updateCustomer,
+  updateLine,
   write,
 } from './store-under-test.ts';
 
@@ -38,7 +43,7 @@ export function describeFields(store: StoreUnderTest): void {
     const { tenant, pims } = await store.newTenant();
     for (const recordType of RECORD_TYPES)
       for (const type of CUSTOM_FIELD_TYPES)
-        accepted(await pims.addField({ recordType, name: `OWN_${type.toUpperCase()}`, type }));
+        accepted(await addField(pims, { recordType, name: `OWN_${type.toUpperCase()}`, type }));
     for (const one of [pims, (await store.openAgain()).pims(tenant)]) {
       const dictionaries = await one.dictionaries();
       for (const recordType of RECORD_TYPES)
@@ -52,24 +57,24 @@ export function describeFields(store: StoreUnderTest): void {
   test('records that were there before have no value in it; then it is written, read, changed and queried like any other', async () => {
     const { pims } = await store.newTenant();
     const old = await createOrder(pims);
-    accepted(await pims.addLine(old, { QUANTITY: '1' }, write()));
-    const customer = numberOf(await pims.createRecord('customers', {}, write()));
+    accepted(await addLine(pims, old, { QUANTITY: '1' }, write()));
+    const customer = numberOf(await createRecord(pims, 'customers', {}, write()));
     for (const recordType of RECORD_TYPES)
-      accepted(await pims.addField({ recordType, name: 'GIFT_DATE', type: 'date' }));
+      accepted(await addField(pims, { recordType, name: 'GIFT_DATE', type: 'date' }));
     assert.equal((await readOrder(pims, old)).order['GIFT_DATE'], '');
     assert.equal((await readOrder(pims, old)).lines[0]!['GIFT_DATE'], '');
 
     const values = { GIFT_DATE: '12/24/2026' };
     const order = await createOrder(pims, await fields(pims, 'orders', values));
-    const line = lineOf(await pims.addLine(order, await fields(pims, 'lines', values), write()));
+    const line = lineOf(await addLine(pims, order, await fields(pims, 'lines', values), write()));
     assert.equal(line['GIFT_DATE'], '12/24/2026');
     assert.equal(
-      lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { GIFT_DATE: '12/25/2026' }, write()))[
+      lineOf(await updateLine(pims, order, line['LINE_REF_LOCK_CODE']!, { GIFT_DATE: '12/25/2026' }, write()))[
         'GIFT_DATE'
       ],
       '12/25/2026',
     );
-    accepted(await pims.updateCustomer(customer, values, write()));
+    accepted(await updateCustomer(pims, customer, values, write()));
     assert.equal((await readRecord(pims, 'customers', customer))!['GIFT_DATE'], '12/24/2026');
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', ...values }]);
     for (const recordType of ['orders', 'customers', 'inventory'] as const)
@@ -99,9 +104,9 @@ export function describeFields(store: StoreUnderTest): void {
       '1A',
       'A'.repeat(64),
     ])
-      assertRefused(await pims.addField({ recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
+      assertRefused(await addField(pims, { recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
     const outcomes = await Promise.all(
-      [1, 2, 3].map(() => pims.addField({ recordType: 'orders', name: 'OWN', type: 'text' })),
+      [1, 2, 3].map(() => addField(pims, { recordType: 'orders', name: 'OWN', type: 'text' })),
     );
     assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
     assert.equal((await pims.dictionaries()).orders.size, 41);
@@ -125,10 +130,10 @@ export function describeFields(store: StoreUnderTest): void {
       'SEARCH',
       'A'.repeat(63),
     ]) {
-      accepted(await pims.addField({ recordType: 'orders', name, type: 'text' }));
-      accepted(await pims.addField({ recordType: 'lines', name, type: 'text' }));
+      accepted(await addField(pims, { recordType: 'orders', name, type: 'text' }));
+      accepted(await addField(pims, { recordType: 'lines', name, type: 'text' }));
       const order = await createOrder(pims, { [name]: 'x', NOTES: name });
-      assert.equal(lineOf(await pims.addLine(order, { [name]: 'y' }, write()))[name], 'y', name);
+      assert.equal(lineOf(await addLine(pims, order, { [name]: 'y' }, write()))[name], 'y', name);
       assert.equal((await readOrder(pims, order)).order[name], 'x', name);
       assert.deepEqual(
         (await ask(pims, 'orders', [{ field: name, value: 'x' }])).records.map((one) => one['NOTES']),
@@ -143,7 +148,7 @@ export function describeFields(store: StoreUnderTest): void {
     const other = (await store.openAgain()).pims(tenant);
     const order = await createOrder(pims, { NOTES: 'before' });
     assert.ok(!(await pims.dictionaries()).orders.has('COLOUR'));
-    accepted(await other.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
+    accepted(await addField(other, { recordType: 'orders', name: 'COLOUR', type: 'text' }));
     assert.ok((await pims.dictionaries()).orders.has('COLOUR'));
     const coloured = await createOrder(other, { COLOUR: 'red' });
     assert.equal((await readOrder(pims, coloured)).order['COLOUR'], 'red');
@@ -153,10 +158,10 @@ export function describeFields(store: StoreUnderTest): void {
       coloured,
     );
     assert.equal((await readAll(pims, 'orders')).length, 2);
-    accepted(await other.addField({ recordType: 'customers', name: 'SIZE', type: 'number' }));
-    const customer = numberOf(await pims.createRecord('customers', { SIZE: '7' }, write()));
+    accepted(await addField(other, { recordType: 'customers', name: 'SIZE', type: 'number' }));
+    const customer = numberOf(await createRecord(pims, 'customers', { SIZE: '7' }, write()));
     assert.equal((await readRecord(other, 'customers', customer))!['SIZE'], '7', 'a write is the next call too');
-    accepted(await other.addField({ recordType: 'inventory', name: 'WEIGHT', type: 'number' }));
+    accepted(await addField(other, { recordType: 'inventory', name: 'WEIGHT', type: 'number' }));
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', WEIGHT: '1.5' }]);
     assert.equal((await readRecord(other, 'inventory', 'P'))!['WEIGHT'], '1.5', 'and so is an import');
   });

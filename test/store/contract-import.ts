@@ -8,21 +8,26 @@ import * as fc from 'fast-check';
 import type { ErrorCode, Refusal } from '../../src/errors.ts';
 import type { Values } from '../../src/pims/values.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
-import type { ImportResult, ImportRow } from '../../src/pims/port.ts';
+import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import { anyCharacter, compareKeys, smallKey } from './query-model.ts';
 import {
+  NOW,
+  type StoreUnderTest,
   accepted,
+  addField,
+  addLine,
+  advanceOrder,
   assertRefused,
   batches,
   createOrder,
+  createRecord,
   importAll,
   importRows,
-  NOW,
   readAll,
   readEverything,
   readOrder,
   readRecord,
-  type StoreUnderTest,
+  updateCustomer,
   write,
 } from './store-under-test.ts';
 
@@ -33,7 +38,7 @@ const reasons = ({ rejected }: ImportResult): string[] =>
 export function describeImport(store: StoreUnderTest): void {
   test('what is exported is what was imported: every value of every field, in the order of the keys', async () => {
     const { pims } = await store.newTenant();
-    accepted(await pims.addField({ recordType: 'customers', name: 'COLOUR', type: 'text' }));
+    accepted(await addField(pims, { recordType: 'customers', name: 'COLOUR', type: 'text' }));
     const names = [...(await pims.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
     const text = fc.string({ unit: anyCharacter, maxLength: 12 });
     const record = fc.tuple(smallKey, fc.array(text, { minLength: names.length, maxLength: names.length }));
@@ -59,10 +64,11 @@ export function describeImport(store: StoreUnderTest): void {
     for (const stage of ['worksheet', 'sales_order', 'sales_order']) {
       const order = await createOrder(from.pims, { ORDER_TYPE: stage, REFERENCE_NUMBER: '#1' });
       for (const QUANTITY of ['2', '3.5'])
-        accepted(await from.pims.addLine(order, { PART_CODE: 'P', QUANTITY }, write()));
+        accepted(await addLine(from.pims, order, { PART_CODE: 'P', QUANTITY }, write()));
     }
     accepted(
-      await from.pims.advanceOrder(
+      await advanceOrder(
+        from.pims,
         '10002',
         { invoice: { quantities: new Map([['1', '1']]), serials: new Map(), tracking: ['1Z'] } },
         write(),
@@ -226,7 +232,7 @@ export function describeImport(store: StoreUnderTest): void {
       break;
     }
     assert.deepEqual(await readAll(pims, 'customers'), []);
-    accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1' }, write()));
+    accepted(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'C1' }, write()));
   });
 
   test('an import that breaks off keeps the batches it has reported', async () => {
@@ -255,10 +261,10 @@ export function describeImport(store: StoreUnderTest): void {
       assert.equal(imported, 10);
       assert.ok(await readRecord(pims, 'customers', `C${batch * 10}`));
       assertRefused(
-        await pims.createRecord('customers', { CUSTOMER_CODE: `C${batch++ * 10}` }, write()),
+        await createRecord(pims, 'customers', { CUSTOMER_CODE: `C${batch++ * 10}` }, write()),
         'CODE_TAKEN' satisfies ErrorCode,
       );
-      accepted(await pims.createRecord('customers', {}, write()));
+      accepted(await createRecord(pims, 'customers', {}, write()));
     }
     assert.equal((await readAll(pims, 'customers')).length, 55);
   });
@@ -298,8 +304,8 @@ export function describeImport(store: StoreUnderTest): void {
     for await (const chunk of pims.exportRows('customers')) {
       read.push(...chunk.map(([code, name]) => `${code} ${name}`));
       if (read.length > 500) continue;
-      accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1050x' }, write()));
-      accepted(await pims.updateCustomer('C1099', { CUSTOMER_NAME: 'after' }, write()));
+      accepted(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'C1050x' }, write()));
+      accepted(await updateCustomer(pims, 'C1099', { CUSTOMER_NAME: 'after' }, write()));
     }
     assert.deepEqual(
       read,

@@ -6,9 +6,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import {
+  type StoreUnderTest,
   accepted,
+  addLine,
+  advanceOrder,
   assertRefused,
   createOrder,
+  createRecord,
   importAll,
   importRows,
   lineOf,
@@ -17,8 +21,9 @@ import {
   readEverything,
   readOrder,
   readRecord,
+  updateCustomer,
+  updateLine,
   write,
-  type StoreUnderTest,
 } from './store-under-test.ts';
 
 export function describeNumbers(store: StoreUnderTest): void {
@@ -59,7 +64,7 @@ export function describeNumbers(store: StoreUnderTest): void {
   test('a customer code of the caller’s is kept, and no code is given that a caller has taken', async () => {
     const { pims } = await store.newTenant();
     const create = async (values = {}): Promise<string> =>
-      numberOf(await pims.createRecord('customers', values, write()));
+      numberOf(await createRecord(pims, 'customers', values, write()));
     const first = Number(await create());
     assert.equal(await create({ CUSTOMER_CODE: 'ACME/1 #+%' }), 'ACME/1 #+%');
     assert.equal(await create({ CUSTOMER_CODE: `0${first}` }), `0${first}`, 'leading zeros make another code');
@@ -69,7 +74,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.equal(new Set([...given, ...taken]).size, 6);
     for (const code of [...taken, 'ACME/1 #+%', ...given])
       assertRefused(
-        await pims.createRecord('customers', { CUSTOMER_CODE: code }, write()),
+        await createRecord(pims, 'customers', { CUSTOMER_CODE: code }, write()),
         'CODE_TAKEN',
         'CUSTOMER_CODE',
       );
@@ -79,14 +84,14 @@ export function describeNumbers(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     for (const character of ['7', 'x', '東', '😀']) {
       const [longest, tooLong] = [character.repeat(256), character.repeat(257)];
-      numberOf(await pims.createRecord('customers', { CUSTOMER_CODE: longest }, write()));
+      numberOf(await createRecord(pims, 'customers', { CUSTOMER_CODE: longest }, write()));
       assertRefused(
-        await pims.createRecord('customers', { CUSTOMER_CODE: tooLong }, write()),
+        await createRecord(pims, 'customers', { CUSTOMER_CODE: tooLong }, write()),
         'INVALID_VALUE',
         'CUSTOMER_CODE',
       );
-      accepted(await pims.updateCustomer(longest, { NOTES: longest }, write()));
-      assertRefused(await pims.updateCustomer(tooLong, { NOTES: 'x' }, write()), 'CUSTOMER_NOT_FOUND');
+      accepted(await updateCustomer(pims, longest, { NOTES: longest }, write()));
+      assertRefused(await updateCustomer(pims, tooLong, { NOTES: 'x' }, write()), 'CUSTOMER_NOT_FOUND');
       assert.equal((await readRecord(pims, 'customers', longest))!['NOTES'], longest);
       assert.equal(await readRecord(pims, 'customers', tooLong), undefined);
       for (const [recordType, key] of [
@@ -97,7 +102,7 @@ export function describeNumbers(store: StoreUnderTest): void {
         assert.equal(imported, 1);
         assertRefused(rejected[0]!.reason, 'INVALID_VALUE', key);
       }
-      accepted(await pims.addLine(longest, { PART_CODE: longest, QUANTITY: '1' }, write()));
+      accepted(await addLine(pims, longest, { PART_CODE: longest, QUANTITY: '1' }, write()));
       assert.equal((await readOrder(pims, longest)).lines[0]!['PART_CODE'], longest);
     }
   });
@@ -117,17 +122,17 @@ export function describeNumbers(store: StoreUnderTest): void {
   test('of writes made at once, each has its own outcome', async () => {
     const { pims } = await store.newTenant();
     const order = await createOrder(pims);
-    numberOf(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, write()));
+    numberOf(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'TAKEN' }, write()));
     const outcomes = await Promise.all([
-      pims.createRecord('customers', { CUSTOMER_CODE: 'A' }, write()),
-      pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, write()),
-      pims.addLine(order, { PART_CODE: 'P' }, write()),
-      pims.addLine('nope', { PART_CODE: 'P' }, write()),
-      pims.createRecord('customers', { CUSTOMER_CODE: 'A' }, write()),
-      pims.updateCustomer('TAKEN', { NOTES: 'n' }, write()),
-      pims.updateCustomer('nobody', { NOTES: 'n' }, write()),
-      pims.updateLine(order, 'no lock', { QUANTITY: '1' }, write()),
-      pims.createRecord('customers', { CUSTOMER_CODE: 'B', CUSTOMER_NAME: 'b' }, write()),
+      createRecord(pims, 'customers', { CUSTOMER_CODE: 'A' }, write()),
+      createRecord(pims, 'customers', { CUSTOMER_CODE: 'TAKEN' }, write()),
+      addLine(pims, order, { PART_CODE: 'P' }, write()),
+      addLine(pims, 'nope', { PART_CODE: 'P' }, write()),
+      createRecord(pims, 'customers', { CUSTOMER_CODE: 'A' }, write()),
+      updateCustomer(pims, 'TAKEN', { NOTES: 'n' }, write()),
+      updateCustomer(pims, 'nobody', { NOTES: 'n' }, write()),
+      updateLine(pims, order, 'no lock', { QUANTITY: '1' }, write()),
+      createRecord(pims, 'customers', { CUSTOMER_CODE: 'B', CUSTOMER_NAME: 'b' }, write()),
     ]);
     const codes = outcomes.map((outcome) => (outcome instanceof Refusal ? outcome.code : 'done'));
     assert.deepEqual(codes, [
@@ -151,33 +156,33 @@ export function describeNumbers(store: StoreUnderTest): void {
   test('what is refused leaves nothing behind', async () => {
     const { pims } = await store.newTenant();
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10', LOCATION_CODE: 'MAIN' }]);
-    numberOf(await pims.createRecord('customers', { CUSTOMER_CODE: 'C' }, write()));
+    numberOf(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'C' }, write()));
     const [open, closed] = [await createOrder(pims, { ORDER_TYPE: 'sales_order' }), await createOrder(pims)];
     const { LINE_REF_LOCK_CODE: lock = '' } = lineOf(
-      await pims.addLine(open, { PART_CODE: 'P', QUANTITY: '4' }, write()),
+      await addLine(pims, open, { PART_CODE: 'P', QUANTITY: '4' }, write()),
     );
-    accepted(await pims.addLine(closed, { PART_CODE: 'P', QUANTITY: '1' }, write()));
+    accepted(await addLine(pims, closed, { PART_CODE: 'P', QUANTITY: '1' }, write()));
     const invoice = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
-    accepted(await pims.advanceOrder(closed, { invoice }, write()));
+    accepted(await advanceOrder(pims, closed, { invoice }, write()));
     const before = await readEverything(pims);
     const strict = write({ strict: true });
     const refused: [Promise<unknown>, ErrorCode][] = [
-      [pims.createRecord('customers', { CUSTOMER_CODE: 'C', CUSTOMER_NAME: 'x' }, write()), 'CODE_TAKEN'],
-      [pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
+      [createRecord(pims, 'customers', { CUSTOMER_CODE: 'C', CUSTOMER_NAME: 'x' }, write()), 'CODE_TAKEN'],
+      [createRecord(pims, 'orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
       [
-        pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict),
+        createRecord(pims, 'orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict),
         'UNKNOWN_REFERENCE',
       ],
-      [pims.addLine(open, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
-      [pims.addLine(closed, { PART_CODE: 'P' }, write()), 'STAGE_NOT_ALLOWED'],
-      [pims.addLine(open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }, write()), 'SERIALS_NOT_ALLOWED'],
-      [pims.updateLine(open, lock, { NUMBER_SHIPPED: '5' }, write()), 'QUANTITY_NOT_ALLOWED'],
-      [pims.updateLine(open, lock, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
-      [pims.updateLine(closed, lock, { QUANTITY: '1' }, write()), 'LINE_NOT_FOUND'],
-      [pims.advanceOrder(closed, { approve: true }, write()), 'STAGE_NOT_ALLOWED'],
-      [pims.advanceOrder('nope', { approve: true }, write()), 'ORDER_NOT_FOUND'],
+      [addLine(pims, open, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
+      [addLine(pims, closed, { PART_CODE: 'P' }, write()), 'STAGE_NOT_ALLOWED'],
+      [addLine(pims, open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }, write()), 'SERIALS_NOT_ALLOWED'],
+      [updateLine(pims, open, lock, { NUMBER_SHIPPED: '5' }, write()), 'QUANTITY_NOT_ALLOWED'],
+      [updateLine(pims, open, lock, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
+      [updateLine(pims, closed, lock, { QUANTITY: '1' }, write()), 'LINE_NOT_FOUND'],
+      [advanceOrder(pims, closed, { approve: true }, write()), 'STAGE_NOT_ALLOWED'],
+      [advanceOrder(pims, 'nope', { approve: true }, write()), 'ORDER_NOT_FOUND'],
       [
-        pims.advanceOrder(open, { invoice: { ...invoice, quantities: new Map([['1', '5']]) } }, write()),
+        advanceOrder(pims, open, { invoice: { ...invoice, quantities: new Map([['1', '5']]) } }, write()),
         'QUANTITY_NOT_ALLOWED',
       ],
     ];
@@ -191,10 +196,10 @@ export function describeNumbers(store: StoreUnderTest): void {
     await importAll(pims, 'customers', [{ CUSTOMER_CODE: 'C' }]);
     const strict = write({ strict: true });
     const order = numberOf(
-      await pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'MAIN' }, strict),
+      await createRecord(pims, 'orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'C', LOCATION_CODE: 'MAIN' }, strict),
     );
-    assert.equal(lineOf(await pims.addLine(order, { PART_CODE: 'P' }, strict))['PART_CODE'], 'P');
-    numberOf(await pims.createRecord('orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: '' }, strict));
+    assert.equal(lineOf(await addLine(pims, order, { PART_CODE: 'P' }, strict))['PART_CODE'], 'P');
+    numberOf(await createRecord(pims, 'orders', { ORDER_TYPE: 'quote', CUSTOMER_CODE: '' }, strict));
   });
 
   test('what was answered is there at once, for this process and every other', async () => {
@@ -202,9 +207,9 @@ export function describeNumbers(store: StoreUnderTest): void {
     const other = (await store.openAgain()).pims(tenant);
     for (let round = 0; round < 20; round++) {
       const [writer, reader] = round % 2 === 0 ? [pims, other] : [other, pims];
-      const code = numberOf(await writer.createRecord('customers', { CUSTOMER_NAME: 'before' }, write()));
+      const code = numberOf(await createRecord(writer, 'customers', { CUSTOMER_NAME: 'before' }, write()));
       assert.equal((await readRecord(reader, 'customers', code))?.['CUSTOMER_NAME'], 'before');
-      accepted(await writer.updateCustomer(code, { CUSTOMER_NAME: 'after' }, write()));
+      accepted(await updateCustomer(writer, code, { CUSTOMER_NAME: 'after' }, write()));
       assert.equal((await readRecord(reader, 'customers', code))?.['CUSTOMER_NAME'], 'after');
       assert.equal((await readRecord(writer, 'customers', code))?.['CUSTOMER_NAME'], 'after');
     }

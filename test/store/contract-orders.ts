@@ -10,20 +10,21 @@ import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import type { Values } from '../../src/pims/values.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import {
+  NOW,
+  type StoreUnderTest,
   accepted,
+  addLine,
+  advanceOrder,
   createOrder,
   importAll,
   lineOf,
-  NOW,
+  newLine,
   readAll,
   readOrder,
   readRecord,
-  type StoreUnderTest,
+  updateLine,
   write,
 } from './store-under-test.ts';
-
-const addLine = async (pims: PimsStore, order: string, values: Values): Promise<Values> =>
-  lineOf(await pims.addLine(order, values, write()));
 
 const everything = {
   quantities: new Map<string, string>(),
@@ -43,7 +44,7 @@ async function invoice(
     serials: new Map(Object.entries(serials)),
   };
   return (
-    JSON.parse(accepted(await pims.advanceOrder(order, { invoice: request }, write())).data) as {
+    JSON.parse(accepted(await advanceOrder(pims, order, { invoice: request }, write())).data) as {
       backorder: string | null;
     }
   ).backorder;
@@ -93,13 +94,13 @@ export function describeOrders(store: StoreUnderTest): void {
       })),
     );
     for (let index = 498; index <= 500; index++)
-      await addLine(pims, '1', { DESCRIPTION: `line ${index}`, QUANTITY: '1' });
+      await newLine(pims, '1', { DESCRIPTION: `line ${index}`, QUANTITY: '1' });
     const expected = Array.from({ length: 500 }, (_, index) => `${index + 1} line ${index + 1}`);
     const show = (lines: readonly Values[]): string[] =>
       lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']}`);
     const { lines } = await readOrder(pims, '1');
     assert.deepEqual(show(lines), expected);
-    accepted(await pims.updateLine('1', lines[99]!['LINE_REF_LOCK_CODE']!, { DESCRIPTION: 'changed' }, write()));
+    accepted(await updateLine(pims, '1', lines[99]!['LINE_REF_LOCK_CODE']!, { DESCRIPTION: 'changed' }, write()));
     expected[99] = '100 changed';
     assert.deepEqual(show((await readOrder(pims, '1')).lines), expected);
     const [found] = await pims.findOrders('REFERENCE_NUMBER', '#1');
@@ -110,7 +111,7 @@ export function describeOrders(store: StoreUnderTest): void {
   test('lines added at once have numbers of their own', async () => {
     const { pims } = await store.newTenant();
     const order = await createOrder(pims);
-    const lines = await Promise.all(Array.from({ length: 50 }, () => addLine(pims, order, { QUANTITY: '1' })));
+    const lines = await Promise.all(Array.from({ length: 50 }, () => newLine(pims, order, { QUANTITY: '1' })));
     assert.deepEqual(
       lines.map((line) => Number(line['LINE_NUMBER'])).toSorted((a, b) => a - b),
       Array.from({ length: 50 }, (_, index) => index + 1),
@@ -120,12 +121,12 @@ export function describeOrders(store: StoreUnderTest): void {
   test('a lock code cannot be guessed, stays for the life of its line, and comes back wherever the line is', async () => {
     const { pims } = await store.newTenant();
     const order = await createOrder(pims, { REFERENCE_NUMBER: '#1' });
-    const added = await Promise.all(Array.from({ length: 20 }, () => addLine(pims, order, { QUANTITY: '2' })));
+    const added = await Promise.all(Array.from({ length: 20 }, () => newLine(pims, order, { QUANTITY: '2' })));
     const codes = added.map((line) => line['LINE_REF_LOCK_CODE']!);
     assert.equal(new Set(codes).size, 20);
     for (const code of codes) assert.match(code, /^[A-Za-z0-9_-]{22,}$/, 'at least 128 bits, fit for a URL');
     for (const code of codes.slice(0, 5))
-      assert.equal(lineOf(await pims.updateLine(order, code, { QUANTITY: '3' }, write()))['LINE_REF_LOCK_CODE'], code);
+      assert.equal(lineOf(await updateLine(pims, order, code, { QUANTITY: '3' }, write()))['LINE_REF_LOCK_CODE'], code);
     const wherever = [
       (await readOrder(pims, order)).lines,
       (await pims.findOrders('REFERENCE_NUMBER', '#1'))[0]!.lines,
@@ -139,12 +140,13 @@ export function describeOrders(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     const order = await createOrder(pims);
     const { lines: dictionary } = await pims.dictionaries();
-    const added = await addLine(pims, order, { PART_CODE: 'MB/14', QUANTITY: '2', UNIT_PRICE: '9.95' });
+    const added = await newLine(pims, order, { PART_CODE: 'MB/14', QUANTITY: '2', UNIT_PRICE: '9.95' });
     assert.deepEqual(Object.keys(added), [...dictionary.keys()]);
     assert.equal(added['NUMBER_SHIPPED'], '0');
     assert.deepEqual((await readOrder(pims, order)).lines, [added]);
     const changed = lineOf(
-      await pims.updateLine(
+      await updateLine(
+        pims,
         order,
         added['LINE_REF_LOCK_CODE']!,
         { QUANTITY: '5', NUMBER_SHIPPED: '1' },
@@ -165,7 +167,7 @@ export function describeOrders(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     await importAll(pims, 'inventory', [{ PART_CODE: 'CP+1', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' }]);
     const order = await createOrder(pims);
-    const line = await addLine(pims, order, { PART_CODE: 'CP+1' });
+    const line = await newLine(pims, order, { PART_CODE: 'CP+1' });
     assert.equal(`${line['DESCRIPTION']} ${line['CARE_PLAN']}`, 'Care plan Y');
   });
 
@@ -173,11 +175,11 @@ export function describeOrders(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     await importAll(pims, 'inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
     const order = await createOrder(pims, { REFERENCE_NUMBER: '#1' });
-    const { LINE_REF_LOCK_CODE: lock = '' } = await addLine(pims, order, { PART_CODE: 'P', QUANTITY: '12' });
+    const { LINE_REF_LOCK_CODE: lock = '' } = await newLine(pims, order, { PART_CODE: 'P', QUANTITY: '12' });
     assert.equal(await stockOf(pims, 'P'), '10 on hand, 0 committed, 10 available');
-    accepted(await pims.advanceOrder(order, { approve: true }, write()));
+    accepted(await advanceOrder(pims, order, { approve: true }, write()));
     assert.equal(await stockOf(pims, 'P'), '10 on hand, 12 committed, -2 available');
-    accepted(await pims.updateLine(order, lock, { QUANTITY: '8' }, write()));
+    accepted(await updateLine(pims, order, lock, { QUANTITY: '8' }, write()));
     assert.equal(await stockOf(pims, 'P'), '10 on hand, 8 committed, 2 available');
     const backorder = await invoice(pims, order, { '1': '5' }, { '1': ['S1', 'S2'] });
     assert.equal(await stockOf(pims, 'P'), '5 on hand, 3 committed, 2 available');
@@ -213,8 +215,8 @@ export function describeOrders(store: StoreUnderTest): void {
           if (kind === 'create' || order === undefined)
             orders.push(await createOrder(pims, { ORDER_TYPE: stage, DROP_SHIP: dropShip }));
           else if (kind === 'line')
-            await pims.addLine(order, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
-          else if (kind === 'approve') await pims.advanceOrder(order, { approve: true }, write());
+            await addLine(pims, order, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
+          else if (kind === 'approve') await advanceOrder(pims, order, { approve: true }, write());
           else {
             const { lines } = await readOrder(pims, order);
             const line = lines[which % Math.max(1, lines.length)];
@@ -222,10 +224,16 @@ export function describeOrders(store: StoreUnderTest): void {
             const { LINE_NUMBER: number = '', LINE_REF_LOCK_CODE: lock = '', QUANTITY: ordered = '' } = line;
             const units = which % 3 === 0 ? ordered : quantity;
             if (kind === 'change')
-              await pims.updateLine(order, lock, { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan }, write());
+              await updateLine(
+                pims,
+                order,
+                lock,
+                { PART_CODE: part, QUANTITY: quantity, CARE_PLAN: carePlan },
+                write(),
+              );
             else {
               const quantities = new Map(which % 4 === 0 ? [] : [[number, units]]);
-              const invoiced = await pims.advanceOrder(order, { invoice: { ...everything, quantities } }, write());
+              const invoiced = await advanceOrder(pims, order, { invoice: { ...everything, quantities } }, write());
               const { backorder } =
                 invoiced instanceof Refusal
                   ? { backorder: null }

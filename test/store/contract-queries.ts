@@ -7,11 +7,21 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/filter.ts';
 import type { Values } from '../../src/pims/values.ts';
-import type { FieldType } from '../../src/pims/fields.ts';
-import type { KeyedType, PimsStore } from '../../src/pims/port.ts';
+import type { FieldType, KeyedType } from '../../src/pims/fields.ts';
+import type { PimsStore } from '../../src/pims/port.ts';
 import { trials } from '../kit/trials.ts';
 import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber, smallText } from './query-model.ts';
-import { accepted, ask, importAll, numberOf, type StoreUnderTest, write } from './store-under-test.ts';
+import {
+  type StoreUnderTest,
+  accepted,
+  addField,
+  ask,
+  createRecord,
+  importAll,
+  numberOf,
+  updateCustomer,
+  write,
+} from './store-under-test.ts';
 
 const QUERIES = trials('QUERIES', { quick: 60, all: 300 });
 const FIELDS: Record<KeyedType, { key: string; types: Record<string, FieldType> }> = {
@@ -105,7 +115,7 @@ export function describeQueries(store: StoreUnderTest): void {
     test(`${recordType}: any filters find what they mean, in the order of the keys, in pages of any size`, async () => {
       const { pims } = await store.newTenant();
       const { key, types } = FIELDS[recordType];
-      if (recordType === 'orders') accepted(await pims.addField({ recordType, name: 'COLOUR', type: 'text' }));
+      if (recordType === 'orders') accepted(await addField(pims, { recordType, name: 'COLOUR', type: 'text' }));
       const records = makeRecords(recordType, 150);
       await importAll(pims, recordType, records);
       let found = 0;
@@ -185,19 +195,19 @@ export function describeQueries(store: StoreUnderTest): void {
   test('a record renamed is found by its new text and not by its old', async () => {
     const { pims } = await store.newTenant();
     const code = numberOf(
-      await pims.createRecord('customers', { CUSTOMER_NAME: 'Bergström & Söhne', BNAME: 'Unverändert' }, write()),
+      await createRecord(pims, 'customers', { CUSTOMER_NAME: 'Bergström & Söhne', BNAME: 'Unverändert' }, write()),
     );
     const find = async (value: string): Promise<number> =>
       (await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value, contains: true }])).records.length;
     assert.equal(await find('STRÖM & S'), 1);
-    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Лесной Берег' }, write()));
+    accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: 'Лесной Берег' }, write()));
     assert.equal(await find('STRÖM & S'), 0);
     assert.equal(await find('лЕСНОЙ бЕ'), 1);
     assert.equal(
       (await ask(pims, 'customers', [{ field: 'BNAME', value: 'UNVERÄND', contains: true }])).records.length,
       1,
     );
-    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: '' }, write()));
+    accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: '' }, write()));
     assert.equal(await find('берег'), 0);
     assert.equal((await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value: '' }])).records.length, 1);
   });
@@ -248,10 +258,10 @@ export function describeQueries(store: StoreUnderTest): void {
           for (const { which, change: values } of steps) {
             const record = model[which];
             if (record) {
-              accepted(await pims.updateCustomer(record['CUSTOMER_CODE']!, values, write()));
+              accepted(await updateCustomer(pims, record['CUSTOMER_CODE']!, values, write()));
               Object.assign(record, values);
             } else {
-              const code = numberOf(await pims.createRecord('customers', { ...values, TERMS_CODE: run }, write()));
+              const code = numberOf(await createRecord(pims, 'customers', { ...values, TERMS_CODE: run }, write()));
               model.push({ ...values, CUSTOMER_CODE: code, TERMS_CODE: run });
             }
           }

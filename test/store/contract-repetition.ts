@@ -5,22 +5,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type Outcome } from '../../src/errors.ts';
-import type { PimsStore, WriteOptions, Written } from '../../src/pims/port.ts';
+import type { PimsStore } from '../../src/pims/port.ts';
+import type { WriteOptions, Written } from '../../src/pims/writes.ts';
 import {
+  type StoreUnderTest,
   accepted,
+  addLine,
+  advanceOrder,
   assertRefused,
   createOrder,
+  createRecord,
   idempotency,
   lineOf,
   numberOf,
   readAll,
   readOrder,
-  type StoreUnderTest,
+  updateCustomer,
+  updateLine,
   write,
 } from './store-under-test.ts';
 
 const create = (pims: PimsStore, options: WriteOptions): Promise<Outcome<Written>> =>
-  pims.createRecord('orders', { ORDER_TYPE: 'quote' }, options);
+  createRecord(pims, 'orders', { ORDER_TYPE: 'quote' }, options);
 const countOrders = async (pims: PimsStore): Promise<number> => (await readAll(pims, 'orders')).length;
 const at = (ms: number): string => new Date(Date.UTC(2026, 10, 20) + ms).toISOString();
 
@@ -38,20 +44,20 @@ export function describeRepetition(store: StoreUnderTest): void {
   test('every write can be repeated, and gives its first answer whatever has changed since', async () => {
     const { pims } = await store.newTenant();
     const order = await createOrder(pims);
-    const { LINE_REF_LOCK_CODE: lock = '' } = lineOf(await pims.addLine(order, { QUANTITY: '9' }, write()));
-    const customer = numberOf(await pims.createRecord('customers', {}, write()));
+    const { LINE_REF_LOCK_CODE: lock = '' } = lineOf(await addLine(pims, order, { QUANTITY: '9' }, write()));
+    const customer = numberOf(await createRecord(pims, 'customers', {}, write()));
     const writes: Record<string, (options: WriteOptions) => Promise<Outcome<Written>>> = {
       createOrder: (options) => create(pims, options),
-      createCustomer: (options) => pims.createRecord('customers', { CUSTOMER_CODE: 'OWN' }, options),
-      updateCustomer: (options) => pims.updateCustomer(customer, { NOTES: 'n' }, options),
-      addLineItem: (options) => pims.addLine(order, { QUANTITY: '1' }, options),
-      updateLineItem: (options) => pims.updateLine(order, lock, { QUANTITY: '2' }, options),
-      approve: (options) => pims.advanceOrder(order, { approve: true }, options),
+      createCustomer: (options) => createRecord(pims, 'customers', { CUSTOMER_CODE: 'OWN' }, options),
+      updateCustomer: (options) => updateCustomer(pims, customer, { NOTES: 'n' }, options),
+      addLineItem: (options) => addLine(pims, order, { QUANTITY: '1' }, options),
+      updateLineItem: (options) => updateLine(pims, order, lock, { QUANTITY: '2' }, options),
+      approve: (options) => advanceOrder(pims, order, { approve: true }, options),
     };
     const answers = new Map<string, string>();
     for (const [operation, run] of Object.entries(writes))
       answers.set(operation, accepted(await run(idempotency('key', { operation }))).data);
-    accepted(await pims.updateLine(order, lock, { QUANTITY: '7' }, write()));
+    accepted(await updateLine(pims, order, lock, { QUANTITY: '7' }, write()));
     for (const [operation, run] of Object.entries(writes))
       assert.deepEqual(
         await run(idempotency('key', { operation })),
@@ -125,12 +131,12 @@ export function describeRepetition(store: StoreUnderTest): void {
 
   test('what was refused is not kept: corrected, it may use its key again', async () => {
     const { pims } = await store.newTenant();
-    accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, write()));
+    accepted(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'TAKEN' }, write()));
     const options = idempotency('key', { operation: 'createCustomer' });
     const corrected = idempotency('key', { operation: 'createCustomer', bodyHash: 'b'.repeat(64) });
     for (let time = 0; time < 2; time++)
-      assertRefused(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }, options), 'CODE_TAKEN');
-    assert.equal(accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'FREE' }, corrected)).replayed, false);
+      assertRefused(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'TAKEN' }, options), 'CODE_TAKEN');
+    assert.equal(accepted(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'FREE' }, corrected)).replayed, false);
   });
 
   test('a key is kept for as long as asked, however many come after it, and forgotten some writes later', async () => {

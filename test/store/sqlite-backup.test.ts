@@ -10,12 +10,15 @@ import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
 import {
+  NOW,
   accepted,
+  addField,
+  addLine,
   assertRefused,
   createOrder,
+  createRecord,
   entry,
   importAll,
-  NOW,
   numberOf,
   readAll,
   readEverything,
@@ -31,10 +34,11 @@ async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: 
   await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, entry());
   await store.usage.addUsage([DAY]);
   const pims = store.pims(tenant);
-  accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
+  accepted(await addField(pims, { recordType: 'orders', name: 'COLOUR', type: 'text' }));
   const order = await createOrder(pims, { COLOUR: 'red' });
   accepted(
-    await pims.addLine(
+    await addLine(
+      pims,
       order,
       { QUANTITY: '1' },
       write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } }),
@@ -58,7 +62,8 @@ suite('backup', () => {
     const pims = copy.pims(tenant);
     assert.deepEqual(await readEverything(pims), expected);
     assert.equal(expected.orders[0]!['COLOUR'], 'red');
-    const repeated = await pims.addLine(
+    const repeated = await addLine(
+      pims,
       '10001',
       { QUANTITY: '1' },
       write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } }),
@@ -87,7 +92,7 @@ suite('backup', () => {
         while (!over.signal.aborted) await work();
       };
       const writing = [
-        repeat(async () => written.push(numberOf(await pims.createRecord('customers', {}, write())))),
+        repeat(async () => written.push(numberOf(await createRecord(pims, 'customers', {}, write())))),
         repeat(() => store.usage.addUsage([DAY])),
       ];
       while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
@@ -111,7 +116,7 @@ suite('backup', () => {
       );
       assert.equal((await readAll(copied, 'orders')).length, 5001);
       assert.equal(
-        numberOf(await copied.createRecord('customers', {}, write())),
+        numberOf(await createRecord(copied, 'customers', {}, write())),
         String(10001 + codes.length),
         'the counter is of the same moment',
       );

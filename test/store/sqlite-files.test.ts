@@ -13,15 +13,20 @@ import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
 import {
+  NOW,
   accepted,
+  addField,
+  addLine,
   ask,
   assertRefused,
   createOrder,
+  createRecord,
   entry,
   lineOf,
-  NOW,
   numberOf,
   readOrder,
+  updateCustomer,
+  updateLine,
   write,
 } from './store-under-test.ts';
 
@@ -133,7 +138,7 @@ suite('the schema', () => {
     for (let round = 0; round < 2; round++) {
       const folder = newFolder();
       const script = `
-        const { data } = await pims().createRecord('customers', {}, write);
+        const { data } = await createRecord(pims(), 'customers', {}, write);
         await store.close();
         process.stdout.write(data);`;
       const children = await Promise.all([runProcess(folder, script), runProcess(folder, script)]);
@@ -151,10 +156,10 @@ suite('the schema', () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     const pims = store.pims(tenant);
-    const code = numberOf(await pims.createRecord('customers', { CUSTOMER_NAME: 'first name' }, write()));
+    const code = numberOf(await createRecord(pims, 'customers', { CUSTOMER_NAME: 'first name' }, write()));
     for (let round = 0; round < 100; round++)
-      accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }, write()));
-    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Zebra' }, write()));
+      accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }, write()));
+    accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: 'Zebra' }, write()));
     await store.close();
     const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
     const find = (trigram: string): number =>
@@ -181,13 +186,13 @@ suite('the schema', () => {
     db.exec('COMMIT');
     db.close();
     for (const recordType of ['orders', 'lines'] as const) {
-      accepted(await pims.addField({ recordType, name: longName(399), type: 'text' }));
-      assertRefused(await pims.addField({ recordType, name: longName(400), type: 'text' }), 'COMMAND_REFUSED');
+      accepted(await addField(pims, { recordType, name: longName(399), type: 'text' }));
+      assertRefused(await addField(pims, { recordType, name: longName(400), type: 'text' }), 'COMMAND_REFUSED');
     }
     const order = await createOrder(pims, { [longName(399)]: 'x', [longName(100)]: 'y' });
-    const line = lineOf(await pims.addLine(order, { [longName(399)]: 'z' }, write()));
+    const line = lineOf(await addLine(pims, order, { [longName(399)]: 'z' }, write()));
     assert.equal(
-      lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }, write()))[
+      lineOf(await updateLine(pims, order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }, write()))[
         longName(100)
       ],
       'w',

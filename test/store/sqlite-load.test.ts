@@ -8,14 +8,25 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import type { Filter } from '../../src/pims/filter.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from './sqlite-folder.ts';
-import { accepted, ask, assertRefused, importAll, NOW, numberOf, readAll, write } from './store-under-test.ts';
+import {
+  NOW,
+  accepted,
+  ask,
+  assertRefused,
+  createRecord,
+  importAll,
+  numberOf,
+  readAll,
+  updateCustomer,
+  write,
+} from './store-under-test.ts';
 
 async function openTenant(
   options: Partial<OpenStoreOptions> = {},
@@ -68,12 +79,8 @@ suite('long queries', () => {
     );
     return { pims, ...rest };
   });
-  const query = async (pims: PimsStore, filters: readonly Filter[], limit = 100) =>
-    pims.queryRecords('customers', {
-      filters: parseFilters((await pims.dictionaries()).customers, 'customers', filters),
-      limit,
-      after: '',
-    });
+  const query = (pims: PimsStore, filters: readonly Filter[], limit = 100) =>
+    pims.queryRecords('customers', { filters, limit, after: '' });
 
   for (const [name, filters] of Object.entries({
     'that look at every record': scan,
@@ -113,7 +120,7 @@ suite('long queries', () => {
       'customers',
       Array.from({ length: 500 }, () => ({ NOTES: 'Long Text '.repeat(800) })),
     );
-    const code = numberOf(await pims.createRecord('customers', {}, write()));
+    const code = numberOf(await createRecord(pims, 'customers', {}, write()));
     const over = new AbortController();
     const outcomes = new Set<string>();
     const asking = Array.from({ length: 260 }, async () => {
@@ -124,7 +131,7 @@ suite('long queries', () => {
       }
     });
     for (let count = 0; count < 520; count++) {
-      if (count % 5 === 0) accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${count}` }, write()));
+      if (count % 5 === 0) accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: `name ${count}` }, write()));
       else await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'updateCustomer', calls: 1 }]);
     }
     // Every write was acknowledged before the asking ended, so none of them waited for its end.
@@ -150,8 +157,8 @@ suite('writes', () => {
       pims,
       other,
       outcomes: Promise.all([
-        pims.createRecord('customers', {}, write()),
-        pims.createRecord('orders', { ORDER_TYPE: 'quote' }, write()),
+        createRecord(pims, 'customers', {}, write()),
+        createRecord(pims, 'orders', { ORDER_TYPE: 'quote' }, write()),
       ]),
     };
   });
@@ -159,13 +166,13 @@ suite('writes', () => {
   test(`${WRITES} of them, one after another in ten places, leave the log within 24 MiB at any time`, async () => {
     const { pims, file } = await openTenant();
     const codes = await Promise.all(
-      Array.from({ length: 10 }, async () => numberOf(await pims.createRecord('customers', {}, write()))),
+      Array.from({ length: 10 }, async () => numberOf(await createRecord(pims, 'customers', {}, write()))),
     );
     const rounds = WRITES / codes.length;
     let longest = 0;
     for (let round = 1; round <= rounds; round++) {
       const change = { CUSTOMER_NAME: `name ${round}`, NOTES: `note ${round} `.repeat(50) };
-      await Promise.all(codes.map(async (code) => accepted(await pims.updateCustomer(code, change, write()))));
+      await Promise.all(codes.map(async (code) => accepted(await updateCustomer(pims, code, change, write()))));
       if (round % 20 === 0) longest = Math.max(longest, statSync(`${file}-wal`).size);
     }
     assert.ok(longest < 24 * 1024 * 1024, `the log was ${longest} bytes long`);
@@ -190,7 +197,7 @@ suite('writes', () => {
     const { pims, file } = await openTenant();
     const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
     other.run('BEGIN IMMEDIATE');
-    const creating = pims.createRecord('customers', {}, write());
+    const creating = createRecord(pims, 'customers', {}, write());
     await sleep(20);
     assert.ok(await isOvertaken(pims, creating));
     other.run('COMMIT');
@@ -204,6 +211,6 @@ suite('writes', () => {
     other.run('ROLLBACK');
     other.close();
     assert.deepEqual([await readAll(pims, 'customers'), await readAll(pims, 'orders')], [[], []]);
-    accepted(await pims.createRecord('customers', {}, write()));
+    accepted(await createRecord(pims, 'customers', {}, write()));
   });
 });

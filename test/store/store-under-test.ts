@@ -5,18 +5,15 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
-import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import type { Filter } from '../../src/pims/filter.ts';
 import { parseValues, type Values } from '../../src/pims/values.ts';
-import type { RecordType } from '../../src/pims/fields.ts';
-import type {
-  Idempotency,
-  ImportResult,
-  ImportRow,
-  KeyedType,
-  PimsStore,
-  WriteOptions,
-  Written,
-} from '../../src/pims/port.ts';
+import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/fields.ts';
+import type { Idempotency, Json, Script } from '../../src/pims/script.ts';
+import type { OrderTransition } from '../../src/pims/lifecycle.ts';
+import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
+import type { PimsStore } from '../../src/pims/port.ts';
+import * as writes from '../../src/pims/writes.ts';
+import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { SessionStore, UserStore } from '../../src/account/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditEntry } from '../../src/audit/entry.ts';
@@ -103,8 +100,65 @@ export function assertRefused(outcome: unknown, code: ErrorCode, field?: string)
 export const numberOf = (outcome: Outcome<Written>): string => JSON.parse(accepted(outcome).data) as string;
 export const lineOf = (outcome: Outcome<Written>): Values => JSON.parse(accepted(outcome).data) as Values;
 
+const context = (options: WriteOptions): WriteContext => ({ defaultStage: 'worksheet', ...options });
+const writeOnce = (
+  pims: PimsStore,
+  options: WriteOptions,
+  script: (dictionaries: Dictionaries) => Script<Json>,
+): Promise<Outcome<Written>> =>
+  pims.write((dictionaries) => writes.once(script(dictionaries), options), options.idempotency);
+
+// The writes as the port answers them: what is refused is given back.
+export const createRecord = (
+  pims: PimsStore,
+  recordType: 'orders' | 'customers',
+  values: Values,
+  options: WriteOptions,
+): Promise<Outcome<Written>> =>
+  writeOnce(pims, options, (dictionaries) =>
+    (recordType === 'orders' ? writes.createOrder : writes.createCustomer)(dictionaries, values, context(options)),
+  );
+export const updateCustomer = (
+  pims: PimsStore,
+  CUSTOMER_CODE: string,
+  change: Values,
+  options: WriteOptions,
+): Promise<Outcome<Written>> =>
+  writeOnce(pims, options, (dictionaries) =>
+    writes.updateCustomer(dictionaries, { CUSTOMER_CODE, ...change }, options),
+  );
+export const addLine = (
+  pims: PimsStore,
+  ORDER_NUMBER: string,
+  values: Values,
+  options: WriteOptions,
+): Promise<Outcome<Written>> =>
+  writeOnce(pims, options, (dictionaries) => writes.addLineItem(dictionaries, { ORDER_NUMBER, ...values }, options));
+export const updateLine = (
+  pims: PimsStore,
+  ORDER_NUMBER: string,
+  LINE_REF_LOCK_CODE: string,
+  change: Values,
+  options: WriteOptions,
+): Promise<Outcome<Written>> =>
+  writeOnce(pims, options, (dictionaries) =>
+    writes.updateLineItem(dictionaries, { ORDER_NUMBER, LINE_REF_LOCK_CODE, ...change }, options),
+  );
+export const advanceOrder = (
+  pims: PimsStore,
+  orderNumber: string,
+  transition: OrderTransition,
+  options: WriteOptions,
+): Promise<Outcome<Written>> => writeOnce(pims, options, () => writes.advanceOrder(orderNumber, transition, options));
+export const addField = (pims: PimsStore, field: CustomField): Promise<Outcome<void>> =>
+  pims.write((dictionaries) => writes.addField(dictionaries, field));
+
+/** A line as it was answered. */
+export const newLine = async (pims: PimsStore, order: string, values: Values): Promise<Values> =>
+  lineOf(await addLine(pims, order, values, write()));
+
 export async function createOrder(pims: PimsStore, values: Values = {}): Promise<string> {
-  return numberOf(await pims.createRecord('orders', { ORDER_TYPE: 'worksheet', ...values }, write()));
+  return numberOf(await createRecord(pims, 'orders', values, write()));
 }
 
 /** An order as a reader finds it. */
@@ -144,8 +198,7 @@ export async function ask(
   filters: readonly Filter[],
   { limit = 1000, after: from = '' } = {},
 ): Promise<{ records: Values[]; next: string | null }> {
-  const tree = parseFilters((await pims.dictionaries())[recordType], recordType, filters);
-  const { records, next } = accepted(await pims.queryRecords(recordType, { filters: tree, limit, after: from }));
+  const { records, next } = accepted(await pims.queryRecords(recordType, { filters, limit, after: from }));
   return { records: JSON.parse(records) as Values[], next };
 }
 

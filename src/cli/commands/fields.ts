@@ -4,7 +4,7 @@
  */
 import { Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
-import { orThrow } from '../../errors.ts';
+import { addField } from '../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../pims/fields.ts';
 import {
   addCommand,
@@ -49,7 +49,7 @@ export function addFieldCommands(program: Command, { environment }: CommandConte
     .action(async (teamId: string, recordType: RecordType, name: string, options: AddOptions) => {
       const { type } = options;
       await withTenant(environment, teamId, async ({ pims, store }) => {
-        orThrow(await pims.addField({ recordType, name, type }));
+        await addField(pims, { recordType, name, type });
         const entry = byCommand(new Date().toISOString(), 'field added', name, { recordType, type });
         await store.audit.appendAudit(teamId, entry);
       });

@@ -2,8 +2,7 @@
  * What the pages of records do beyond the operations of the API: carry an order to its next stage, show and extend the field dictionary. Stages, quantities,
  * serials and stock are decided in pims/lifecycle.ts. Looking at records is the operations themselves (dashboard.ts).
  */
-import { orThrow } from '../../errors.ts';
-import { advanceOrder } from '../../pims/operations.ts';
+import { addField, advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
 import type { Dictionaries, RecordType } from '../../pims/fields.ts';
 import type { OperationServices } from '../stages.ts';
@@ -65,7 +64,7 @@ export function recordRoutes({ pims, audit }: OperationServices & DashboardServi
       run: async (context) => {
         const { tenant } = context.signedIn;
         const { recordType, name, type } = context.body;
-        orThrow(await pims(tenant).addField({ recordType, name, type }));
+        await addField(pims(tenant), { recordType, name, type });
         await audit.appendAudit(tenant.teamId, entryOf(context, 'field added', name, { recordType, type }));
       },
     }),

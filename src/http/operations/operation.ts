@@ -4,8 +4,11 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Filter } from '../../pims/filter.ts';
-import type { Body, QueryRequest, WriteContext } from '../../pims/operations.ts';
-import type { KeyedType, Page, PimsStore, Written } from '../../pims/port.ts';
+import type { Body, WriteContext } from '../../pims/writes.ts';
+import type { QueryRequest } from '../../pims/port.ts';
+import type { KeyedType } from '../../pims/fields.ts';
+import type { Page, PimsStore } from '../../pims/port.ts';
+import type { Written } from '../../pims/writes.ts';
 import { parsePage, setPageHeaders, type PageLimits } from '../cursor.ts';
 import { renderEnvelope, renderWritten } from '../envelope.ts';
 import { listOf, required, type Schema } from '../schemas.ts';

@@ -6,7 +6,7 @@ import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/port.ts';
 import { orThrow, Refusal } from '../../errors.ts';
-import { row, write, type Row, type Writing } from '../writing.ts';
+import { row, statement, type Row, type Writing } from '../writing.ts';
 import type { ControlDatabase } from './database.ts';
 import { insertRow, listColumns, toRecord } from './rows.ts';
 
@@ -40,7 +40,12 @@ export function* appendAudit({ schema, teamId, ...head }: AuditHead, entry: Audi
   const kept: AuditEntry = { at: entry.at, actor, action: entry.action, target, client, detail: entry.detail };
   const hash = hashRecord(teamId, number, head.hash, kept);
   yield insertRow(`${schema}"AUDIT"`, { teamId, number, ...kept, detail: JSON.stringify(kept.detail), hash });
-  yield write(`UPDATE ${schema}"AUDIT_HEADS" SET "NUMBER" = ?, "HASH" = ? WHERE "TEAM_ID" = ?`, number, hash, teamId);
+  yield statement(
+    `UPDATE ${schema}"AUDIT_HEADS" SET "NUMBER" = ?, "HASH" = ? WHERE "TEAM_ID" = ?`,
+    number,
+    hash,
+    teamId,
+  );
 }
 
 /** Replaces what a store would refuse or change, since the hash would no longer match. JSON escapes it in `detail`. */

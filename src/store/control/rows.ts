@@ -4,7 +4,7 @@
  */
 import type { Session, User } from '../../account/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
-import { write, type Bound, type Row, type Statement } from '../writing.ts';
+import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 
 const columnOf = (property: string): string => `"${property.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}"`;
 
@@ -19,7 +19,7 @@ export const toRecord = <T>(properties: readonly (keyof T)[], row: Row): T =>
 export function insertRow(table: string, record: Readonly<Record<string, Bound>>): Statement {
   const columns = Object.keys(record).map(columnOf).join(', ');
   const places = Object.keys(record).fill('?').join(', ');
-  return write(`INSERT INTO ${table} (${columns}) VALUES (${places})`, ...Object.values(record));
+  return statement(`INSERT INTO ${table} (${columns}) VALUES (${places})`, ...Object.values(record));
 }
 
 /** `UPDATE … SET …` with all values of the record; the condition follows. */
@@ -30,7 +30,7 @@ export function updateRows(
   ...values: Bound[]
 ): Statement {
   const set = Object.keys(record).map((property) => `${columnOf(property)} = ?`);
-  return write(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...Object.values(record), ...values);
+  return statement(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...Object.values(record), ...values);
 }
 
 export type TenantRow = [string, string, string, string, Tenant['defaultStage'], number, number | null, number | null];

@@ -5,7 +5,7 @@
 import type { Session, SessionChoice, SessionStore, SignedIn, UserName } from '../../account/port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import { row, rows, run, write, type Bound, type Writing } from '../writing.ts';
+import { row, rows, run, statement, type Bound, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
 import type { ControlDatabase } from './database.ts';
 import {
@@ -53,7 +53,7 @@ export class SqlSessionStore implements SessionStore {
         const forget = `UPDATE ${schema}"USERS" SET "FAILURES" = 0, "NEXT_TRY_AT" = '' WHERE ${THIS_USER} RETURNING 1`;
         // The user may have been deleted since the password was checked.
         if (!(yield* row(forget, teamId, email))) return new Refusal('NOT_SIGNED_IN');
-        if (replaces) yield write(`DELETE FROM ${schema}"SESSIONS" WHERE "TOKEN_HASH" = ?`, replaces);
+        if (replaces) yield statement(`DELETE FROM ${schema}"SESSIONS" WHERE "TOKEN_HASH" = ?`, replaces);
         yield insertRow(`${schema}"SESSIONS"`, { ...session });
         if (head && entry) yield* appendAudit(head, entry);
         return undefined;

@@ -7,7 +7,7 @@ import { orThrow, type Outcome } from '../../errors.ts';
 import { isKeyValid } from '../../tenant/keys.ts';
 import type { Caller, KeyInfo, Tenant, TenantSettings, TenantStore } from '../../tenant/port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
-import { row, write, type Writing } from '../writing.ts';
+import { row, statement, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
 import { isPlain, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
@@ -92,8 +92,8 @@ export class SqlTenantStore implements TenantStore {
     return this.#db
       .transaction(function* () {
         const head = yield* lockAudit(schema, teamId);
-        yield write(endOld, oldEndsAt, teamId, oldEndsAt);
-        yield write(deleteEnded, teamId, entry.at);
+        yield statement(endOld, oldEndsAt, teamId, oldEndsAt);
+        yield statement(deleteEnded, teamId, entry.at);
         yield insertRow(keys, key);
         yield* appendAudit(head, entry);
       })

@@ -7,7 +7,7 @@ import type { User, UserChange, UserName, UserStore } from '../../account/port.t
 import { checkUserChange, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import { row, run, write, type Bound, type Writing } from '../writing.ts';
+import { row, run, statement, type Bound, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
 import { isPlain, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, THIS_USER, toRecord, toUser, updateRows, USER } from './rows.ts';
@@ -64,7 +64,7 @@ export class SqlUserStore implements UserStore {
       const head = yield* lockAudit(schema, name.teamId);
       const refusal = checkUserChange(name, yield* loadUser(schema, name), { role: null });
       if (refusal) return refusal;
-      yield write(`DELETE FROM ${schema}"USERS" WHERE ${THIS_USER}`, name.teamId, name.email);
+      yield statement(`DELETE FROM ${schema}"USERS" WHERE ${THIS_USER}`, name.teamId, name.email);
       yield* appendAudit(head, entry);
       return undefined;
     });
@@ -142,7 +142,7 @@ function* saveChange(schema: string, { teamId, email }: UserName, change: UserCh
     yield updateRows(users, { sealedSecret }, `${THIS_USER} AND "SEALED_SECRET" IS NOT NULL`, teamId, email);
   if (secondFactor !== undefined) {
     const codes = `${schema}"RECOVERY_CODES"`;
-    yield write(`DELETE FROM ${codes} WHERE ${THIS_USER}`, teamId, email);
+    yield statement(`DELETE FROM ${codes} WHERE ${THIS_USER}`, teamId, email);
     for (const [index, codeHash] of (secondFactor?.recoveryHashes ?? []).entries())
       yield insertRow(codes, { teamId, email, number: index + 1, codeHash });
   }

@@ -5,6 +5,7 @@
 import { createHash, hash } from 'node:crypto';
 import { orThrow, Refusal } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
+import { addField } from '../../pims/writes.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import {
   countRows,
@@ -99,7 +100,8 @@ async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore):
   for (const recordType of Object.keys(wanted) as RecordType[])
     for (const { name: field, type, custom } of wanted[recordType].values()) {
       if (!custom || type === 'timestamp' || there[recordType].has(field)) continue;
-      const refusal = await target.pims(copy).addField({ recordType, name: field, type });
+      const added = { recordType, name: field, type };
+      const refusal = await target.pims(copy).write((dictionaries) => addField(dictionaries, added));
       if (refusal)
         throw refuse(`The field ${field} of the ${recordType} of ${teamId} cannot be made: ${refusal.message}`);
     }

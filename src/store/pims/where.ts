@@ -4,8 +4,7 @@
  */
 import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
 import { sortKey } from '../../pims/values.ts';
-import { RECORD_TYPES } from '../../pims/fields.ts';
-import type { KeyedType } from '../../pims/port.ts';
+import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 
 export interface Dialect {
   /** An expression that holds when the column is exactly the value. Each call of `bind` binds the value once and gives its placeholder. */

@@ -1,23 +1,29 @@
 /**
- * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what reads. Column names come from the dictionaries alone,
- * values are always bound. PostgreSQL writes the JSON that goes out. Never runs anything.
+ * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what only reads. Column names come from the
+ * dictionaries alone, values are always bound. PostgreSQL builds the JSON that goes out.
  */
-import { foldCase } from '../../pims/filter.ts';
 import type { Values } from '../../pims/values.ts';
-import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
-import { listValues } from '../../pims/operations.ts';
-import type { KeyedType, PageRequest } from '../../pims/port.ts';
 import {
-  columnsOf,
-  searchText,
+  RECORD_TYPES,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+  type RecordType,
+} from '../../pims/fields.ts';
+import type { QueryRequest } from '../../pims/port.ts';
+import { foldCase, parseFilters } from '../../pims/filter.ts';
+import {
   buildColumn,
   buildInsert,
+  buildScriptSql,
   buildUpdate,
-  buildWriteSql,
-  type WriterDialect,
-} from '../pims/write-sql.ts';
+  columnsOf,
+  listValues,
+  searchText,
+  type ScriptDialect,
+} from '../pims/script-sql.ts';
 import { buildWhere, type Dialect } from '../pims/where.ts';
-import { write } from '../writing.ts';
+import { statement } from '../writing.ts';
 
 /** An index holds this much of a value; no filter has more. */
 const INDEXED_CHARACTERS = 256;
@@ -36,9 +42,9 @@ const filterDialect: Dialect = {
     Array.from(needle).length < TRIGRAM ? undefined : `%${lowerEach(needle).replace(/[\\%_]/g, '\\$&')}%`,
 };
 
-export type PimsSql = ReturnType<typeof buildPimsSql>;
+export type PostgresPimsSql = ReturnType<typeof buildPimsSql>;
 
-/** Written when it is first asked for: of thousands of tenants most need little of it. */
+/** Built when it is first asked for: of thousands of tenants most need little of it. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -62,7 +68,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
   return {
     dictionaries,
-    writer: once(() => buildWriteSql(dictionaries, writerDialect(table))),
+    script: once(() => buildScriptSql(dictionaries, scriptDialect(table))),
     fieldsVersion,
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Locks the tenant for a transaction that writes. */
@@ -85,8 +91,8 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
-    page(recordType: KeyedType, { filters, limit, after }: PageRequest): { sql: string; values: (string | number)[] } {
-      const where = buildWhere(recordType, filters, filterDialect);
+    page(recordType: KeyedType, { filters, limit, after }: QueryRequest): { sql: string; values: (string | number)[] } {
+      const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), filterDialect);
       // JSON is written of the rows of the page alone.
       const found = `SELECT * FROM ${tableOf(recordType)} WHERE (${where.sql}) AND "SORT_KEY" > ? ORDER BY "SORT_KEY" LIMIT ?`;
       return {
@@ -97,17 +103,23 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
 }
 
-const writerDialect = (table: (name: string) => string): WriterDialect => ({
+const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   equals: (...of) => filterDialect.equals(...of),
   table,
   fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
-  fieldsChanged: [write(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
+  fieldsChanged: [statement(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
   recordJson,
   insertRecord(recordType, dictionary) {
     const names = [...dictionary.keys()];
     const sql = buildInsert(table(RECORD_TYPES[recordType].table), ['SORT_KEY', 'search', 'folded', ...names]);
     return (key, record) => [
-      write(sql, key, searchIndex(dictionary, record), foldedValues(dictionary, record), ...listValues(names, record)),
+      statement(
+        sql,
+        key,
+        searchIndex(dictionary, record),
+        foldedValues(dictionary, record),
+        ...listValues(names, record),
+      ),
     ];
   },
   updateRecord(recordType, dictionary) {
@@ -120,9 +132,9 @@ const writerDialect = (table: (name: string) => string): WriterDialect => ({
         values.unshift(searchIndex(dictionary, record));
       }
       if (names.every((name) => dictionary.get(name)?.type !== 'text'))
-        return [write(`${buildUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
+        return [statement(`${buildUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
       return [
-        write(
+        statement(
           `${buildUpdate(tableName, ['folded', ...changed])} WHERE "SORT_KEY" = ?`,
           foldedValues(dictionary, record),
           ...values,
@@ -133,7 +145,7 @@ const writerDialect = (table: (name: string) => string): WriterDialect => ({
 });
 
 /** A row has its columns in the order of the list, and goes out without a space. */
-const recordJson: WriterDialect['recordJson'] = (columns) =>
+const recordJson: ScriptDialect['recordJson'] = (columns) =>
   `row_to_json((SELECT r FROM (SELECT ${columns.map(([name, expression]) => (expression === `"${name}"` ? expression : `${expression} AS "${name}"`)).join(', ')}) r))::text`;
 
 /** Lower case by each character alone: pg_trgm lowers what it is given by the rules of the database, and of a text in lower case that changes nothing. */

@@ -1,29 +1,34 @@
 /**
- * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out together; writes go through the group
- * commit. Holds no rules. Source: docs/architecture.md, decision 0020.
+ * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out together; writes go
+ * through the group commit. Source: decision 0020.
  */
-import { Refusal, type Outcome } from '../../errors.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
-import { buildDictionaries, type CustomField, type Dictionaries, type RecordType } from '../../pims/fields.ts';
-import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/port.ts';
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import {
+  buildDictionaries,
+  type CustomField,
+  type Dictionaries,
+  type KeyedType,
+  type RecordType,
+} from '../../pims/fields.ts';
+import type { ImportResult, ImportRow } from '../../pims/import.ts';
+import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
-import { PimsImport } from '../pims/import.ts';
-import { PimsWriter } from '../pims/writer.ts';
-import { PimsWrites } from '../pims/transactions.ts';
-import type { Writing } from '../writing.ts';
-import { KeyBatch } from './key-batch.ts';
+import { sortKey, type Values } from '../../pims/values.ts';
+import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
-import { buildPimsSql, type PimsSql } from './pims-sql.ts';
+import { KeyBatch } from './key-batch.ts';
+import { buildPimsSql, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
-import { runWriting, PostgresWriteQueue } from './write-queue.ts';
+import { PostgresWriteQueue, runWriting } from './write-queue.ts';
 
 export interface PimsConnections {
   /** Reads by key. */
   readonly reader: SharedConnection;
   readonly writers: Pool;
   readonly queries: Pool;
-  /** Opens one that nobody else uses and no time limit ends, for what takes long. */
+  /** Opens a connection of one's own without time limits, for what takes long. */
   readonly openOwn: () => Promise<Connection>;
   /** Which of a pool's connections has most likely seen this tenant before. */
   readonly place: number;
@@ -35,31 +40,32 @@ type Fields = [RecordType, string, CustomField['type']];
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number];
 
 const EXPORT_ROWS = 500;
-/** That of a tenant without fields of its own, and its dictionaries. */
+/** The version of a tenant without custom fields, and its dictionaries. */
 const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
 
-export class PostgresPimsStore extends PimsWrites implements PimsStore {
+export class PostgresPimsStore implements PimsStore {
   readonly #connections: PimsConnections;
   readonly #schema: string;
-  protected readonly writer: PimsWriter;
-  readonly #queue: PostgresWriteQueue;
+  readonly #scripts: ScriptRunner;
   readonly #ordersWithLines: KeyBatch<KeyedRow>;
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
   readonly #ordersByReference: KeyBatch<KeyedRow[]>;
   readonly #fieldsVersions: KeyBatch<number>;
-  #sql: PimsSql;
+  #sql: PostgresPimsSql;
   #fieldsVersion = FIELDS_VERSION_FIRST;
 
   constructor(schema: string, connections: PimsConnections) {
-    super();
     this.#connections = connections;
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
-    this.writer = new PimsWriter(() => this.#sql.writer());
-    this.#queue = new PostgresWriteQueue(connections.writers, connections.place, (connection) =>
-      this.#lock(connection),
-    );
+    const { writers, place } = connections;
+    const queue = new PostgresWriteQueue(writers, place, (connection) => this.#lock(connection));
+    this.#scripts = new ScriptRunner({
+      sql: () => this.#sql.script(),
+      refresh: () => this.dictionaries(),
+      commit: (work) => queue.run(work),
+    });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
     this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines());
@@ -87,17 +93,20 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     return (await this.#records[recordType].ask(sortKey(key)))?.[1];
   }
 
-  async queryRecords(recordType: KeyedType, request: PageRequest): Promise<Outcome<Page>> {
+  async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
+    const { queries, place, queryBudgetMs } = this.#connections;
+    const query = await parseWithFields({ sql: () => this.#sql, refresh: () => this.dictionaries() }, (sql) =>
+      sql.page(recordType, request),
+    );
+    if (query instanceof Refusal) return query;
     try {
-      return await this.#connections.queries.use(this.#connections.place, (shared) =>
-        this.#parsePage(shared, recordType, request),
-      );
+      return await queries.use(place, (connection) => this.#loadPage(connection, recordType, request, query));
     } catch (fault) {
       if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
       if (sqlStateOf(fault) !== CANCELED) throw fault;
       return new Refusal(
         'QUERY_TOO_COSTLY',
-        `The query did not finish within ${this.#connections.queryBudgetMs} ms. Add an exact filter on an indexed field.`,
+        `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`,
       );
     }
   }
@@ -115,13 +124,16 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     return [{ order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) }];
   }
 
+  write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
+    return this.#scripts.run(write, idempotency);
+  }
+
   async *importRows(
     recordType: RecordType,
     batches: AsyncIterable<ImportRow[]>,
     { now, atomic }: { now: string; atomic: boolean },
   ): AsyncIterable<ImportResult> {
-    const importer = new PimsImport(this.writer, now);
-    yield* atomic ? this.#importAtOnce(recordType, batches, importer) : this.importEach(recordType, batches, importer);
+    yield* atomic ? this.#importAtOnce(recordType, batches, now) : this.#scripts.importEach(recordType, batches, now);
     // The next query is planned by what is there now.
     await this.#withOwn((connection) => connection.execute(this.#sql.measure(recordType)));
   }
@@ -142,10 +154,16 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     }
   }
 
-  async #parsePage(shared: SharedConnection, recordType: KeyedType, request: PageRequest): Promise<Page> {
-    const { sql, values } = this.#sql.page(recordType, request);
-    const rows = await shared.askOnce<[string, Json, number]>(sql, values);
-    if (rows[0] && (await this.#follow(rows[0][2]))) return this.#parsePage(shared, recordType, request);
+  /** A page, and again where the dictionaries it was asked with no longer hold. */
+  async #loadPage(
+    connection: SharedConnection,
+    recordType: KeyedType,
+    request: QueryRequest,
+    { sql, values }: ReturnType<PostgresPimsSql['page']>,
+  ): Promise<Page> {
+    const rows = await connection.askOnce<[string, Json, number]>(sql, values);
+    if (rows[0] && (await this.#follow(rows[0][2])))
+      return this.#loadPage(connection, recordType, request, this.#sql.page(recordType, request));
     const hasMore = rows.length > request.limit;
     if (hasMore) rows.pop();
     return { records: `[${rows.map(([, record]) => record).join(',')}]`, next: hasMore ? rows.at(-1)![0] : null };
@@ -157,28 +175,25 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
   }
 
-  protected commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
-    return this.#queue.run(work);
-  }
-
   async *#importAtOnce(
     recordType: RecordType,
     batches: AsyncIterable<ImportRow[]>,
-    importer: PimsImport,
+    now: string,
   ): AsyncIterable<ImportResult> {
     const connection = await this.#connections.openOwn();
     try {
       await connection.execute('BEGIN');
       await this.#lock(connection);
       let rejected = 0;
-      for await (const batch of batches) {
-        const { result } = await runWriting(connection, importer.writeBatch(recordType, batch));
-        rejected += result.rejected.length;
-        yield result;
+      for await (const rows of batches) {
+        const { result } = await runWriting(connection, this.#scripts.importBatch(recordType, rows, now));
+        const imported = orThrow(result);
+        rejected += imported.rejected.length;
+        yield imported;
       }
       if (rejected === 0) await connection.commit();
     } finally {
-      // Also reached when whoever reads the results stops reading: a transaction that has not committed goes with its connection.
+      // Also reached when the reader of the results stops: a transaction that has not committed goes with its connection.
       await connection.close();
     }
   }
@@ -201,7 +216,7 @@ export class PostgresPimsStore extends PimsWrites implements PimsStore {
     await this.#follow(version![0], connection);
   }
 
-  /** Writes the SQL anew when the dictionaries have changed: this or another node may have added a field. True when they had. */
+  /** Builds the SQL anew when the dictionaries have changed: this or another node may have added a field. True when they had. */
   async #follow(version: number, connection?: Connection): Promise<boolean> {
     if (version <= this.#fieldsVersion) return false;
     const sql = this.#sql.customFields;

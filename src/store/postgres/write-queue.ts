@@ -1,7 +1,6 @@
 /**
- * Group commit of one tenant: writes that wait at the same moment share a transaction, one behind the other, and are answered once it is on disk. The
- * transaction begins by locking the tenant, so that its writes are in one line whatever node they come from. Knows nothing of what is written.
- * Source: decision 0020.
+ * Group commit of one tenant: writes that wait at the same moment share a transaction, one behind the other, and are answered once it is
+ * on disk. The transaction begins by locking the tenant, so that the writes of all nodes queue up. Source: decision 0020.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { Row, Writing } from '../writing.ts';
@@ -16,7 +15,7 @@ interface PostgresWrite {
   readonly since: number;
 }
 
-/** A write that has waited this long is refused rather than begun: whoever asked is about to give up. */
+/** A write that has waited this long is refused: its caller is about to give up. */
 const WAIT_MS = 1200;
 const GROUP_MAX = 100;
 
@@ -49,35 +48,30 @@ export class PostgresWriteQueue {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, GROUP_MAX).filter((item) => {
         const isLate = performance.now() - item.since > WAIT_MS;
-        if (isLate)
-          item.resolve(
-            new Refusal('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.', {
-              retryAfterSeconds: 1,
-            }) as never,
-          );
+        if (isLate) item.resolve(tooManyWrites() as never);
         return !isLate;
       });
       if (group.length === 0) continue;
       await this.#writers
-        .use(this.#place, (shared) => this.#write(shared, group))
+        .use(this.#place, (connection) => this.#commit(connection, group))
         .catch((fault: unknown) => answerAll(group, fault));
     }
     this.#isWorking = false;
   }
 
   /**
-   * A fault of one undoes the whole transaction; then each gets one of its own, and the fault hits nobody else. What a lost connection has undone is
-   * done again, once.
+   * A fault of one write undoes the whole transaction; then each gets one of its own, and the fault hits no other. What a lost connection
+   * has undone is retried once.
    */
-  async #write(shared: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
+  async #commit(connection: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
     try {
-      const outcomes = await shared.transaction((connection) => this.#runAll(connection, group));
+      const outcomes = await connection.transaction((open) => this.#runAll(open, group));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
       if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain)
-        return this.#write(shared, group, true);
+        return this.#commit(connection, group, true);
       if (group.length === 1 || fault instanceof Refusal) answerAll(group, fault);
-      else for (const item of group) await this.#write(shared, [item]);
+      else for (const item of group) await this.#commit(connection, [item]);
     }
   }
 
@@ -93,6 +87,9 @@ export class PostgresWriteQueue {
     return outcomes;
   }
 }
+
+const tooManyWrites = (): Refusal =>
+  new Refusal('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.', { retryAfterSeconds: 1 });
 
 function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
   for (const { resolve, reject } of group)

@@ -17,12 +17,12 @@ import { join } from 'node:path';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
-import { buildInsert } from '../pims/write-sql.ts';
+import { buildInsert } from '../pims/script-sql.ts';
 import { refuseUnfinished, buildConflict, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { SqliteStore } from './store.ts';
-import { writerDialect } from './pims-sql.ts';
+import { scriptDialect } from './pims-sql.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
@@ -139,7 +139,7 @@ function buildInserter(db: Database, table: Table): (row: TableRow) => void {
     const insert = buildInsert(`"${name}"`, columns) + buildConflict(table);
     return (row) => void db.run(insert, ...row);
   }
-  const insertRecord = writerDialect.insertRecord(recordType, dictionary);
+  const insertRecord = scriptDialect.insertRecord(recordType, dictionary);
   return ([sortKey, ...values]) => {
     const record: Values = {};
     let column = 1;

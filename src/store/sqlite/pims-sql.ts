@@ -1,29 +1,30 @@
 /**
- * What is SQLite's own in the SQL of one tenant's inventory system: how it writes and searches records, and all that only reads. Column names come from
- * the dictionaries alone, values are always bound. SQLite writes the JSON that goes out. Never runs anything.
+ * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and what only reads. Column names come from the
+ * dictionaries alone, values are always bound. SQLite builds the JSON that goes out.
  */
-import { listValues } from '../../pims/operations.ts';
-import { RECORD_TYPES, type Dictionaries, type RecordType } from '../../pims/fields.ts';
-import type { KeyedType, PageRequest } from '../../pims/port.ts';
+import { RECORD_TYPES, type Dictionaries, type KeyedType, type RecordType } from '../../pims/fields.ts';
+import type { QueryRequest } from '../../pims/port.ts';
+import { parseFilters } from '../../pims/filter.ts';
 import {
-  columnsOf,
-  searchText,
   buildColumn,
   buildInsert,
+  buildScriptSql,
   buildUpdate,
-  buildWriteSql,
-  type WriterDialect,
-} from '../pims/write-sql.ts';
+  columnsOf,
+  listValues,
+  searchText,
+  type ScriptDialect,
+} from '../pims/script-sql.ts';
 import { buildWhere, type Dialect } from '../pims/where.ts';
-import { write } from '../writing.ts';
+import { statement } from '../writing.ts';
 import type { PageQuery } from './query.ts';
 
 const SEARCH_TRIGRAMS_MAX = 16;
 
-const SPEND_TIME = 'charge_row(ID)';
+const CHARGE_ROW = 'charge_row(ID)';
 
 const dialect: Dialect = {
-  perRowHook: SPEND_TIME,
+  perRowHook: CHARGE_ROW,
   equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
   contains: (column, placeholder) => `contains_folded(${column}, ${placeholder})`,
   search: (table, placeholder) =>
@@ -31,15 +32,17 @@ const dialect: Dialect = {
   searchNeedle(needle) {
     const characters = Array.from(needle);
     const trigrams = new Set(characters.slice(2).map((_, index) => characters.slice(index, index + 3).join('')));
-    return trigrams.size === 0 ? undefined : [...trigrams].slice(0, SEARCH_TRIGRAMS_MAX).map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND '); // prettier-ignore
+    if (trigrams.size === 0) return undefined;
+    const quoted = [...trigrams].slice(0, SEARCH_TRIGRAMS_MAX).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
+    return quoted.join(' AND ');
   },
 };
 
-export const writerDialect: WriterDialect = {
+export const scriptDialect: ScriptDialect = {
   equals: (...of) => dialect.equals(...of),
   table: (name) => `"${name}"`,
   fieldType: "TEXT NOT NULL DEFAULT ''",
-  // SQLite itself tells everybody of a changed schema.
+  // SQLite itself tells every connection of a changed schema.
   fieldsChanged: [],
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
   insertRecord(recordType, dictionary) {
@@ -48,51 +51,56 @@ export const writerDialect: WriterDialect = {
     const insert = buildInsert(`"${table}"`, ['SORT_KEY', ...names]);
     const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
     return (sortKey, record) => [
-      write(insert, sortKey, ...listValues(names, record)),
-      write(index, searchText(dictionary, record)),
+      statement(insert, sortKey, ...listValues(names, record)),
+      statement(index, searchText(dictionary, record)),
     ];
   },
   updateRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
     const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
     return (sortKey, names, record) => {
-      const update = write(
+      const update = statement(
         `${buildUpdate(`"${table}"`, names)} WHERE "SORT_KEY" = ?`,
         ...listValues(names, record),
         sortKey,
       );
       const isSearched = names.some((name) => dictionary.get(name)?.searched);
-      return isSearched ? [update, write(index, searchText(dictionary, record), sortKey)] : [update];
+      return isSearched ? [update, statement(index, searchText(dictionary, record), sortKey)] : [update];
     };
   },
 };
 
-export type PimsSql = ReturnType<typeof buildPimsSql>;
+export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 
 export function buildPimsSql(dictionaries: Dictionaries) {
-  const json = (recordType: RecordType): string => writerDialect.recordJson(columnsOf(dictionaries[recordType]));
+  const json = (recordType: RecordType): string => scriptDialect.recordJson(columnsOf(dictionaries[recordType]));
   const orderJson = json('orders');
   const keyedJson = { orders: orderJson, customers: json('customers'), inventory: json('inventory') };
+  const record = (recordType: KeyedType): string =>
+    `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`;
   const rows = (recordType: RecordType): string => {
     const columns = (of = ''): string =>
       [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of)).join(', ');
     if (recordType !== 'lines') return `SELECT ${columns()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
-    return `SELECT ${columns('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
+    return `SELECT ${columns('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER
+      ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
   };
   return {
-    ...buildWriteSql(dictionaries, writerDialect),
-    // The lines of an order lie side by side in the order of their numbers, the table's primary key, so aggregating them needs no sorting.
+    dictionaries,
+    script: buildScriptSql(dictionaries, scriptDialect),
+    records: { orders: record('orders'), customers: record('customers'), inventory: record('inventory') },
+    // The lines of an order lie side by side in the order of their numbers, the table's primary key: they need no sorting.
     orderWithLines: `SELECT ${orderJson},
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')})) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
     ordersByReference: `SELECT ${orderJson} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
     rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
-    page(recordType: KeyedType, { filters, limit, after }: PageRequest): PageQuery & { indexLed: boolean } {
-      const where = buildWhere(recordType, filters, dialect);
+    page(recordType: KeyedType, { filters, limit, after }: QueryRequest): PageQuery & { indexLed: boolean } {
+      const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
       const sql = `SELECT SORT_KEY, ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table}
-        WHERE ${SPEND_TIME} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
+        WHERE ${CHARGE_ROW} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
       return { sql, values: [...where.values, after], limit, indexLed: where.indexLed };
     },
   };

@@ -1,20 +1,25 @@
 /**
- * The embedded store's PimsStore: one tenant's inventory system in one SQLite file, with a connection that reads what is committed and one that
- * writes through the group commit. Holds no rules. Source: docs/architecture.md.
+ * The embedded store's PimsStore: one tenant's inventory system in one SQLite file, with a connection that reads what is committed and
+ * one that writes through the group commit.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Refusal, type Outcome } from '../../errors.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
-import { buildDictionaries, type CustomField, type Dictionaries, type RecordType } from '../../pims/fields.ts';
-import type { ImportResult, ImportRow, Json, KeyedType, Page, PageRequest, PimsStore } from '../../pims/port.ts';
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import {
+  buildDictionaries,
+  type CustomField,
+  type Dictionaries,
+  type KeyedType,
+  type RecordType,
+} from '../../pims/fields.ts';
+import type { ImportResult, ImportRow } from '../../pims/import.ts';
+import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
-import { PimsImport } from '../pims/import.ts';
-import { PimsWriter } from '../pims/writer.ts';
-import { PimsWrites } from '../pims/transactions.ts';
-import type { Writing } from '../writing.ts';
+import { sortKey, type Values } from '../../pims/values.ts';
+import { ScriptRunner, settle } from '../pims/script-runner.ts';
+import type { Query } from '../pims/script-sql.ts';
 import { Database, faultOf, runWriting } from './database.ts';
 import { migrate } from './migrate.ts';
-import { buildPimsSql, type PimsSql } from './pims-sql.ts';
+import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
 import { runPage } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -33,27 +38,34 @@ const LOOP_BUDGET_MS = 5;
 const LOOP_RECORDS_MAX = 500;
 const EXPORT_ROWS = 500;
 
-export class SqlitePimsStore extends PimsWrites implements PimsStore {
+export class SqlitePimsStore implements PimsStore {
   readonly #readerDb: Database;
   readonly #reader: TurnReader;
   readonly #writerDb: Database;
-  protected readonly writer: PimsWriter;
   readonly #queue: SqliteWriteQueue;
+  readonly #scripts: ScriptRunner;
   readonly #options: PimsStoreOptions;
-  #sql: PimsSql;
+  #sql: SqlitePimsSql;
   #schemaVersion = -1;
 
   constructor(file: string, options: PimsStoreOptions) {
-    super();
     this.#options = options;
     this.#writerDb = new Database(file, { mode: 'write', busyTimeoutMs: options.busyTimeoutMs });
     migrate(this.#writerDb, 'pims');
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
     this.#sql = this.#followSchema(this.#readerDb);
-    this.writer = new PimsWriter(() => this.#sql);
     const { checkpoint, onFatal } = options;
     this.#queue = new SqliteWriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
+    this.#scripts = new ScriptRunner({
+      sql: () => this.#sql.script,
+      refresh: () => this.dictionaries(),
+      commit: (work) =>
+        this.#queue.run(() => {
+          this.#followSchema(this.#writerDb);
+          return runWriting(this.#writerDb, work());
+        }),
+    });
   }
 
   dictionaries(): Promise<Dictionaries> {
@@ -68,44 +80,46 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
   }
 
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
-    return this.#reader.read(() => this.#readerDb.row<[string]>(this.#sql.record[recordType], sortKey(key))?.[0]);
+    return this.#reader.read(() => this.#readerDb.row<[string]>(this.#sql.records[recordType], sortKey(key))?.[0]);
   }
 
-  async queryRecords(recordType: KeyedType, request: PageRequest): Promise<Outcome<Page>> {
-    const { indexLed, ...query } = this.#sql.page(recordType, request);
-    const onLoop = indexLed && request.limit <= LOOP_RECORDS_MAX;
-    const page =
-      (onLoop ? await this.#reader.read(() => runPage(this.#readerDb, query, LOOP_BUDGET_MS)) : undefined) ??
-      (await this.#options.workers.run<Page | undefined>({
-        kind: 'query',
-        file: this.#readerDb.file,
-        query,
-        budgetMs: this.#options.queryBudgetMs,
-      }));
+  async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
+    const { workers, queryBudgetMs } = this.#options;
+    const read = await this.#reader.read(() =>
+      settle(() => {
+        const { indexLed, ...query } = this.#sql.page(recordType, request);
+        const onLoop = indexLed && request.limit <= LOOP_RECORDS_MAX;
+        return { query, page: onLoop ? runPage(this.#readerDb, query, LOOP_BUDGET_MS) : undefined };
+      }),
+    );
+    if (read instanceof Refusal) return read;
+    if (read.page) return read.page;
+    const { query } = read;
+    const job = { kind: 'query', file: this.#readerDb.file, query, budgetMs: queryBudgetMs } as const;
     return (
-      page ??
+      (await workers.run<Page | undefined>(job)) ??
       new Refusal(
         'QUERY_TOO_COSTLY',
-        `The query did not finish within ${this.#options.queryBudgetMs} ms. Add an exact filter on an indexed field.`,
+        `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`,
       )
     );
   }
 
   findOrders(field: 'REFERENCE_NUMBER' | 'ORDER_NUMBER', value: string): Promise<OrderWithLines[]> {
     return this.#reader.read(() => {
-      const sql = this.#sql;
-      const rows =
+      const found =
         field === 'REFERENCE_NUMBER'
-          ? this.#readerDb.rows<[string]>(sql.ordersByReference, value)
-          : this.#readerDb.rows<[string]>(sql.record.orders, sortKey(value));
-      return rows.map(([json]) => {
+          ? this.#readerDb.rows<[string]>(this.#sql.ordersByReference, value)
+          : this.#readerDb.rows<[string]>(this.#sql.records.orders, sortKey(value));
+      return found.map(([json]) => {
         const order = JSON.parse(json) as Values;
-        const lines = this.#readerDb
-          .rows<[string]>(sql.lines, order['ORDER_NUMBER'] ?? '')
-          .map(([line]) => JSON.parse(line) as Values);
-        return { order, lines };
+        return { order, lines: this.#load(this.#sql.script.loads.lines(order['ORDER_NUMBER']!)) };
       });
     });
+  }
+
+  write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
+    return this.#scripts.run(write, idempotency);
   }
 
   async *importRows(
@@ -113,9 +127,8 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
     batches: AsyncIterable<ImportRow[]>,
     { now, atomic }: { now: string; atomic: boolean },
   ): AsyncIterable<ImportResult> {
-    const importer = new PimsImport(this.writer, now);
     if (!atomic) {
-      yield* this.importEach(recordType, batches, importer);
+      yield* this.#scripts.importEach(recordType, batches, now);
       return;
     }
     this.#writerDb.run('BEGIN IMMEDIATE');
@@ -123,14 +136,14 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
     try {
       this.#followSchema(this.#writerDb);
       let rejected = 0;
-      for await (const batch of batches) {
-        const result = runWriting(this.#writerDb, importer.writeBatch(recordType, batch));
+      for await (const rows of batches) {
+        const result = orThrow(runWriting(this.#writerDb, this.#scripts.importBatch(recordType, rows, now)));
         rejected += result.rejected.length;
         yield result;
       }
       isGood = rejected === 0;
     } finally {
-      // Also reached when whoever reads the results stops reading: then nothing is kept.
+      // Also reached when the reader of the results stops: then nothing is kept.
       this.#writerDb.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
   }
@@ -146,19 +159,21 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
     if (chunk.length > 0) yield chunk;
   }
 
-  /** Waits for the calls under way, which look into the dictionaries first and come back a moment later. */
+  /** Waits for the calls under way. */
   async close(): Promise<void> {
-    do {
-      await this.#queue.close();
-      await nextTurn();
-    } while (this.#reader.isWaiting || this.#queue.isWorking);
+    await this.#reader.close();
+    await this.#queue.close();
     this.#options.workers.forget(this.#readerDb.file);
     this.#readerDb.close();
     this.#measureIndexes();
     this.#writerDb.close();
   }
 
-  /** Lets SQLite measure its indexes, so that the most selective one leads a query. Done another time when somebody else writes or the disk is full. */
+  #load<T>(query: Query<T>): T {
+    return query.parse(this.#readerDb.rows(query.sql, ...query.values));
+  }
+
+  /** Lets SQLite measure its indexes, so that the most selective one leads a query. Left for another time when another process writes or the disk is full. */
   #measureIndexes(): void {
     try {
       this.#writerDb.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');
@@ -167,15 +182,8 @@ export class SqlitePimsStore extends PimsWrites implements PimsStore {
     }
   }
 
-  protected commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
-    return this.#queue.run(() => {
-      this.#followSchema(this.#writerDb);
-      return runWriting(this.#writerDb, work());
-    });
-  }
-
-  /** Writes the SQL anew when the schema has changed; another process may have added a field. */
-  #followSchema(db: Database): PimsSql {
+  /** Builds the SQL anew when the schema has changed; another process may have added a field. */
+  #followSchema(db: Database): SqlitePimsSql {
     const [version] = db.row<[number]>('PRAGMA schema_version')!;
     if (version !== this.#schemaVersion) {
       const fields = db.rows<[RecordType, string, CustomField['type']]>(

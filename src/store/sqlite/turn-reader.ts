@@ -1,7 +1,8 @@
 /**
- * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end: after all of them arrived, so that each sees
- * everything acknowledged before it was sent, and the locks of a transaction are paid once. Never writes. Source: decision 0009.
+ * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end: each sees everything acknowledged before
+ * it was sent, and the locks of a transaction are paid once. Source: decision 0009.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database } from './database.ts';
 
 interface QueuedRead {
@@ -30,8 +31,9 @@ export class TurnReader {
     });
   }
 
-  get isWaiting(): boolean {
-    return this.#waiting.length > 0;
+  /** Waits for the reads that have arrived: their turn ends before the next one does. */
+  async close(): Promise<void> {
+    await nextTurn();
   }
 
   #readAll(): void {

@@ -1,9 +1,9 @@
 /**
- * Group commit: writes that arrive in one turn of the event loop share one transaction, each behind its own savepoint, and are answered after it is
- * on disk. Also keeps the write-ahead log short, with checkpoints off the event loop. Knows nothing of what is written. Source: decision 0008.
+ * Group commit: writes that arrive in one turn of the event loop share one transaction, each behind its own savepoint, and are answered
+ * after it is on disk. Also keeps the write-ahead log short, with checkpoints off the event loop. Source: decision 0008.
  */
 import { close, fdatasync, openSync, statSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { faultOf, type Database } from './database.ts';
@@ -20,7 +20,7 @@ interface SqliteWrite {
 }
 
 export interface SqliteWriteQueueOptions {
-  /** `turn`: wait for the end of the event loop's turn to gather company; `none`: whoever calls has gathered already. */
+  /** `turn`: gather writes until the end of the event loop's turn; `none`: the caller has gathered them. */
   readonly gather: 'turn' | 'none';
   /** Set when COMMIT does not sync: the log is then synced in the thread pool before anybody is answered. */
   readonly syncAfterCommit: boolean;
@@ -33,9 +33,16 @@ export interface SqliteWriteQueueOptions {
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
-/** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. Looked at every few commits, since most are small. */
+/** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
+/** Most commits are small: the log is measured only this often. */
 const COMMITS_PER_LOOK = 8;
+
+/** The first of the two checkpoints that let the log start over. It runs beside the writes. */
+interface Checkpoint {
+  readonly done: Promise<void>;
+  isDone: boolean;
+}
 
 export class SqliteWriteQueue {
   readonly #db: Database;
@@ -43,9 +50,11 @@ export class SqliteWriteQueue {
   #waiting: SqliteWrite[] = [];
   #flushing: Promise<void> | undefined;
   #logFile: number | undefined;
+  /** Since the log last started over. */
   #commits = 0;
-  #broken: Refusal | undefined;
-  #checkpoint: Promise<void> | undefined;
+  /** What every further write is answered with, once the file is closed or can no longer be trusted. */
+  #ended: Refusal | undefined;
+  #checkpoint: Checkpoint | undefined;
 
   constructor(db: Database, options: SqliteWriteQueueOptions) {
     this.#db = db;
@@ -54,27 +63,18 @@ export class SqliteWriteQueue {
 
   /** Runs work inside the next transaction. A Refusal it returns undoes only what it did itself. Resolves when the result is on disk. */
   run<T>(work: () => Outcome<T>): Promise<Outcome<T>> {
-    if (this.#broken) return Promise.resolve(this.#broken);
+    if (this.#ended) return Promise.resolve(this.#ended);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
     this.#waiting.push({ work, resolve, reject });
-    if (this.#waiting.length === 1 && !this.#flushing) {
-      const flush = (): void => {
-        this.#flushing ??= this.#flush();
-      };
-      if (this.#options.gather === 'turn') setImmediate(flush);
-      else flush();
-    }
+    this.#flushing ??= this.#options.gather === 'turn' ? nextTurn().then(() => this.#flush()) : this.#flush();
     return promise;
-  }
-
-  get isWorking(): boolean {
-    return this.#waiting.length > 0 || this.#flushing !== undefined;
   }
 
   /** Waits for what is queued, brings the log into the file, and lets go of it. */
   async close(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#flushing) await (this.#flushing ?? sleep(1));
-    await this.#checkpoint;
+    await this.#flushing;
+    this.#ended ??= new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
+    await this.#checkpoint?.done;
     const logFile = this.#logFile;
     this.#logFile = undefined;
     if (logFile !== undefined) await closeFile(logFile);
@@ -82,18 +82,20 @@ export class SqliteWriteQueue {
 
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const begun = this.#broken ?? (await this.#begin());
+      const begun = this.#ended ?? (await this.#begin());
       const group = this.#waiting;
       this.#waiting = [];
       if (begun instanceof Refusal) for (const { resolve } of group) resolve(begun as never);
       else await this.#commit(group);
       this.#commits++;
-      if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong()) await this.#shortenLog();
+      if (this.#checkpoint) {
+        if (this.#checkpoint.isDone) await this.#restartLog();
+      } else if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong()) this.#startCheckpoint();
     }
     this.#flushing = undefined;
   }
 
-  /** Another process may hold the file; waiting inside SQLite would stop the event loop, so this comes back until it is free. */
+  /** Another process may hold the file. Waiting inside SQLite would stop the event loop, so this retries until it is free. */
   async #begin(): Promise<Refusal | undefined> {
     const giveUpAt = performance.now() + BUSY_GIVE_UP_MS;
     for (;;) {
@@ -131,7 +133,7 @@ export class SqliteWriteQueue {
     }
   }
 
-  /** Without space for another commit there may be space for it in the log, once a checkpoint lets the log start over. So reads go on being counted. */
+  /** A full disk may have space for one more commit in the log, once a checkpoint lets it start over: so reads go on being counted. */
   async #beginLogAnew(): Promise<boolean> {
     await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
     return !((await this.#begin()) instanceof Refusal);
@@ -146,7 +148,7 @@ export class SqliteWriteQueue {
     } catch (fault) {
       if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
       this.#db.run('ROLLBACK TO one');
-      // The rules throw what they refuse; for whoever asked it is an outcome like any other.
+      // The rules throw what they refuse; to the caller it is an outcome like any other.
       if (fault instanceof Refusal) item.result = fault;
       else item.fault = fault;
     }
@@ -164,39 +166,35 @@ export class SqliteWriteQueue {
   #refuse(fault: unknown): Refusal {
     const kind = faultOf(fault);
     if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-    // After a failed write or sync nobody knows what is on disk; only a new process, reading the log anew, does.
-    // Until this one has ended it commits nothing more: a later sync may succeed over what an earlier one has lost.
+    // After a failed write or sync only a new process, reading the log anew, knows what is on disk. Until this one has ended it
+    // commits nothing more: a later sync may succeed over what an earlier one has lost.
     const refusal = new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
     if (kind !== 'busy') {
-      this.#broken = refusal;
+      this.#ended = refusal;
       this.#options.onFatal(fault);
     }
     return refusal;
   }
 
   #isLogLong(): boolean {
-    return (
-      this.#commits > 0 &&
-      this.#commits % COMMITS_PER_LOOK === 0 &&
-      (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX
-    );
+    if (this.#commits % COMMITS_PER_LOOK !== 0) return false;
+    return (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX;
   }
 
   /**
    * The log starts over only when a checkpoint has caught up with every commit. The first one runs beside the writes and does the bulk;
    * the second, for which the writes wait, has little left to do.
    */
-  async #shortenLog(): Promise<void> {
-    if (this.#checkpoint === undefined) {
-      const { file } = this.#db;
-      this.#checkpoint = this.#options.checkpoint(file).then(
-        () => void (this.#commits = COMMITS_PER_CHECKPOINT),
-        (fault: unknown) => this.#options.onFatal(fault),
-      );
-      this.#commits = -Infinity;
-      return;
-    }
-    await this.#checkpoint;
+  #startCheckpoint(): void {
+    const done = this.#options.checkpoint(this.#db.file).then(
+      () => void (checkpoint.isDone = true),
+      (fault: unknown) => this.#options.onFatal(fault),
+    );
+    const checkpoint: Checkpoint = { done, isDone: false };
+    this.#checkpoint = checkpoint;
+  }
+
+  async #restartLog(): Promise<void> {
     await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
     this.#checkpoint = undefined;
     this.#commits = 0;

@@ -1,0 +1,124 @@
+/**
+ * Imports rows as they are given, one script a batch: counters follow the numbers in the file, the lines of sales orders commit stock,
+ * and QTY_COMMITTED and QTY_AVAILABLE follow from them. A rejected row has written nothing. Source: decision 0011.
+ */
+import { orThrow, Refusal } from '../errors.ts';
+import { addDecimals } from './decimal.ts';
+import { RECORD_TYPES, type RecordType } from './fields.ts';
+import { STAGES } from './stages.ts';
+import { importLine, type KnownPart } from './line-item.ts';
+import { load, save, type NumberedType, type Script } from './script.ts';
+import { countStock, stockMovements } from './stock.ts';
+import type { Values } from './values.ts';
+import { checkFree, moveStock, orderNotFound, takeKey } from './writes.ts';
+
+export interface ImportRow {
+  readonly lineNumber: number;
+  readonly values: Values;
+}
+
+export interface ImportResult {
+  imported: number;
+  rejected: { lineNumber: number; reason: Error }[];
+}
+
+/** What a batch remembers, since loading it for every row would cost most of the import. Holds within its transaction. */
+class Batch {
+  readonly now: string;
+  /** The order of the row before, as far as stock depends on it; files mostly keep the lines of an order together. */
+  order: { readonly values: Values; lastLineNumber: number } | undefined;
+  readonly parts = new Map<string, KnownPart>();
+  /** QTY_COMMITTED by part, as the sales orders have it. */
+  commitments: Map<string, string> | undefined;
+  /** What the lines of the batch commit, by part; saved at its end. */
+  readonly committed = new Map<string, string>();
+
+  constructor(now: string) {
+    this.now = now;
+  }
+}
+
+/** Imports a batch. Rows without CREATE_DATE or MODIFIED_DATE are given `now`. */
+export function* importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
+  const batch = new Batch(now);
+  const result: ImportResult = { imported: 0, rejected: [] };
+  for (const { lineNumber, values } of rows) {
+    values['CREATE_DATE'] ??= now;
+    values['MODIFIED_DATE'] ??= now;
+    try {
+      if (recordType === 'lines') yield* insertLine(values, batch);
+      else if (recordType === 'inventory') yield* insertPart(values, batch);
+      else yield* insertNumbered(recordType, values);
+      result.imported++;
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      result.rejected.push({ lineNumber, reason: refusal });
+    }
+  }
+  const movements = [...batch.committed].map(([PART_CODE, committed]) => ({ PART_CODE, committed, onHand: '0' }));
+  yield* moveStock(movements, now);
+  return result;
+}
+
+function* insertNumbered(recordType: NumberedType, values: Values): Script<void> {
+  const { key } = RECORD_TYPES[recordType];
+  const own = values[key];
+  if (own) yield* checkFree(recordType, own);
+  if (recordType === 'orders') {
+    const stage = (values['ORDER_TYPE'] ||= STAGES[0]);
+    if (!STAGES.some((known) => known === stage))
+      throw new Refusal('INVALID_VALUE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`, {
+        field: 'ORDER_TYPE',
+      });
+  }
+  yield save('insert', recordType, { ...values, [key]: yield* takeKey(recordType, own) });
+}
+
+function* insertPart(values: Values, batch: Batch): Script<void> {
+  const code = values['PART_CODE'];
+  if (!code) throw new Refusal('MISSING_FIELD', 'PART_CODE is missing.', { field: 'PART_CODE' });
+  yield* checkFree('inventory', code);
+  batch.commitments ??= yield* loadCommitments();
+  const stock = countStock(values['QTY_ONHAND'] || '0', batch.commitments.get(code) ?? '0');
+  yield save('insert', 'inventory', { ...values, ...stock });
+}
+
+/** Every row of a file of lines passes here: what the batch remembers is looked up without a generator in between. */
+function* insertLine(values: Values, batch: Batch): Script<void> {
+  const orderNumber = values['ORDER_NUMBER'] ?? '';
+  const order =
+    batch.order?.values['ORDER_NUMBER'] === orderNumber ? batch.order : yield* loadOrder(orderNumber, batch);
+  const isFilled = values['DESCRIPTION'] !== undefined && values['CARE_PLAN'] !== undefined;
+  const code = isFilled ? '' : (values['PART_CODE'] ?? '');
+  if (code && !batch.parts.has(code)) batch.parts.set(code, yield* load('part', code));
+  const line = orThrow(importLine(values, batch.parts.get(code)));
+  const lockCode = line['LINE_REF_LOCK_CODE'];
+  if (lockCode && (yield* load('line', orderNumber, lockCode)))
+    throw new Refusal('CODE_TAKEN', 'The order has a line with this LINE_REF_LOCK_CODE already.', {
+      field: 'LINE_REF_LOCK_CODE',
+    });
+  const lineNumber = Number(line['LINE_NUMBER'] || order.lastLineNumber + 1);
+  if (lineNumber <= order.lastLineNumber && (yield* load('isLineThere', orderNumber, lineNumber)))
+    throw new Refusal('CODE_TAKEN', `Order ${orderNumber} has a line ${lineNumber} already.`, { field: 'LINE_NUMBER' });
+  line['LINE_NUMBER'] = String(lineNumber);
+  yield save('insertLine', line);
+  order.lastLineNumber = Math.max(order.lastLineNumber, lineNumber);
+  // What was invoiced before the import is in the stock that is imported; what is still to be shipped has to be committed.
+  if (order.values['ORDER_TYPE'] === 'sales_order')
+    for (const { PART_CODE, committed } of stockMovements([order.values, []], [order.values, [line]]))
+      batch.committed.set(PART_CODE, addDecimals(batch.committed.get(PART_CODE) ?? '0', committed));
+}
+
+function* loadOrder(orderNumber: string, batch: Batch): Script<NonNullable<Batch['order']>> {
+  const stage = yield* load('orderStage', orderNumber);
+  if (!stage) throw orderNotFound(orderNumber);
+  const values = { ...stage, ORDER_NUMBER: orderNumber };
+  return (batch.order = { values, lastLineNumber: yield* load('lastLineNumber', orderNumber) });
+}
+
+function* loadCommitments(): Script<Map<string, string>> {
+  const sums = new Map<string, string>();
+  for (const [code, quantity] of yield* load('commitments'))
+    sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
+  return sums;
+}

@@ -1,0 +1,90 @@
+/**
+ * How a write reaches a store. A script is a generator that asks for one record after another and then says what to save; the store
+ * runs it inside one transaction. Requests are data: a script never holds a connection. Types and two constructors.
+ */
+import type { CustomField, Dictionaries, KeyedType } from './fields.ts';
+import type { Values } from './values.ts';
+
+/** The record types PIMS numbers. */
+export type NumberedType = 'orders' | 'customers';
+/** A record, or a list of records, as the JSON text that goes out. */
+export type Json = string;
+
+/** Repeating a write with the same key answers the same without writing again. */
+export interface Idempotency {
+  readonly key: string;
+  readonly operation: string;
+  /** SHA-256 of what was asked, hex: the same key with another hash is refused. */
+  readonly bodyHash: string;
+  /** The answer is kept at least this long. */
+  readonly keptMs: number;
+}
+
+/** What a script can load, by name: its arguments and its answer. Each costs one statement. */
+export interface Loads {
+  record(recordType: KeyedType, key: string): Values | undefined;
+  isThere(recordType: KeyedType, key: string): boolean;
+  /** Whether a part lies at the location. */
+  isLocationThere(code: string): boolean;
+  /** ORDER_TYPE and DROP_SHIP. */
+  orderStage(orderNumber: string): Values | undefined;
+  /** PART_DESCRIPTION and CARE_PLAN. */
+  part(partCode: string): Values | undefined;
+  /** QTY_ONHAND and QTY_COMMITTED. */
+  stock(partCode: string): Values | undefined;
+  line(orderNumber: string, lockCode: string): Values | undefined;
+  isLineThere(orderNumber: string, lineNumber: number): boolean;
+  /** In the order of their numbers. */
+  lines(orderNumber: string): Values[];
+  /** 0 when the order has no lines. */
+  lastLineNumber(orderNumber: string): number;
+  /** PART_CODE and QUANTITY of every line that commits stock. */
+  commitments(): readonly (readonly [partCode: string, quantity: string])[];
+  /** Counts up, so that no number is given twice. */
+  nextNumber(recordType: NumberedType): string;
+  keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
+}
+
+/** What a script can save, by name. Saves are sent in their order and answer nothing. */
+export interface Saves {
+  insert(recordType: KeyedType, record: Values): void;
+  /** Saves what differs from the record as it stands. */
+  update(recordType: KeyedType, record: Values, change: Values): void;
+  /** Gives the line a LINE_REF_LOCK_CODE where it has none. */
+  insertLine(line: Values): void;
+  updateLine(line: Values, change: Values): void;
+  deleteLines(orderNumber: string): void;
+  /** Numbers go on after this one. */
+  raiseCounter(recordType: NumberedType, number: bigint): void;
+  /** Also deletes some answers that were kept long enough. */
+  keepAnswer(idempotency: Idempotency, data: Json, now: string): void;
+  addField(field: CustomField): void;
+}
+
+type Request<Kind, Requests> = {
+  [Name in keyof Requests]: {
+    readonly kind: Kind;
+    readonly name: Name;
+    readonly args: Requests[Name] extends (...args: infer Args) => unknown ? Args : never;
+  };
+}[keyof Requests];
+type Load = Request<'load', Loads>;
+export type Save = Request<'save', Saves>;
+
+/** Throws a Refusal only before its first save: what is refused has written nothing. */
+export type Script<T> = Generator<Load | Save, T, unknown>;
+
+/** A script over the dictionaries of its transaction. Up to its first request it parses, and may be started before the transaction. */
+export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
+
+/** `yield* load('record', 'orders', '10248')` gives the order, or undefined. */
+export function* load<Name extends keyof Loads>(
+  name: Name,
+  ...args: Parameters<Loads[Name]>
+): Script<ReturnType<Loads[Name]>> {
+  return (yield { kind: 'load', name, args } as Load) as ReturnType<Loads[Name]>;
+}
+
+/** `yield save('deleteLines', '10248')`. */
+export const save = <Name extends keyof Saves>(name: Name, ...args: Parameters<Saves[Name]>): Save =>
+  ({ kind: 'save', name, args }) as Save;

@@ -1,0 +1,57 @@
+/**
+ * The stock an order holds, and what a change of it moves. QTY_AVAILABLE is QTY_ONHAND − QTY_COMMITTED.
+ * Source: decision 0010.
+ */
+import { addDecimals, isZero, subtractDecimals } from './decimal.ts';
+import type { Values } from './values.ts';
+
+/** What a change does to one part, as signed decimals. */
+export interface StockMovement {
+  readonly PART_CODE: string;
+  readonly onHand: string;
+  readonly committed: string;
+}
+
+type OrderState = readonly [order: Values, lines: readonly Values[]];
+
+/**
+ * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand. Worksheets,
+ * quotes, drop-shipped orders and care plans hold nothing.
+ */
+function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
+  const touchesStock = order['DROP_SHIP'] !== 'Y' && line['CARE_PLAN'] !== 'Y';
+  const stage = touchesStock ? order['ORDER_TYPE'] : '';
+  return {
+    onHand: stage === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
+    committed: stage === 'sales_order' ? addDecimals('0', line['QUANTITY'] ?? '') : '0',
+  };
+}
+
+/** The movements between two states of an order; after a split the second state is two orders. */
+export function stockMovements(before: OrderState, ...after: OrderState[]): StockMovement[] {
+  const parts = new Map<string, { onHand: string; committed: string }>();
+  const tally = ([order, lines]: OrderState, combine: (a: string, b: string) => string): void => {
+    for (const line of lines) {
+      const code = line['PART_CODE'] ?? '';
+      const sum = parts.get(code) ?? { onHand: '0', committed: '0' };
+      const held = heldStock(order, line);
+      parts.set(code, { onHand: combine(sum.onHand, held.onHand), committed: combine(sum.committed, held.committed) });
+    }
+  };
+  tally(before, subtractDecimals);
+  for (const state of after) tally(state, addDecimals);
+  return [...parts]
+    .map(([PART_CODE, sums]) => ({ PART_CODE, ...sums }))
+    .filter(({ PART_CODE, onHand, committed }) => PART_CODE !== '' && !(isZero(onHand) && isZero(committed)));
+}
+
+/** The quantities of a part after a movement. */
+export const applyMovement = (part: Values, { onHand, committed }: StockMovement): Values =>
+  countStock(addDecimals(part['QTY_ONHAND'] ?? '', onHand), addDecimals(part['QTY_COMMITTED'] ?? '', committed));
+
+/** The quantities of a part that has this much on hand, and this much committed to sales orders. */
+export const countStock = (QTY_ONHAND: string, QTY_COMMITTED: string): Values => ({
+  QTY_ONHAND,
+  QTY_COMMITTED,
+  QTY_AVAILABLE: subtractDecimals(QTY_ONHAND, QTY_COMMITTED),
+});

@@ -1,0 +1,248 @@
+/**
+ * The writes, each from top to bottom: key, fields, load, rule, save. A write is a script that the store runs inside one transaction.
+ * What is refused is thrown before the first save. Source: specification section 4, decision 0027.
+ */
+import { orThrow, Refusal } from '../errors.ts';
+import {
+  RECORD_TYPES,
+  refuseCustomField,
+  type CustomField,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+} from './fields.ts';
+import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
+import { FIRST_STAGES, type Stage } from './stages.ts';
+import { load, save, type Idempotency, type Json, type NumberedType, type Script } from './script.ts';
+import { applyMovement, type StockMovement } from './stock.ts';
+import { addLine, changeLine } from './line-item.ts';
+import { checkText, parseValues, refuseLongKey, type RawValue, type Values } from './values.ts';
+
+/** The fields of a request body. */
+export type Body = Readonly<Record<string, RawValue>>;
+
+export interface WriteOptions {
+  /** Time of the write, UTC ISO 8601: becomes CREATE_DATE and MODIFIED_DATE. */
+  readonly now: string;
+  /** Whether codes must exist in their tables (tenant setting). */
+  readonly strict: boolean;
+  readonly idempotency?: Idempotency | undefined;
+}
+
+/** What a write needs beside its body. `defaultStage`: where an order begins that sends no ORDER_TYPE. */
+export type WriteContext = WriteOptions & { readonly defaultStage: Stage };
+
+/** What a write answers: the data as JSON, e.g. `"10248"` or a line object. */
+export interface Written {
+  readonly data: Json;
+  readonly replayed: boolean;
+}
+
+/** Counters follow numbers given from outside up to here; longer ones never meet a counter. */
+const COUNTED_DIGITS_MAX = 15;
+
+/** Data is the new order number. The order begins as the stage it sends in ORDER_TYPE, or the tenant's default. */
+export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
+  const values = parseValues(orders, 'orders', body);
+  const stage = values['ORDER_TYPE'] || context.defaultStage;
+  if (!FIRST_STAGES.some((first) => first === stage))
+    throw new Refusal(
+      'INVALID_VALUE',
+      `ORDER_TYPE of a new order is ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`,
+      { field: 'ORDER_TYPE' },
+    );
+  if (context.strict) yield* checkKnown(values, ['CUSTOMER_CODE', 'LOCATION_CODE']);
+  const orderNumber = yield* nextNumber('orders');
+  yield save('insert', 'orders', {
+    ...values,
+    ORDER_TYPE: stage,
+    ORDER_NUMBER: orderNumber,
+    ...createdAt(context.now),
+  });
+  return JSON.stringify(orderNumber);
+}
+
+/** Data is the CUSTOMER_CODE: the caller's own if it is free, else one PIMS assigns. */
+export function* createCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+  const values = parseValues(customers, 'customers', body);
+  const own = values['CUSTOMER_CODE'];
+  if (own) yield* checkFree('customers', own);
+  const code = yield* takeKey('customers', own);
+  yield save('insert', 'customers', { ...values, CUSTOMER_CODE: code, ...createdAt(now) });
+  return JSON.stringify(code);
+}
+
+/** Data is the CUSTOMER_CODE. */
+export function* updateCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+  const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
+  const change = parseValues(customers, 'customers', fields);
+  const customer = yield* load('record', 'customers', code);
+  if (!customer)
+    throw new Refusal('CUSTOMER_NOT_FOUND', `There is no customer '${code.slice(0, 64)}'.`, { field: 'CUSTOMER_CODE' });
+  yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: now });
+  return JSON.stringify(code);
+}
+
+/** Data is the new line with LINE_NUMBER, NUMBER_SHIPPED 0 and its LINE_REF_LOCK_CODE. */
+export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
+  const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
+  const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
+  const order = yield* loadOrder(orderNumber);
+  if (strict) yield* checkKnown(values, ['PART_CODE']);
+  const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
+  const LINE_NUMBER = String((yield* load('lastLineNumber', orderNumber)) + 1);
+  const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
+  yield save('insertLine', added);
+  yield* moveStock(stock, now);
+  yield save('update', 'orders', order, { MODIFIED_DATE: now });
+  return JSON.stringify(added);
+}
+
+/** Data is the line as it is now. */
+export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
+  const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
+  const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
+  const change = parseValues(lines, 'lines', fields);
+  const order = yield* loadOrder(orderNumber);
+  const line = yield* load('line', orderNumber, lockCode);
+  if (!line)
+    throw new Refusal(
+      'LINE_NOT_FOUND',
+      `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`,
+      { field: 'LINE_REF_LOCK_CODE' },
+    );
+  if (strict) yield* checkKnown(change, ['PART_CODE']);
+  const step = orThrow(changeLine(order, line, change, yield* loadPart(change)));
+  const changed = { ...step.line, MODIFIED_DATE: now };
+  yield save('updateLine', line, changed);
+  yield* moveStock(step.stock, now);
+  yield save('update', 'orders', order, { MODIFIED_DATE: now });
+  return JSON.stringify(changed);
+}
+
+/** Data is `{"ORDER_NUMBER": …, "backorder": …}`; `backorder` is the number of the sales order a partial invoice leaves, or null. */
+export function* advanceOrder(orderNumber: string, transition: OrderTransition, { now }: WriteOptions): Script<Json> {
+  checkText('ORDER_NUMBER', orderNumber);
+  if ('invoice' in transition) {
+    for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
+    for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
+  }
+  const order = yield* loadOrder(orderNumber);
+  const lines = yield* load('lines', orderNumber);
+  const step = orThrow(
+    'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
+  );
+  yield save('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
+  yield save('deleteLines', orderNumber);
+  for (const line of step.lines) yield save('insertLine', { ...line, MODIFIED_DATE: now });
+  let backorder: string | null = null;
+  if (step.backorder) {
+    backorder = yield* nextNumber('orders');
+    yield save('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
+    for (const line of step.backorder.lines)
+      yield save('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
+  }
+  yield* moveStock(step.stock, now);
+  return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
+}
+
+export function* addField(dictionaries: Dictionaries, field: CustomField): Script<void> {
+  const refusal = refuseCustomField(dictionaries[field.recordType], field.name);
+  if (refusal) throw refusal;
+  yield save('addField', field);
+}
+
+/**
+ * Does a write once for an idempotency key: keeps its answer in the same transaction, and gives it again when the key is repeated.
+ * The write parses first, so a body that is refused never touches the key. IDEMPOTENCY_KEY_REUSED for the key of another body.
+ */
+export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
+  if (!idempotency) return { data: yield* write, replayed: false };
+  let step = write.next();
+  const kept = yield* load('keptAnswer', idempotency.operation, idempotency.key);
+  if (kept && kept.bodyHash !== idempotency.bodyHash) throw new Refusal('IDEMPOTENCY_KEY_REUSED');
+  if (kept) return { data: kept.data, replayed: true };
+  while (!step.done) step = write.next(yield step.value);
+  yield save('keepAnswer', idempotency, step.value, now);
+  return { data: step.value, replayed: false };
+}
+
+/** Throws when a new record cannot have this key: it is too long, or another record has it. */
+export function* checkFree(recordType: KeyedType, code: string): Script<void> {
+  const { key } = RECORD_TYPES[recordType];
+  const tooLong = refuseLongKey(key, code);
+  if (tooLong) throw tooLong;
+  if (yield* load('isThere', recordType, code))
+    throw new Refusal('CODE_TAKEN', `${key} '${code.slice(0, 64)}' is already in use.`, { field: key });
+}
+
+/** The key of a new record: the caller's own, which the counter then passes over, or the next number. */
+export function* takeKey(recordType: NumberedType, own: string | undefined): Script<string> {
+  if (!own) return yield* nextNumber(recordType);
+  if (/^[1-9]\d*$/.test(own) && own.length <= COUNTED_DIGITS_MAX) yield save('raiseCounter', recordType, BigInt(own));
+  return own;
+}
+
+/** Never given before, and passing over codes that callers chose themselves. */
+function* nextNumber(recordType: NumberedType): Script<string> {
+  for (;;) {
+    const number = yield* load('nextNumber', recordType);
+    if (!(yield* load('isThere', recordType, number))) return number;
+  }
+}
+
+/** For a strict tenant: throws for the first of these codes that is sent and not known. */
+function* checkKnown(
+  values: Values,
+  names: readonly ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[],
+): Script<void> {
+  for (const name of names) {
+    const code = values[name];
+    if (!code) continue;
+    const isKnown =
+      name === 'LOCATION_CODE'
+        ? yield* load('isLocationThere', code)
+        : yield* load('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
+    if (!isKnown)
+      throw new Refusal('UNKNOWN_REFERENCE', `${name} '${code.slice(0, 64)}' is not known.`, { field: name });
+  }
+}
+
+function* loadOrder(orderNumber: string): Script<Values> {
+  const order = yield* load('record', 'orders', orderNumber);
+  if (!order) throw orderNotFound(orderNumber);
+  return order;
+}
+
+export const orderNotFound = (orderNumber: string): Refusal =>
+  new Refusal('ORDER_NOT_FOUND', `There is no order '${orderNumber.slice(0, 64)}'.`, { field: 'ORDER_NUMBER' });
+
+function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
+  return code ? yield* load('part', code) : undefined;
+}
+
+/** Parts that are not in INVENTORY have no stock to move. */
+export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
+  for (const movement of movements) {
+    const stock = yield* load('stock', movement.PART_CODE);
+    if (!stock) continue;
+    const part = { ...stock, PART_CODE: movement.PART_CODE };
+    yield save('update', 'inventory', part, { ...applyMovement(stock, movement), MODIFIED_DATE: now });
+  }
+}
+
+const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
+
+/** Every field of the dictionary in its order, '' where there is no value. */
+const complete = (dictionary: FieldDictionary, values: Values): Values =>
+  Object.fromEntries([...dictionary.keys()].map((name) => [name, values[name] ?? '']));
+
+/** Takes the field that names the record out of the body. */
+function splitKey(body: Body, name: string): { key: string; fields: Body } {
+  const { [name]: raw, ...fields } = body;
+  if (raw === undefined || raw === null || raw === '')
+    throw new Refusal('MISSING_FIELD', `${name} is missing: it names what to write to.`, { field: name });
+  const key = String(raw);
+  checkText(name, key);
+  return { key, fields };
+}

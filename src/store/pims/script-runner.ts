@@ -1,0 +1,123 @@
+/**
+ * Runs the scripts of one tenant on any SQL store. A body is parsed before the transaction, so that a refused one costs none, and again
+ * inside it when the dictionaries have changed meanwhile. Keeps two requests under one idempotency key apart while the first is running.
+ */
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import type { RecordType } from '../../pims/fields.ts';
+import { importBatch, type ImportResult, type ImportRow } from '../../pims/import.ts';
+import type { Idempotency, Script, Write } from '../../pims/script.ts';
+import type { Statement, Writing } from '../writing.ts';
+import type { Query, ScriptSql } from './script-sql.ts';
+
+/** What differs between the stores. */
+export interface ScriptStore {
+  /** The SQL under the dictionaries as last seen. */
+  sql(): ScriptSql;
+  /** Looks whether the dictionaries have changed. */
+  refresh(): Promise<unknown>;
+  /** Runs a writing in the next transaction, after following the dictionaries. Resolves when its outcome is on disk. Repeated work is made anew. */
+  commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
+}
+
+interface StartedScript<T> {
+  readonly sql: ScriptSql;
+  readonly script: Script<T>;
+  readonly first: ReturnType<Script<T>['next']>;
+}
+
+export class ScriptRunner {
+  readonly #store: ScriptStore;
+  readonly #running = new Set<string>();
+
+  constructor(store: ScriptStore) {
+    this.#store = store;
+  }
+
+  /** Runs a write. IDEMPOTENCY_KEY_RUNNING while another one under its key is not yet on disk: nothing can be said of its outcome. */
+  async run<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
+    const parsed = await parseWithFields(this.#store, (sql) => start(sql, write));
+    if (parsed instanceof Refusal) return parsed;
+    let started: StartedScript<T> | undefined = parsed;
+    const running = idempotency && `${idempotency.operation} ${idempotency.key}`;
+    if (running !== undefined && this.#running.has(running))
+      return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
+    if (running !== undefined) this.#running.add(running);
+    try {
+      return await this.#store.commit(() =>
+        runScript(() => {
+          const sql = this.#store.sql();
+          const ready = started?.sql === sql ? started : start(sql, write);
+          started = undefined;
+          return ready;
+        }),
+      );
+    } finally {
+      if (running !== undefined) this.#running.delete(running);
+    }
+  }
+
+  /** A writing that imports one batch. */
+  importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Writing<Outcome<ImportResult>> {
+    return runScript(() => start(this.#store.sql(), () => importBatch(recordType, rows, now)));
+  }
+
+  /** Imports batches, each in a transaction of its own. */
+  async *importEach(
+    recordType: RecordType,
+    batches: AsyncIterable<ImportRow[]>,
+    now: string,
+  ): AsyncIterable<ImportResult> {
+    for await (const rows of batches)
+      yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, now)));
+  }
+}
+
+/** Parses by the dictionaries as last seen, and once more where a field is unknown to them that another process may have added. */
+export async function parseWithFields<Sql, T>(
+  store: { sql(): Sql; refresh(): Promise<unknown> },
+  parse: (sql: Sql) => T,
+): Promise<Outcome<T>> {
+  const sql = store.sql();
+  const parsed = settle(() => parse(sql));
+  if (!(parsed instanceof Refusal) || parsed.code !== 'UNKNOWN_FIELD') return parsed;
+  await store.refresh();
+  return store.sql() === sql ? parsed : settle(() => parse(store.sql()));
+}
+
+/** What the work comes to, or the refusal it throws. */
+export function settle<T>(work: () => T): Outcome<T> {
+  try {
+    return work();
+  } catch (fault) {
+    if (fault instanceof Refusal) return fault;
+    throw fault;
+  }
+}
+
+function start<T>(sql: ScriptSql, write: Write<T>): StartedScript<T> {
+  const script = write(sql.dictionaries);
+  return { sql, script, first: script.next() };
+}
+
+/** Turns the requests of a script into statements. What the script refuses is its outcome. */
+function* runScript<T>(begin: () => StartedScript<T>): Writing<Outcome<T>> {
+  try {
+    const { sql, script, first } = begin();
+    let step = first;
+    while (!step.done) {
+      const { kind, name, args } = step.value;
+      if (kind === 'load') {
+        const query = (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
+        step = script.next(query.parse(yield query));
+      } else {
+        for (const statement of (sql.saves[name] as (...of: unknown[]) => readonly Statement[])(...args))
+          yield statement;
+        step = script.next();
+      }
+    }
+    return step.value;
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return refusal;
+    throw refusal;
+  }
+}

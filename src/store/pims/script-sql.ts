@@ -1,0 +1,204 @@
+/**
+ * The SQL of scripts: the statements of each request, for every SQL store. Built anew when the field dictionaries of the tenant change;
+ * what differs between the stores comes in as a dialect. Column names come from the dictionaries alone, values are always bound.
+ */
+import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type KeyedType } from '../../pims/fields.ts';
+import type { Loads, Saves } from '../../pims/script.ts';
+import { foldCase } from '../../pims/filter.ts';
+import { sortKey, type Values } from '../../pims/values.ts';
+import { statement, type Bound, type Row, type Statement } from '../writing.ts';
+import { newLockCode } from './lock-code.ts';
+import type { Dialect } from './where.ts';
+
+export interface ScriptDialect extends Pick<Dialect, 'equals'> {
+  /** A table as a statement names it: `"ORDERS"`, or with its schema before it. */
+  table(name: string): string;
+  /** The type of a column that holds a field. */
+  readonly fieldType: string;
+  /** What else is saved when a field has been added. */
+  readonly fieldsChanged: readonly Statement[];
+  /** An expression that gives a row as JSON text with these names, each the value of its expression. */
+  recordJson(columns: readonly Column[]): string;
+  /** Builds what inserts a record of this type together with its search index. */
+  insertRecord(
+    recordType: KeyedType,
+    dictionary: FieldDictionary,
+  ): (sortKey: string, record: Values) => readonly Statement[];
+  /** Builds what updates the named fields of a record, and its search index where one of them is searched. `record` is the whole, as it is afterwards. */
+  updateRecord(
+    recordType: KeyedType,
+    dictionary: FieldDictionary,
+  ): (sortKey: string, names: readonly string[], record: Values) => readonly Statement[];
+}
+
+export type Column = readonly [name: string, expression: string];
+
+/** A statement that loads, and what its rows mean. */
+export interface Query<T> extends Statement {
+  parse(rows: readonly Row[]): T;
+}
+type LoadSql = { readonly [Name in keyof Loads]: (...args: Parameters<Loads[Name]>) => Query<ReturnType<Loads[Name]>> };
+type SaveSql = { readonly [Name in keyof Saves]: (...args: Parameters<Saves[Name]>) => readonly Statement[] };
+
+/** The statements of every request of a script, under these dictionaries. */
+export interface ScriptSql {
+  readonly dictionaries: Dictionaries;
+  readonly loads: LoadSql;
+  readonly saves: SaveSql;
+}
+
+/** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
+const EXPIRED_PER_WRITE = 20;
+
+export function buildScriptSql(dictionaries: Dictionaries, dialect: ScriptDialect): ScriptSql {
+  return { dictionaries, loads: buildLoads(dictionaries, dialect), saves: buildSaves(dictionaries, dialect) };
+}
+
+function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql {
+  const [orderTable, lineTable, partTable] = ['ORDERS', 'ORDER_LINEITEMS', 'INVENTORY'].map((name) =>
+    dialect.table(name),
+  );
+  const ofKeyed = (build: (recordType: KeyedType) => string): Readonly<Record<KeyedType, string>> => ({
+    orders: build('orders'),
+    customers: build('customers'),
+    inventory: build('inventory'),
+  });
+  const bySortKey = ofKeyed(
+    (recordType) => `FROM ${dialect.table(RECORD_TYPES[recordType].table)} WHERE "SORT_KEY" = ?`,
+  );
+  const record = ofKeyed(
+    (recordType) => `SELECT ${dialect.recordJson(columnsOf(dictionaries[recordType]))} ${bySortKey[recordType]}`,
+  );
+  const isThere = ofKeyed((recordType) => `SELECT 1 ${bySortKey[recordType]}`);
+  const fields = (recordType: KeyedType, ...names: string[]) => {
+    const sql = `SELECT ${names.map(quote).join(', ')} ${bySortKey[recordType]}`;
+    const parse = ([row]: readonly Row[]): Values | undefined => {
+      if (!row) return undefined;
+      const values: Values = {};
+      for (const [index, name] of names.entries()) values[name] = row[index] as string;
+      return values;
+    };
+    return (key: string) => query(sql, [sortKey(key)], parse);
+  };
+  const ofOrder = `FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
+  const lineJson = dialect.recordJson(columnsOf(dictionaries.lines));
+  const line = `SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`;
+  const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
+  const isLineThere = `SELECT 1 ${ofOrder} AND "LINE_NUMBER" = ?`;
+  const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
+  const isLocationThere = `SELECT 1 FROM ${partTable} WHERE ${dialect.equals('"LOCATION_CODE"', true, () => '?1')} LIMIT 1`;
+  const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${orderTable} o
+    JOIN ${lineTable} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
+    WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND l."CARE_PLAN" <> 'Y'`;
+  const nextNumber = `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`;
+  const keptAnswer = `SELECT "BODY_HASH", "ANSWER" FROM ${dialect.table('IDEMPOTENCY')}
+    WHERE "OPERATION" = ? AND "IDEMPOTENCY_KEY" = ?`;
+  return {
+    record: (recordType, key) => query(record[recordType], [sortKey(key)], parseRecord),
+    isThere: (recordType, key) => query(isThere[recordType], [sortKey(key)], hasRow),
+    isLocationThere: (code) => query(isLocationThere, [code], hasRow),
+    orderStage: fields('orders', 'ORDER_TYPE', 'DROP_SHIP'),
+    part: fields('inventory', 'PART_DESCRIPTION', 'CARE_PLAN'),
+    stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
+    line: (orderNumber, lockCode) => query(line, [orderNumber, lockCode], parseRecord),
+    isLineThere: (orderNumber, lineNumber) => query(isLineThere, [orderNumber, lineNumber], hasRow),
+    lines: (orderNumber) => query(lines, [orderNumber], parseRecords),
+    lastLineNumber: (orderNumber) => query(lastLineNumber, [orderNumber], (rows) => Number(rows[0]![0] ?? 0)),
+    commitments: () => query(commitments, [], (rows) => rows as unknown as readonly [string, string][]),
+    nextNumber: (recordType) => query(nextNumber, [recordType], (rows) => String(rows[0]![0])),
+    keptAnswer: (operation, key) =>
+      query(keptAnswer, [operation, key], ([kept]) => kept && { bodyHash: kept[0] as string, data: kept[1] as string }),
+  };
+}
+
+function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
+  const lineTable = dialect.table('ORDER_LINEITEMS');
+  const [counters, answers] = [dialect.table('COUNTERS'), dialect.table('IDEMPOTENCY')];
+  const insert = {
+    orders: dialect.insertRecord('orders', dictionaries.orders),
+    customers: dialect.insertRecord('customers', dictionaries.customers),
+    inventory: dialect.insertRecord('inventory', dictionaries.inventory),
+  };
+  const update = {
+    orders: dialect.updateRecord('orders', dictionaries.orders),
+    customers: dialect.updateRecord('customers', dictionaries.customers),
+    inventory: dialect.updateRecord('inventory', dictionaries.inventory),
+  };
+  const lineNames = [...dictionaries.lines.keys()];
+  const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
+  const insertLine = buildInsert(lineTable, lineNames);
+  const deleteLines = `DELETE FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
+  const raiseCounter = `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`;
+  const keepAnswer = buildInsert(answers, ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT']);
+  const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
+    (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
+  const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
+  return {
+    insert: (recordType, record) => insert[recordType](sortKey(record[RECORD_TYPES[recordType].key]!), record),
+    update(recordType, record, change) {
+      const names = changedNames(record, change);
+      if (names.length === 0) return [];
+      const key = sortKey(record[RECORD_TYPES[recordType].key]!);
+      return update[recordType](key, names, { ...record, ...change });
+    },
+    insertLine(line) {
+      line['LINE_REF_LOCK_CODE'] ||= newLockCode();
+      const values: Bound[] = listValues(lineNames, line);
+      values[lineNumberAt] = Number(line['LINE_NUMBER']);
+      return [{ sql: insertLine, values, reads: false }];
+    },
+    updateLine(line, change) {
+      const names = changedNames(line, change);
+      if (names.length === 0) return [];
+      const sql = `${buildUpdate(lineTable, names)} WHERE "ORDER_NUMBER" = ? AND "LINE_NUMBER" = ?`;
+      return [statement(sql, ...listValues(names, change), line['ORDER_NUMBER']!, Number(line['LINE_NUMBER']))];
+    },
+    deleteLines: (orderNumber) => [statement(deleteLines, orderNumber)],
+    raiseCounter: (recordType, number) => [statement(raiseCounter, number + 1n, recordType, number + 1n)],
+    keepAnswer: ({ operation, key, bodyHash, keptMs }, data, now) => [
+      statement(deleteOldAnswers, new Date(Date.parse(now) - keptMs).toISOString()),
+      statement(keepAnswer, operation, key, bodyHash, data, now),
+    ],
+    addField: ({ recordType, name, type }) => [
+      statement(
+        `ALTER TABLE ${dialect.table(RECORD_TYPES[recordType].table)} ADD COLUMN "${name}" ${dialect.fieldType}`,
+      ),
+      statement(addCustomField, recordType, name, type),
+      ...dialect.fieldsChanged,
+    ],
+  };
+}
+
+const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
+  sql,
+  values,
+  reads: true,
+  parse,
+});
+const hasRow = (rows: readonly Row[]): boolean => rows.length > 0;
+const parseRecord = ([row]: readonly Row[]): Values | undefined => row && (JSON.parse(row[0] as string) as Values);
+const parseRecords = (rows: readonly Row[]): Values[] => rows.map((row) => JSON.parse(row[0] as string) as Values);
+const changedNames = (record: Values, change: Values): string[] =>
+  Object.keys(change).filter((name) => change[name] !== record[name]);
+
+/** The values of these fields, in their order. */
+export const listValues = (names: readonly string[], values: Values): string[] =>
+  names.map((name) => values[name] ?? '');
+
+const quote = (name: string): string => `"${name}"`;
+/** LINE_NUMBER alone is kept as a number, so that lines lie in their order; it goes out as text like all others. */
+export const buildColumn = (name: string, of = ''): string =>
+  name === 'LINE_NUMBER' ? `CAST(${of}"LINE_NUMBER" AS TEXT)` : `${of}"${name}"`;
+export const columnsOf = (dictionary: FieldDictionary): Column[] =>
+  [...dictionary.keys()].map((name) => [name, buildColumn(name)]);
+export const buildInsert = (table: string, names: readonly string[]): string =>
+  `INSERT INTO ${table} (${names.map(quote).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+export const buildUpdate = (table: string, names: readonly string[]): string =>
+  `UPDATE ${table} SET ${names.map((name) => `"${name}" = ?`).join(', ')}`;
+
+/** What the search index holds of a record: its searched fields, folded. */
+export function searchText(dictionary: FieldDictionary, values: Values): string {
+  let text = '';
+  for (const { name, searched } of dictionary.values()) if (searched && values[name]) text += `${values[name]}\n`;
+  return foldCase(text);
+}
