@@ -12,6 +12,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TRIALS = {
+  STOREROOM_TEST_ALL: 'on',
   STOREROOM_TEST_KILLS: '20',
   STOREROOM_TEST_RESTARTS: '3',
   STOREROOM_TEST_CUTS: '20',

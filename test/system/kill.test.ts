@@ -39,5 +39,6 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
   }
   await load.check(service);
   context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
-  assert.deepEqual(new Set(load.statuses.keys()), new Set([200, 400]), 'only these are answers to good credentials');
+  const others = new Set(load.statuses.keys()).difference(new Set([200, 400]));
+  assert.deepEqual(others, new Set(), 'no other answers to good credentials');
 });

@@ -1,7 +1,7 @@
 /**
- * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found afterwards. The invariants I1 to I7
- * of every crash test are checked here and nowhere else. Each record has one writer, so that what it may hold is always known. Every other write has an
- * Idempotency-Key, and is repeated with it when its outcome is not known.
+ * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found afterwards. Crash tests check their
+ * invariants here. Each record has one writer, so that what it may hold is known. Every other write has an Idempotency-Key, and is repeated with it
+ * when its outcome is not known.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,6 +54,8 @@ export class MixedLoad {
   #keys = 0;
   /** Answers by status, and codes of those that were 5xx. */
   readonly statuses = new Map<number | string, number>();
+  /** Orders, customers and lines that were acknowledged. */
+  acknowledged = 0;
   /** Calls that may have arrived and got no answer. */
   unanswered = 0;
   /** While it is set an answer counts as none: it was read after the moment a test is about. */
@@ -62,16 +64,6 @@ export class MixedLoad {
   constructor(client: HttpClient, keys: readonly Keys[]) {
     this.#client = client;
     this.#teams = keys.map((one) => ({ keys: one, records: new Map(), sentCalls: 0, answeredCalls: 0 }));
-  }
-
-  /** Acknowledged orders, customers and lines. */
-  get acknowledged(): number {
-    const records = this.#teams.flatMap((team) => [...team.records.values()]);
-    const lines = records.flatMap((record) => record.lines);
-    return (
-      records.filter(({ number }) => number !== undefined).length +
-      lines.filter(({ lockCode }) => lockCode !== undefined).length
-    );
   }
 
   /** Works on every connection until told to stop, also without a service. Throws when an answer is wrong. */
@@ -151,6 +143,7 @@ export class MixedLoad {
     );
     if (!isSuccess(answer, token)) return false;
     record.number = String(answer.body.data);
+    this.acknowledged++;
     return true;
   }
 
@@ -174,6 +167,7 @@ export class MixedLoad {
     const { data } = answer.body;
     line.lockCode = data.LINE_REF_LOCK_CODE;
     line.lineNumber = data.LINE_NUMBER;
+    this.acknowledged++;
     assert.equal(data.DESCRIPTION, line.token);
     return true;
   }
@@ -203,7 +197,11 @@ export class MixedLoad {
     if (!isSuccess(answer, order.token)) return;
     const { body } = answer;
     checkRecord(order, body.data);
-    checkLines(order, (body.subRecords ?? []).map((one: { ORDER_LINEITEMS: Values }) => one.ORDER_LINEITEMS)); // prettier-ignore
+    const lines = (body.subRecords ?? []) as { ORDER_LINEITEMS: Values }[];
+    checkLines(
+      order,
+      lines.map((one) => one.ORDER_LINEITEMS),
+    );
   }
 
   async #queryOrder(team: TeamAccount, order: SentRecord): Promise<void> {
@@ -266,12 +264,16 @@ export class MixedLoad {
     return answer;
   }
 
-  /** I1 to I7 over everything that is there now. */
+  /** Checks everything that is there now: nothing lost, doubled or invented, every answered call counted, the store whole. */
   async check(service: Service): Promise<void> {
     for (const team of this.#teams) {
       await Promise.all([checkRecords(service, team, 'orders'), checkRecords(service, team, 'customers')]);
       const usage = await service.usageOf(team.keys.teamID);
-      assert.ok(team.answeredCalls <= usage && usage <= team.sentCalls, `usage ${usage} is not between ${team.answeredCalls} answered and ${team.sentCalls} sent calls`); // prettier-ignore
+      const { answeredCalls: least, sentCalls: most } = team;
+      assert.ok(
+        least <= usage && usage <= most,
+        `usage ${usage} is not between ${least} answered and ${most} sent calls`,
+      );
     }
     await checkStore(service);
   }

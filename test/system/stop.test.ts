@@ -47,7 +47,8 @@ test('SIGTERM, and then SIGINT, SIGTERM, SIGINT, under load: exit code 0 in time
     assert.equal(await exiting, 0);
     assert.ok(performance.now() - begunAt < STOP_MS, `it took ${performance.now() - begunAt} ms`);
     await working;
-    assert.deepEqual(new Set(load.statuses.keys()), new Set([200, 400]), 'nobody was answered with a fault');
+    const others = new Set(load.statuses.keys()).difference(new Set([200, 400]));
+    assert.deepEqual(others, new Set(), 'nobody was answered with a fault');
     await service.restart();
     await load.repeatUnanswered();
   }
