@@ -144,13 +144,15 @@ try {
 }
 
 if (cut.signal.aborted) bad.push('The run was cut short.');
+const seconds = Math.round((performance.now() - startedAt) / 1000);
 const isGood = bad.length === 0 && sums.tests > 0;
-const lines = isGood ? [`Good, with ${passes.map(({ store }) => store).join(' and ')}:`] : ['Not good:', ...bad];
+const lines = isGood
+  ? [`Good, with ${passes.map(({ store }) => store).join(' and ')}, in ${seconds} s:`]
+  : ['Not good:', ...bad];
 if (named.length === 0 && !isAll && SLOW.length > 0) {
   const left = SLOW.map(({ file, store, reason }) => `  ${file}${store ? ` on ${store}` : ''}: ${reason}`);
   lines.unshift('Left to npm run test:all:', ...left, '');
 }
 lines.push(...Object.entries(sums).map(([name, count]) => `ℹ ${name} ${count}`));
-lines.push(`ℹ seconds ${Math.round((performance.now() - startedAt) / 1000)}`);
 process.stdout.write(`\n${lines.join('\n')}\n`);
 process.exitCode = isGood ? 0 : 1;

@@ -1,26 +1,20 @@
 /** addLineItem: PUT /orders/line_item. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-let ORDER_NUMBER: string;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  ORDER_NUMBER = await newOrder();
-  await shop.load('inventory', [
-    { PART_CODE: 'MB/14#SLV+32 %', PART_DESCRIPTION: 'Notebook, silver', CARE_PLAN: 'N' },
-    { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
-    { PART_CODE: 'BARE', PART_DESCRIPTION: '', CARE_PLAN: '' },
-  ]);
-  await shop.load('orders', [{ ORDER_NUMBER: '500', ORDER_TYPE: 'invoice' }]);
-});
-after(() => service.stop());
-
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 const newOrder = (): Promise<string> => succeed<string>(shop.createOrder({}));
+const ORDER_NUMBER = await newOrder();
+await shop.load('inventory', [
+  { PART_CODE: 'MB/14#SLV+32 %', PART_DESCRIPTION: 'Notebook, silver', CARE_PLAN: 'N' },
+  { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
+  { PART_CODE: 'BARE', PART_DESCRIPTION: '', CARE_PLAN: '' },
+]);
+await shop.load('orders', [{ ORDER_NUMBER: '500', ORDER_TYPE: 'invoice' }]);
+
 const add = (fields: Record<string, unknown>): Promise<Values> =>
   succeed(shop.addLineItem({ ORDER_NUMBER, ...fields }));
 

@@ -3,30 +3,14 @@
  * The forms of the Authorization header are in authorization-header.test.ts, what a tenant can reach in isolation.test.ts.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  basicOf,
-  bodyOf,
-  sendBy,
-  stockShop,
-  waysOf,
-  type Sent,
-  type StockedShop,
-  type Way,
-} from '../kit/operations.ts';
+import { test } from 'node:test';
+import { basicOf, bodyOf, sendBy, stockShop, waysOf, type Sent, type Way } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
-import { Service, type Answer, type Keys } from '../kit/service.ts';
+import { type Answer, type Keys, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: StockedShop;
-let other: StockedShop;
-let keys: Keys;
-before(async () => {
-  service = await Service.start();
-  [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
-  ({ keys } = shop);
-});
-after(() => service.stop());
+const service = await sharedService();
+const [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
+const { keys } = shop;
 
 const MISSING_TEAM_ID = "Missing 'teamID' parameter!";
 const PAIR = (): { apiID: string; apiSecret: string } => ({ apiID: keys.apiID, apiSecret: keys.apiSecret });

@@ -3,20 +3,14 @@
  * Written to a socket by hand, since clients refuse to send most of them.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { test } from 'node:test';
+import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
 import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: StockedShop;
-let target: string;
-before(async () => {
-  service = await Service.start();
-  shop = await stockShop(service, 'shop');
-  target = targetOf(shop.call('getOrder'), 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await stockShop(service, 'shop');
+const target = targetOf(shop.call('getOrder'), 'shop');
 
 const base64 = (content: string | Buffer): string => Buffer.from(content).toString('base64');
 const get = (...lines: string[]): Promise<RawAnswer> => send(service.origin, writeRequest('GET', target, lines));

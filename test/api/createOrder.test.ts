@@ -1,16 +1,11 @@
 /** createOrder: PUT /orders/create. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 
 const create = (fields: Record<string, unknown>): Promise<string> => succeed<string>(shop.createOrder(fields));
 const read = async (orderNumber: string): Promise<Values> => (await shop.getOrder(orderNumber)).body.data as Values;

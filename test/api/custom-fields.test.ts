@@ -1,6 +1,6 @@
 /** Fields of a tenant's own, added by command while the service runs: usable in the very next call, in every operation, with their type's rules. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   eachAs,
   expectRefusal,
@@ -11,20 +11,15 @@ import {
   type Values,
   valuesOf,
 } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
 const TYPES = { text: 'OWN_TEXT', number: 'OWN_NUMBER', date: 'OWN_DATE', flag: 'OWN_FLAG' };
 const SENT = { OWN_TEXT: 'Ünïcode, "quoted"', OWN_NUMBER: '007.50', OWN_DATE: '2026-03-04', OWN_FLAG: true };
 const KEPT = { OWN_TEXT: 'Ünïcode, "quoted"', OWN_NUMBER: '7.5', OWN_DATE: '03/04/2026', OWN_FLAG: 'Y' };
 const OWN = Object.values(TYPES);
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 
 const addField = (recordType: RecordType, name: string, type: string): Promise<unknown> =>
   shop.run('fields', 'add', 'shop', recordType, name, '--type', type);

@@ -1,16 +1,11 @@
 /** What filters mean, in which order records come, and how a long answer is read page by page. The same for orders, customers and inventory. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { expectRefusal, type Filters, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 
 const codesOf = async (filters: Filters, from = shop): Promise<string[]> =>
   (await succeed<Values[]>(from.queryCustomers(filters))).map((customer) => customer['CUSTOMER_CODE']!);

@@ -1,8 +1,8 @@
 /** findOrdersByStorefrontReference: GET /orders/by_storefront_reference. How a real life cycle shows in it is in life-cycle.test.ts. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -10,13 +10,8 @@ interface Found extends Record<string, unknown> {
   items: Record<string, unknown>[];
 }
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 
 async function find(storefront: string): Promise<Found[]> {
   const { status, body } = await shop.findOrdersByStorefrontReference(storefront);

@@ -1,20 +1,15 @@
 /** getCustomer: GET /customers/single. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { expectRefusal, FIELDS, Shop, succeed } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  await shop.load('customers', [
-    { CUSTOMER_CODE: 'VINET', BCITY: 'Reims', CREDIT_LIMIT: '1500.50' },
-    { CUSTOMER_CODE: 'A/7 #+%&?=', BCITY: '', CREDIT_LIMIT: '' },
-  ]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+await shop.load('customers', [
+  { CUSTOMER_CODE: 'VINET', BCITY: 'Reims', CREDIT_LIMIT: '1500.50' },
+  { CUSTOMER_CODE: 'A/7 #+%&?=', BCITY: '', CREDIT_LIMIT: '' },
+]);
 
 test('200 data is the customer, subRecords null', async () => {
   const customer = await succeed(shop.getCustomer('VINET'));

@@ -1,23 +1,18 @@
 /** getInventoryItem: GET /inventory/single. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
 const CODES = ['MB/14#SLV+32', '100% wool', 'a b', 'Q?&=;,', 'ÄÖ-ß-東京', '00042'];
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  await shop.load('inventory', [{ ...sampleOf('inventory'), PART_CODE: 'P1' }]);
-  await shop.load('inventory', [
-    { PART_CODE: '42', QTY_ONHAND: '007.50' },
-    ...CODES.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '' })),
-  ]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+await shop.load('inventory', [{ ...sampleOf('inventory'), PART_CODE: 'P1' }]);
+await shop.load('inventory', [
+  { PART_CODE: '42', QTY_ONHAND: '007.50' },
+  ...CODES.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '' })),
+]);
 
 test('200 data is the part with every field of INVENTORY, subRecords null', async () => {
   const part = await succeed(shop.getInventoryItem('P1'));

@@ -1,16 +1,11 @@
 /** getOrder: GET /orders/single. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 
 test('200 data is the order, subRecords an array of objects whose one key is ORDER_LINEITEMS', async () => {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' }));

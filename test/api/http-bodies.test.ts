@@ -4,23 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
 import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
-import { BASE_PATH, Service } from '../kit/service.ts';
+import { BASE_PATH, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let contract: Contract;
-let shop: StockedShop;
-let authorization: string;
-before(async () => {
-  service = await Service.start();
-  contract = await Contract.load(service.origin);
-  shop = await stockShop(service, 'shop');
-  authorization = `Authorization: ${basicOf(shop.keys)}`;
-});
-after(() => service.stop());
+const service = await sharedService();
+const contract = await Contract.load(service.origin);
+const shop = await stockShop(service, 'shop');
+const authorization = `Authorization: ${basicOf(shop.keys)}`;
 
 const JSON_LINE = 'Content-Type: application/json';
 const BODY_BYTES_MAX = 256 * 1024;

@@ -5,24 +5,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Contract } from '../kit/contract.ts';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
-import { BASE_PATH, Service } from '../kit/service.ts';
+import { BASE_PATH, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let contract: Contract;
-let shop: StockedShop;
-let good: Buffer;
-before(async () => {
-  service = await Service.start();
-  contract = await Contract.load(service.origin);
-  shop = await stockShop(service, 'shop');
-  good = writeRequest('GET', targetOf(shop.call('getOrder'), 'shop'), [`Authorization: ${basicOf(shop.keys)}`]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const contract = await Contract.load(service.origin);
+const shop = await stockShop(service, 'shop');
+const good = writeRequest('GET', targetOf(shop.call('getOrder'), 'shop'), [`Authorization: ${basicOf(shop.keys)}`]);
 
 const IDLE = 600;
 const SLOW_MS_MOST = 12_500;

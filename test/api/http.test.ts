@@ -3,25 +3,17 @@
  * requests that are no HTTP. Written to a socket by hand.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';
-import { basicOf, bodyOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { basicOf, bodyOf, stockShop, targetOf } from '../kit/operations.ts';
 import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
-import { BASE_PATH, Service } from '../kit/service.ts';
+import { BASE_PATH, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let contract: Contract;
-let shop: StockedShop;
-let target: string;
-let authorization: string;
-before(async () => {
-  service = await Service.start();
-  contract = await Contract.load(service.origin);
-  shop = await stockShop(service, 'shop');
-  target = targetOf(shop.call('getOrder'), 'shop');
-  authorization = `Authorization: ${basicOf(shop.keys)}`;
-});
-after(() => service.stop());
+const service = await sharedService();
+const contract = await Contract.load(service.origin);
+const shop = await stockShop(service, 'shop');
+const target = targetOf(shop.call('getOrder'), 'shop');
+const authorization = `Authorization: ${basicOf(shop.keys)}`;
 
 const get = (path: string, ...lines: string[]): Promise<RawAnswer> =>
   send(service.origin, writeRequest('GET', path, lines));

@@ -3,22 +3,15 @@
  * writes nothing again, and keeps nothing of what was refused.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { test } from 'node:test';
+import { stockShop, type GoodCall } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
-import { Service, type Answer, type Keys } from '../kit/service.ts';
+import { type Answer, type Keys, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: StockedShop;
-let other: StockedShop;
-let writes: GoodCall[];
-before(async () => {
-  service = await Service.start();
-  [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
-  writes = shop.calls.filter(({ kind }) => kind === 'write');
-  assert.equal(writes.length, 5);
-});
-after(() => service.stop());
+const service = await sharedService();
+const [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
+const writes = shop.calls.filter(({ kind }) => kind === 'write');
+assert.equal(writes.length, 5);
 
 let used = 0;
 const newKey = (): string => `key-${++used}`;

@@ -3,21 +3,14 @@
  * Every operation is tried; one that is not in the matrix fails it.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
-import { BASE_PATH, Service, type Answer } from '../kit/service.ts';
+import { type Answer, BASE_PATH, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let alpha: StockedShop;
-let beta: StockedShop;
-let records: Record<'alpha' | 'beta', string>;
-before(async () => {
-  service = await Service.start();
-  [alpha, beta] = [await stockShop(service, 'alpha'), await stockShop(service, 'beta')];
-  records = { alpha: await alpha.shop.everything(), beta: await beta.shop.everything() };
-});
-after(() => service.stop());
+const service = await sharedService();
+const [alpha, beta] = [await stockShop(service, 'alpha'), await stockShop(service, 'beta')];
+const records = { alpha: await alpha.shop.everything(), beta: await beta.shop.everything() };
 
 async function expectUntouched(): Promise<void> {
   assert.equal(await beta.shop.everything(), records.beta);

@@ -3,9 +3,9 @@
  * it at every step: stages, stock, quantities that add up over the records of a reference, tracking and serial numbers.
  */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -13,27 +13,22 @@ interface Found extends Record<string, unknown> {
   items: { part_number: string; quantity: number; shipped: number; serial_numbers: string[] }[];
 }
 
-let service: Service;
-let shop: Shop;
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+const notebooks = Array.from({ length: 20 }, (_, index) => ({
+  PART_CODE: `MB/${index + 1}`,
+  PART_DESCRIPTION: 'Notebook',
+  QTY_ONHAND: '10',
+  CARE_PLAN: 'N',
+}));
+await shop.load('inventory', [
+  ...notebooks,
+  { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Care plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' },
+]);
 /** The notebook of the test that runs; ten of them are on hand. */
 let PART = '';
 let parts = 0;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  const notebooks = Array.from({ length: 20 }, (_, index) => ({
-    PART_CODE: `MB/${index + 1}`,
-    PART_DESCRIPTION: 'Notebook',
-    QTY_ONHAND: '10',
-    CARE_PLAN: 'N',
-  }));
-  await shop.load('inventory', [
-    ...notebooks,
-    { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Care plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' },
-  ]);
-});
 beforeEach(() => void (PART = `MB/${++parts}`));
-after(() => service.stop());
 
 /** Makes an order with a line of so many notebooks, and perhaps more lines; gives its number. */
 async function newOrder(

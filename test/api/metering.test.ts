@@ -3,16 +3,12 @@
  * may be given. Each test counts on a tenant of its own.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { sendBy, stockShop, waysOf } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
-import { Service, type Answer, type Keys } from '../kit/service.ts';
+import { type Answer, type Keys, Service, sharedService } from '../kit/service.ts';
 
-let service: Service;
-before(async () => {
-  service = await Service.start();
-});
-after(() => service.stop());
+const service = await sharedService();
 
 interface Usage {
   teamID: string;

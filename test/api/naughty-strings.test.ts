@@ -3,20 +3,15 @@
  * sent, and nobody is let in, nothing lost, by any of them.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';
-import { basicOf, stockShop, targetOf, type StockedShop } from '../kit/operations.ts';
+import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
 import { NAUGHTY } from '../kit/naughty-strings.ts';
 import { exchange, writeRequest } from '../kit/raw-http.ts';
-import { BASE_PATH, Service, type Answer, type CallOptions } from '../kit/service.ts';
+import { type Answer, BASE_PATH, type CallOptions, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: StockedShop;
-before(async () => {
-  service = await Service.start();
-  shop = await stockShop(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await stockShop(service, 'shop');
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0') && text.length <= 8192;
 

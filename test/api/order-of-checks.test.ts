@@ -4,20 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { after, before, test } from 'node:test';
-import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { test } from 'node:test';
+import { basicOf, bodyOf, stockShop, type GoodCall } from '../kit/operations.ts';
 import { send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
-import { BASE_PATH, Service } from '../kit/service.ts';
+import { BASE_PATH, sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: StockedShop;
-let counted: number;
-before(async () => {
-  service = await Service.start();
-  shop = await stockShop(service, 'shop');
-  counted = await service.usageOf('shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await stockShop(service, 'shop');
+let counted = await service.usageOf('shop');
 
 /** One thing wrong with a good call, and what it is answered when its caller is known. */
 interface Fault {

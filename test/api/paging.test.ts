@@ -1,27 +1,22 @@
 /** Pages of a query: how many records an answer has, how it says that there are more, and that reading on loses and repeats nothing. */
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { expectRefusal, Shop, succeed, type Filters, type Values } from '../kit/records.ts';
-import { Service, type Answer } from '../kit/service.ts';
+import { type Answer, sharedService } from '../kit/service.ts';
 
 const PARTS = 5001;
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  await shop.load(
-    'inventory',
-    Array.from({ length: PARTS }, (_, index) => ({
-      PART_CODE: String(index + 1),
-      CATEGORY: index % 2 === 0 ? 'even' : 'odd',
-      BARCODE: `barcode ${index}`,
-    })),
-  );
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+await shop.load(
+  'inventory',
+  Array.from({ length: PARTS }, (_, index) => ({
+    PART_CODE: String(index + 1),
+    CATEGORY: index % 2 === 0 ? 'even' : 'odd',
+    BARCODE: `barcode ${index}`,
+  })),
+);
 
 const query = (maxReturn?: string, more: Values = {}, filters: Filters = []): Promise<Answer> =>
   shop.queryInventoryItems(filters, { ...(maxReturn !== undefined && { maxReturn }), ...more });

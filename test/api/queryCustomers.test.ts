@@ -1,6 +1,6 @@
 /** queryCustomers: POST /customers/query. What filters mean is in filters.test.ts. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   expectFilterOnEveryField,
   expectRefusal,
@@ -11,21 +11,16 @@ import {
   type Values,
   valuesOf,
 } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  const times = { CREATE_DATE: '2026-01-02T03:04:05.000Z', MODIFIED_DATE: '2026-01-03T03:04:05.000Z' };
-  const laterTimes = { CREATE_DATE: '2026-02-02T03:04:05.000Z', MODIFIED_DATE: '2026-02-03T03:04:05.000Z' };
-  await shop.load('customers', [
-    { ...sampleOf('customers', 1), CUSTOMER_CODE: '90', ...times },
-    { ...sampleOf('customers', 2), CUSTOMER_CODE: '100', ...laterTimes },
-  ]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+const times = { CREATE_DATE: '2026-01-02T03:04:05.000Z', MODIFIED_DATE: '2026-01-03T03:04:05.000Z' };
+const laterTimes = { CREATE_DATE: '2026-02-02T03:04:05.000Z', MODIFIED_DATE: '2026-02-03T03:04:05.000Z' };
+await shop.load('customers', [
+  { ...sampleOf('customers', 1), CUSTOMER_CODE: '90', ...times },
+  { ...sampleOf('customers', 2), CUSTOMER_CODE: '100', ...laterTimes },
+]);
 
 test('200 data is the array of matching customers with all their fields, subRecords null', async () => {
   const customers = await succeed<Values[]>(shop.queryCustomers([{ field: 'BEMAIL', value: 'BEMAIL of 1' }]));

@@ -1,6 +1,6 @@
 /** queryInventoryItems: POST /inventory/query. What filters mean is in filters.test.ts. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   expectFilterOnEveryField,
   expectRefusal,
@@ -11,23 +11,18 @@ import {
   type Values,
   valuesOf,
 } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  const times = { CREATE_DATE: '2026-01-02T03:04:05.000Z', MODIFIED_DATE: '2026-01-03T03:04:05.000Z' };
-  const laterTimes = { CREATE_DATE: '2026-02-02T03:04:05.000Z', MODIFIED_DATE: '2026-02-03T03:04:05.000Z' };
-  await shop.load('inventory', [
-    { ...sampleOf('inventory', 1), PART_CODE: '9', ...times, CARE_PLAN: 'Y' },
-    { ...sampleOf('inventory', 2), PART_CODE: '10', ...laterTimes, CARE_PLAN: 'N' },
-  ]);
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ ORDER_TYPE: 'sales_order' }));
-  await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: '10', QUANTITY: '4' }));
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+const times = { CREATE_DATE: '2026-01-02T03:04:05.000Z', MODIFIED_DATE: '2026-01-03T03:04:05.000Z' };
+const laterTimes = { CREATE_DATE: '2026-02-02T03:04:05.000Z', MODIFIED_DATE: '2026-02-03T03:04:05.000Z' };
+await shop.load('inventory', [
+  { ...sampleOf('inventory', 1), PART_CODE: '9', ...times, CARE_PLAN: 'Y' },
+  { ...sampleOf('inventory', 2), PART_CODE: '10', ...laterTimes, CARE_PLAN: 'N' },
+]);
+const ORDER_NUMBER = await succeed<string>(shop.createOrder({ ORDER_TYPE: 'sales_order' }));
+await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: '10', QUANTITY: '4' }));
 
 test('200 data is the array of matching parts with all their fields, subRecords null', async () => {
   const parts = await succeed<Values[]>(shop.queryInventoryItems([{ field: 'BARCODE', value: 'BARCODE of 1' }]));

@@ -1,6 +1,6 @@
 /** queryOrders: POST /orders/query. What filters mean is in filters.test.ts. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   expectFilterOnEveryField,
   expectRefusal,
@@ -11,22 +11,17 @@ import {
   type Values,
   valuesOf,
 } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  const times = { CREATE_DATE: '2026-01-02T03:04:05.000Z', MODIFIED_DATE: '2026-01-03T03:04:05.000Z' };
-  const laterTimes = { CREATE_DATE: '2026-02-02T03:04:05.000Z', MODIFIED_DATE: '2026-02-03T03:04:05.000Z' };
-  await shop.load('orders', [
-    { ...sampleOf('orders', 1), ORDER_NUMBER: '900', ...times },
-    { ...sampleOf('orders', 2), ORDER_NUMBER: '1000', ...laterTimes, ORDER_TYPE: 'sales_order' },
-  ]);
-  await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '1' }]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+const times = { CREATE_DATE: '2026-01-02T03:04:05.000Z', MODIFIED_DATE: '2026-01-03T03:04:05.000Z' };
+const laterTimes = { CREATE_DATE: '2026-02-02T03:04:05.000Z', MODIFIED_DATE: '2026-02-03T03:04:05.000Z' };
+await shop.load('orders', [
+  { ...sampleOf('orders', 1), ORDER_NUMBER: '900', ...times },
+  { ...sampleOf('orders', 2), ORDER_NUMBER: '1000', ...laterTimes, ORDER_TYPE: 'sales_order' },
+]);
+await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '1' }]);
 
 test('200 data is the array of matching orders with all their fields, subRecords null even where there are lines', async () => {
   const orders = await succeed<Values[]>(shop.queryOrders([{ field: 'CUSTOMER_CODE', value: 'CUSTOMER_CODE of 1' }]));

@@ -6,17 +6,12 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import chromiumPack from '@sparticuz/chromium';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { stockShop, type StockedShop } from '../kit/operations.ts';
+import { stockShop } from '../kit/operations.ts';
 import { openSocket, readAnswers } from '../kit/raw-http.ts';
-import { BASE_PATH, Service } from '../kit/service.ts';
+import { BASE_PATH, Service, ownService } from '../kit/service.ts';
 
-let service: Service;
-let shop: StockedShop;
-before(async () => {
-  service = await Service.start();
-  shop = await stockShop(service, 'mytenant');
-});
-after(() => service.stop());
+const service = await ownService();
+const shop = await stockShop(service, 'mytenant');
 
 const get = (path: string): Promise<Response> => fetch(service.origin + path);
 

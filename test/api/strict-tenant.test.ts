@@ -1,20 +1,15 @@
 /** Settings of a tenant that change what it takes: `tenant set --strict` and `--default-stage`, in force from the very next call. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eachAs, Shop, succeed, type Values } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let strict: Shop;
-before(async () => {
-  service = await Service.start();
-  strict = await Shop.open(service, 'strict', '--strict', 'on');
-  await strict.load('inventory', [
-    { PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', LOCATION_CODE: 'MAIN', QTY_ONHAND: '5' },
-  ]);
-  await strict.load('customers', [{ CUSTOMER_CODE: 'VINET' }]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const strict = await Shop.open(service, 'strict', '--strict', 'on');
+await strict.load('inventory', [
+  { PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', LOCATION_CODE: 'MAIN', QTY_ONHAND: '5' },
+]);
+await strict.load('customers', [{ CUSTOMER_CODE: 'VINET' }]);
 
 const stageOf = async (shop: Shop, fields: object): Promise<string> => {
   const number = await succeed<string>(shop.createOrder(fields));

@@ -1,20 +1,15 @@
 /** updateLineItem: POST /orders/line_item. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-  await shop.load('inventory', [
-    { PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', CARE_PLAN: 'N' },
-    { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
-  ]);
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
+await shop.load('inventory', [
+  { PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', CARE_PLAN: 'N' },
+  { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
+]);
 
 /** A line of a new order, with what every update of it has to send. */
 async function newLine(fields: Record<string, unknown> = {}): Promise<{ line: Values; key: Values }> {

@@ -1,16 +1,11 @@
 /** How values go in and come out: types of JSON, dates, numbers, flags, what is refused, and that text is kept to the last bit. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eachAs, expectRefusal, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { sharedService } from '../kit/service.ts';
 
-let service: Service;
-let shop: Shop;
-before(async () => {
-  service = await Service.start();
-  shop = await Shop.open(service, 'shop');
-});
-after(() => service.stop());
+const service = await sharedService();
+const shop = await Shop.open(service, 'shop');
 
 /** Creates an order from JSON text or fields, and gives it as it is answered. */
 async function keep(body: unknown): Promise<Values> {

@@ -3,10 +3,10 @@
  * done to the records by SQL is found by `storeroom audit verify` and by the page, with the number of the first record that is wrong.
  */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { stockShop } from '../kit/operations.ts';
-import type { Keys, Service } from '../kit/service.ts';
-import { auditOf, openScene, runSql } from './scene.ts';
+import { ownService, type Keys } from '../kit/service.ts';
+import { auditOf, BEHIND_PROXY, runSql } from './scene.ts';
 import { codeOf, PASSWORD, Visitor } from './visitor.ts';
 
 const NEW_PASSWORD = 'seven copper kites above';
@@ -18,11 +18,8 @@ interface Check {
   fault: { number: number; reason: string } | null;
 }
 
-let service: Service;
-before(async () => {
-  service = await openScene();
-});
-after(() => service.stop());
+// Its own, as it breaks what the store keeps.
+const service = await ownService({ env: BEHIND_PROXY });
 
 suite('what is in it', () => {
   test('one record for each action: its actor, target, address and time, in order', async () => {

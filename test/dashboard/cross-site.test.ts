@@ -3,22 +3,15 @@
  * from; bodies that a form could send are not taken; nothing is ever shared with another origin; and no GET changes anything.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Service } from '../kit/service.ts';
+import { test } from 'node:test';
 import { rowsOf, sendRow, type Row } from './routes.ts';
 import { everythingOf, openScene } from './scene.ts';
-import { makeMarkedTenant, signInAgain, type MarkedTenant } from './tenants.ts';
-import { API, type Reply, type Visitor } from './visitor.ts';
+import { makeMarkedTenant, signInAgain } from './tenants.ts';
+import { API, type Reply } from './visitor.ts';
 
-let service: Service;
-let tenant: MarkedTenant;
-let owner: Visitor;
-before(async () => {
-  service = await openScene();
-  tenant = await makeMarkedTenant(service, 'shop');
-  owner = tenant.users.owner;
-});
-after(() => service.stop());
+const service = await openScene();
+const tenant = await makeMarkedTenant(service, 'shop');
+const owner = tenant.users.owner;
 
 const nameOf = ({ method, path }: Row): string => `${method} ${path}`;
 const rows = (): Row[] => rowsOf(tenant.named, owner);

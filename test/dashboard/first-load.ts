@@ -3,23 +3,16 @@
  * median of seven loads has a bar; it is no part of `npm test`, where other tests take the processors.
  */
 import assert from 'node:assert/strict';
-import { after, before, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { Service } from '../kit/service.ts';
 import { openAt, until } from './at-pages.ts';
 import { signIn } from './browser.ts';
 import { openStockedScene } from './scene.ts';
-import type { Visitor } from './visitor.ts';
 
 const INTERACTIVE_MS = 200;
 const LOADS = 7;
 
-let service: Service;
-let owner: Visitor;
-before(async () => {
-  ({ service, owner } = await openStockedScene());
-});
-after(() => service.stop());
+const { service, owner } = await openStockedScene();
 
 /** When it first held, in ms since the navigation began; `holds` is looked at whenever the document changes or something takes the focus. */
 async function timeUntil(page: Page, path: string, holds: string): Promise<number> {

@@ -4,9 +4,8 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { exchange, writeRequest } from '../kit/raw-http.ts';
-import type { Service } from '../kit/service.ts';
 import { openScene } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -33,14 +32,9 @@ const PAGES = [
   '/dashboard/?x=1',
 ];
 
-let service: Service;
-let owner: Visitor;
-before(async () => {
-  service = await openScene();
-  await service.makeTenant('shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-});
-after(() => service.stop());
+const service = await openScene();
+await service.makeTenant('shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
 
 const navigate = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Reply> =>
   new Visitor(service, '', '').send(method, path, undefined, { origin: '', 'sec-fetch-site': 'none', ...headers });

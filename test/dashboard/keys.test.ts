@@ -3,8 +3,8 @@
  * and is nowhere afterwards.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Keys, Service } from '../kit/service.ts';
+import { test } from 'node:test';
+import type { Keys } from '../kit/service.ts';
 import { auditOf, findInStore, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { Visitor, type Reply } from './visitor.ts';
 
@@ -21,11 +21,7 @@ interface Key {
   lastUsedInUrlAt: string | null;
 }
 
-let service: Service;
-before(async () => {
-  service = await openScene({ STOREROOM_LOG_LEVEL: 'debug' });
-});
-after(() => service.stop());
+const service = await openScene({ STOREROOM_LOG_LEVEL: 'debug' });
 
 interface Tenant extends OwnedTenant {
   readonly developer: Visitor;

@@ -3,10 +3,9 @@
  * tenant's own; and strings that break programs in every form of the dashboard, none of which is ever answered with a fault.
  */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { NAUGHTY } from '../kit/naughty-strings.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
-import type { Service } from '../kit/service.ts';
 import { everythingOf, openScene } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -17,22 +16,15 @@ interface Found {
   items: { part_number: string; quantity: number; shipped: number; serial_numbers: string[] }[];
 }
 
-let service: Service;
-let shop: Shop;
-let owner: Visitor;
-let developer: Visitor;
-before(async () => {
-  service = await openScene();
-  shop = await Shop.open(service, 'shop');
-  const part = { PART_DESCRIPTION: 'Notebook', QTY_ONHAND: '10', CARE_PLAN: 'N' };
-  await shop.load('inventory', [
-    ...['A', 'B', 'C'].map((name) => ({ PART_CODE: name, ...part })),
-    { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' },
-  ]);
-  owner = await Visitor.make(service, 'shop', 'owner');
-  developer = await owner.add('developer');
-});
-after(() => service.stop());
+const service = await openScene();
+const shop = await Shop.open(service, 'shop');
+const notebook = { PART_DESCRIPTION: 'Notebook', QTY_ONHAND: '10', CARE_PLAN: 'N' };
+await shop.load('inventory', [
+  ...['A', 'B', 'C'].map((name) => ({ PART_CODE: name, ...notebook })),
+  { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' },
+]);
+const owner = await Visitor.make(service, 'shop', 'owner');
+const developer = await owner.add('developer');
 
 async function newOrder(order: Values, ...lines: Values[]): Promise<string> {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder(order));

@@ -4,9 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { Service } from '../kit/service.ts';
 import { openAs } from './at-pages.ts';
 import { checkAxe, checkWidth, goTo, openPage, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -16,49 +15,42 @@ const DEMO = join(import.meta.dirname, '../../demo');
 const LAPTOP = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
-let service: Service;
-let owner: Visitor;
-let backorder: string;
-let requestID: string;
-before(async () => {
-  service = await openScene();
-  const keys = await service.makeTenant('demo');
-  // With PostgreSQL there is no demo tenant at the first start, so its data is imported.
-  for (const folder of ['northwind', 'dealer'])
-    for (const recordType of ['customers', 'orders', 'lines', 'inventory']) {
-      const { code, stderr } = await service.command(
-        'import',
-        'demo',
-        recordType,
-        join(DEMO, folder, `${recordType}.csv`),
-      );
-      assert.equal(code, 0, stderr);
-    }
-  owner = await Visitor.make(service, 'demo', 'owner');
-  for (let call = 0; call < 20; call++)
-    await service.call(keys, 'GET', '/orders/single', { query: { orderNum: String(20_001 + (call % 14)) } });
-  const refused = await service.call(keys, 'PUT', '/orders/create', {
-    body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' },
-  });
-  assert.equal(refused.status, 400);
-  requestID = refused.headers.get('x-request-id')!;
-  await owner.add('viewer');
-  const invoice = {
-    ORDER_NUMBER: '20010',
-    quantities: { 1: '2', 2: '2' },
-    serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
-    tracking: ['PG7740219907'],
-  };
-  const invoiced = await owner.post('/orders/invoice', invoice);
-  assert.equal(invoiced.status, 200, invoiced.text);
-  ({ backorder } = invoiced.body as { backorder: string });
-  for (const [path, body] of [
-    ['/keys/replace', { password: PASSWORD, overlap: '24h' }],
-    ['/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }],
-  ] as const)
-    assert.equal((await owner.post(path, body)).status, 200, path);
+const service = await openScene();
+const keys = await service.makeTenant('demo');
+// With PostgreSQL there is no demo tenant at the first start, so its data is imported.
+for (const folder of ['northwind', 'dealer'])
+  for (const recordType of ['customers', 'orders', 'lines', 'inventory']) {
+    const { code, stderr } = await service.command(
+      'import',
+      'demo',
+      recordType,
+      join(DEMO, folder, `${recordType}.csv`),
+    );
+    assert.equal(code, 0, stderr);
+  }
+const owner = await Visitor.make(service, 'demo', 'owner');
+for (let call = 0; call < 20; call++)
+  await service.call(keys, 'GET', '/orders/single', { query: { orderNum: String(20_001 + (call % 14)) } });
+const refused = await service.call(keys, 'PUT', '/orders/create', {
+  body: { REFERENC_NUMBER: '#1013', CUSTOMER_CODE: '50003' },
 });
-after(() => service.stop());
+assert.equal(refused.status, 400);
+const requestID = refused.headers.get('x-request-id')!;
+await owner.add('viewer');
+const invoice = {
+  ORDER_NUMBER: '20010',
+  quantities: { 1: '2', 2: '2' },
+  serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
+  tracking: ['PG7740219907'],
+};
+const invoiced = await owner.post('/orders/invoice', invoice);
+assert.equal(invoiced.status, 200, invoiced.text);
+const { backorder } = invoiced.body as { backorder: string };
+for (const [path, body] of [
+  ['/keys/replace', { password: PASSWORD, overlap: '24h' }],
+  ['/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }],
+] as const)
+  assert.equal((await owner.post(path, body)).status, 200, path);
 
 /** Looks at the page as it is now in both ways; faults are told together, so that one does not hide another. */
 async function look(page: Page): Promise<void> {

@@ -3,9 +3,9 @@
  * keyboard alone.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import type { Keys, Service } from '../kit/service.ts';
+import type { Keys } from '../kit/service.ts';
 import { copy, goByMenu, openAs, openAt, paste, until } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene, openTenant } from './scene.ts';
@@ -13,11 +13,7 @@ import { PASSWORD, Visitor } from './visitor.ts';
 
 const TABS_MAX = 60;
 
-let service: Service;
-before(async () => {
-  service = await openScene();
-});
-after(() => service.stop());
+const service = await openScene();
 
 const statusOf = async (keys: Keys): Promise<number> =>
   (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;

@@ -3,23 +3,16 @@
  * never here before. How long it takes is first-load.ts.
  */
 import assert from 'node:assert/strict';
-import { after, before, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { Service } from '../kit/service.ts';
 import { openAt } from './at-pages.ts';
 import { signIn, waitUntilLoaded } from './browser.ts';
 import { openStockedScene } from './scene.ts';
-import type { Visitor } from './visitor.ts';
 
 /** Of all files and answers together. */
 const BYTES_MAX = 60_000;
 
-let service: Service;
-let owner: Visitor;
-before(async () => {
-  ({ service, owner } = await openStockedScene());
-});
-after(() => service.stop());
+const { service, owner } = await openStockedScene();
 
 interface Fetched {
   readonly url: string;

@@ -3,20 +3,15 @@
  * are in force for the API, calls of the explorer, and the audit log that has it all and is whole.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { Shop, expectRefusal, succeed } from '../kit/records.ts';
-import type { Service } from '../kit/service.ts';
 import { copy, goByMenu, openAs, openAt, until } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
 import { codeOf, PASSWORD, Visitor } from './visitor.ts';
 
-let service: Service;
-before(async () => {
-  service = await openScene();
-});
-after(() => service.stop());
+const service = await openScene();
 
 let tenants = 0;
 async function open(): Promise<{ shop: Shop; teamID: string; owner: Visitor }> {

@@ -3,10 +3,9 @@
  * in part, with what the API, the stock and the page tell of it afterwards.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { Shop, succeed, valuesOf, type Filters, type Values } from '../kit/records.ts';
-import type { Service } from '../kit/service.ts';
 import { copy, goByMenu, openAs, paste } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -16,26 +15,19 @@ const ORDERS = 120;
 const PAGE_SIZE = 50;
 const numberOf = (index: number): string => String(10_001 + index);
 
-let service: Service;
-let shop: Shop;
-let owner: Visitor;
-let viewer: Visitor;
-before(async () => {
-  service = await openScene();
-  shop = await Shop.open(service, 'shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-  viewer = await owner.add('viewer');
-  const orders = Array.from({ length: ORDERS }, (_, index) => ({
-    ORDER_NUMBER: numberOf(index),
-    ORDER_TYPE: 'quote',
-    REFERENCE_NUMBER: `#${1000 + index}`,
-    SHIP_VIA: index % 7 === 0 ? 'Federal Shipping' : 'United Package',
-    CUSTOMER_CODE: index % 11 === 0 ? 'VINET' : 'TOMSP',
-  }));
-  await shop.load('orders', orders);
-  await shop.load('inventory', ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }))); // prettier-ignore
-});
-after(() => service.stop());
+const service = await openScene();
+const shop = await Shop.open(service, 'shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
+const viewer = await owner.add('viewer');
+const orders = Array.from({ length: ORDERS }, (_, index) => ({
+  ORDER_NUMBER: numberOf(index),
+  ORDER_TYPE: 'quote',
+  REFERENCE_NUMBER: `#${1000 + index}`,
+  SHIP_VIA: index % 7 === 0 ? 'Federal Shipping' : 'United Package',
+  CUSTOMER_CODE: index % 11 === 0 ? 'VINET' : 'TOMSP',
+}));
+await shop.load('orders', orders);
+await shop.load('inventory', ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }))); // prettier-ignore
 
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const listOf = (page: Page): Locator => page.getByRole('region', { name: 'Orders', exact: true });

@@ -3,11 +3,10 @@
  * every page. What a page shows is compared with what the API answers; a script that ran, a dialog, a broken policy or an element out of data fails.
  */
 import assert from 'node:assert/strict';
-import { after, before, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { NAUGHTY } from '../kit/naughty-strings.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
-import type { Service } from '../kit/service.ts';
 import { openAs, openAt } from './at-pages.ts';
 import { openScene } from './scene.ts';
 import { Visitor } from './visitor.ts';
@@ -32,12 +31,6 @@ const NAME_MAX = 200;
 const NOTHING_OF_DATA =
   'iframe, img, object, embed, base, form[id], style, link[href^="//"], meta[http-equiv], marquee, [onerror], [onload], [ontoggle], [onmouseover], a[href^="javascript:"], main script, b, svg[onload], math';
 
-let service: Service;
-let shop: Shop;
-let owner: Visitor;
-let lined: string;
-const textFields: Record<string, string[]> = {};
-
 /** A record for each string, in which every field has another one: all of them together have every string in every field. */
 const recordsOf = (names: readonly string[], strings: readonly string[]): Values[] =>
   strings.map((_, row) =>
@@ -47,33 +40,31 @@ const inBatches = async <T>(items: readonly T[], act: (item: T) => Promise<unkno
   for (let from = 0; from < items.length; from += 20) await Promise.all(items.slice(from, from + 20).map(act));
 };
 
-before(async () => {
-  service = await openScene();
-  shop = await Shop.open(service, 'shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-  for (const recordType of ['orders', 'lines', 'customers', 'inventory']) {
-    assert.equal((await owner.post('/fields', { recordType, name: 'OF_OUR_OWN', type: 'text' })).status, 200);
-  }
-  const { fields } = (await owner.get('/fields')).body as {
-    fields: Record<string, { name: string; type: string; assigned: boolean }[]>;
-  };
-  const keys = ['ORDER_NUMBER', 'ORDER_TYPE', 'LINE_REF_LOCK_CODE'];
-  for (const [recordType, all] of Object.entries(fields))
-    textFields[recordType] = all
-      .filter(({ name, type, assigned }) => type === 'text' && !assigned && !keys.includes(name))
-      .map(({ name }) => name);
-  await inBatches(recordsOf(textFields['orders']!, STORED), async (order) => succeed(shop.createOrder(order)));
-  await inBatches(recordsOf(textFields['customers']!.filter((name) => name !== 'CUSTOMER_CODE'), STORED), async (customer) => succeed(shop.createCustomer(customer))); // prettier-ignore
-  for (const CUSTOMER_CODE of MARKUP)
-    await succeed(shop.createCustomer({ CUSTOMER_CODE, CUSTOMER_NAME: CUSTOMER_CODE }));
-  const onOneLine = STORED.filter((text) => !/\p{Cc}/u.test(text) && text.trim() === text && text.length <= 256);
-  await shop.load('inventory', recordsOf(textFields['inventory']!, onOneLine)); // an import trims cells
-  lined = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: MARKUP[1]!, TRACKING_NUMBERS: MARKUP[2]! }));
-  await inBatches(recordsOf(textFields['lines']!, STORED), async (line) =>
-    succeed(shop.addLineItem({ ...line, ORDER_NUMBER: lined, QUANTITY: '9' })),
-  );
-});
-after(() => service.stop());
+const service = await openScene();
+const shop = await Shop.open(service, 'shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
+for (const recordType of ['orders', 'lines', 'customers', 'inventory']) {
+  assert.equal((await owner.post('/fields', { recordType, name: 'OF_OUR_OWN', type: 'text' })).status, 200);
+}
+const dictionary = (await owner.get('/fields')).body.fields as Record<
+  string,
+  { name: string; type: string; assigned: boolean }[]
+>;
+const textFields: Record<string, string[]> = {};
+const keys = ['ORDER_NUMBER', 'ORDER_TYPE', 'LINE_REF_LOCK_CODE'];
+for (const [recordType, all] of Object.entries(dictionary))
+  textFields[recordType] = all
+    .filter(({ name, type, assigned }) => type === 'text' && !assigned && !keys.includes(name))
+    .map(({ name }) => name);
+await inBatches(recordsOf(textFields['orders']!, STORED), async (order) => succeed(shop.createOrder(order)));
+await inBatches(recordsOf(textFields['customers']!.filter((name) => name !== 'CUSTOMER_CODE'), STORED), async (customer) => succeed(shop.createCustomer(customer))); // prettier-ignore
+for (const CUSTOMER_CODE of MARKUP) await succeed(shop.createCustomer({ CUSTOMER_CODE, CUSTOMER_NAME: CUSTOMER_CODE }));
+const onOneLine = STORED.filter((text) => !/\p{Cc}/u.test(text) && text.trim() === text && text.length <= 256);
+await shop.load('inventory', recordsOf(textFields['inventory']!, onOneLine)); // an import trims cells
+const lined = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: MARKUP[1]!, TRACKING_NUMBERS: MARKUP[2]! }));
+await inBatches(recordsOf(textFields['lines']!, STORED), async (line) =>
+  succeed(shop.addLineItem({ ...line, ORDER_NUMBER: lined, QUANTITY: '9' })),
+);
 
 /** A page at which everything a string could set off is noticed when the test ends; the harness notices the policy and strangers. */
 async function openStrict(context: TestContext, visitor = owner): Promise<Page> {

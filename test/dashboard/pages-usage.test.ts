@@ -4,18 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import type { Answer, Keys, Service } from '../kit/service.ts';
+import type { Answer, Keys } from '../kit/service.ts';
 import { copy, goByMenu, openAs, paste } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene, openTenant } from './scene.ts';
 
-let service: Service;
-before(async () => {
-  service = await openScene();
-});
-after(() => service.stop());
+const service = await openScene();
 
 const idOf = ({ headers }: Answer): string => headers.get('x-request-id')!;
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });

@@ -3,10 +3,10 @@
  * is not there: calls that were not let in, those of a tenant before, and those too old.
  */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
-import type { Answer, Service } from '../kit/service.ts';
-import { openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
+import type { Answer } from '../kit/service.ts';
+import { openScene, openTenant, runSql } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,14 +26,8 @@ interface Logged {
   code: string | null;
   message: string | null;
 }
-let service: Service;
-/** For tests that find what they have sent, whatever there is besides. */
-let shared: OwnedTenant;
-before(async () => {
-  service = await openScene();
-  shared = await openTenant(service);
-});
-after(() => service.stop());
+const service = await openScene();
+const shared = await openTenant(service);
 
 const idOf = ({ headers }: Pick<Answer, 'headers'>): string => headers.get('x-request-id')!;
 const searchOf = async (

@@ -3,20 +3,14 @@
  * other tenant's names in every request nothing of it is answered or changed. A route without a row in routes.ts fails the first test.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Service } from '../kit/service.ts';
+import { test } from 'node:test';
 import { listRoutes, NEW_PASSWORD, rowsOf, sendRow, type Row } from './routes.ts';
 import { everythingOf, openScene } from './scene.ts';
 import { makeMarkedTenant, openSession, signInAgain, type MarkedTenant } from './tenants.ts';
 import { PASSWORD, ROLES, Visitor, type Reply, type Role } from './visitor.ts';
 
-let service: Service;
-let tenants: [MarkedTenant, MarkedTenant];
-before(async () => {
-  service = await openScene();
-  tenants = await Promise.all([makeMarkedTenant(service, 'one'), makeMarkedTenant(service, 'two')]);
-});
-after(() => service.stop());
+const service = await openScene();
+const tenants = await Promise.all([makeMarkedTenant(service, 'one'), makeMarkedTenant(service, 'two')]);
 
 const nameOf = ({ method, path }: Row): string => `${method} ${path}`;
 const mayAct = (role: Role, needed: Row['role']): boolean =>

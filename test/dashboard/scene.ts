@@ -8,16 +8,19 @@ import { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
 import { stockShop } from '../kit/operations.ts';
 import { runStatement } from '../kit/postgres.ts';
-import { Service, type Keys } from '../kit/service.ts';
+import { sharedService, type Keys, type Service } from '../kit/service.ts';
 import { Visitor, type Reply } from './visitor.ts';
 
 const SCHEMA = 'storeroom';
 const BUSY_MS = 5000;
 const OPENING_BRACKET = 0x5b;
 
-/** A service behind a proxy on this machine, so that visitors have addresses of their own. */
+/** The settings of a service behind a proxy on this machine, so that visitors have addresses of their own. */
+export const BEHIND_PROXY = { STOREROOM_TRUSTED_PROXIES: '127.0.0.1' };
+
+/** Such a service, which test files share. */
 export const openScene = (env: Record<string, string> = {}): Promise<Service> =>
-  Service.start({ env: { STOREROOM_TRUSTED_PROXIES: '127.0.0.1', ...env } });
+  sharedService({ ...BEHIND_PROXY, ...env });
 
 export interface OwnedTenant {
   readonly teamID: string;

@@ -3,23 +3,17 @@
  * secret is nowhere in the store. The codes are reckoned by the visitor, not by the service's own code.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '../kit/service.ts';
 import { auditOf, findInStore, openScene, runSql } from './scene.ts';
 import { bytesOf, codeOf, PASSWORD, Visitor, type Reply } from './visitor.ts';
 
 const NEW_PASSWORD = 'seven copper kites above';
 const STEP_MS = 30_000;
 
-let service: Service;
-let owner: Visitor;
-before(async () => {
-  service = await openScene();
-  await service.makeTenant('shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-});
-after(() => service.stop());
+const service = await openScene();
+await service.makeTenant('shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
 
 const expectCode = ({ status, body, text }: Reply, httpStatus: number, code: string): void =>
   assert.equal(`${status} ${body?.code}`, `${httpStatus} ${code}`, text);

@@ -4,25 +4,18 @@
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { exchange, writeRequest } from '../kit/raw-http.ts';
-import type { Service } from '../kit/service.ts';
 import { findInStore, openScene, runSql } from './scene.ts';
 import { API, COOKIE, PASSWORD, Visitor, type Reply } from './visitor.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let service: Service;
-let owner: Visitor;
-let user: Visitor;
-before(async () => {
-  service = await openScene();
-  await service.makeTenant('shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-  user = await owner.add('developer');
-});
-after(() => service.stop());
+const service = await openScene();
+await service.makeTenant('shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
+const user = await owner.add('developer');
 
 const expectSignedIn = async (visitor: Visitor): Promise<void> =>
   assert.equal((await visitor.get('/session')).status, 200);

@@ -3,23 +3,18 @@
  * different tenants with one address. Sessions themselves are in sessions.test.ts, waiting in throttle.test.ts.
  */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
-import { runCommand, type Service } from '../kit/service.ts';
+import { suite, test } from 'node:test';
+import { runCommand } from '../kit/service.ts';
 import { appearanceOf, openScene, runSql } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
 const PUBLIC_URL = 'https://pims.example.com';
 const NEW_PASSWORD = 'seven copper kites above';
 
-let service: Service;
-let owner: Visitor;
-before(async () => {
-  service = await openScene();
-  await service.makeTenant('shop');
-  await service.makeTenant('other');
-  owner = await Visitor.make(service, 'shop', 'owner');
-});
-after(() => service.stop());
+const service = await openScene();
+await service.makeTenant('shop');
+await service.makeTenant('other');
+const owner = await Visitor.make(service, 'shop', 'owner');
 
 const expectCode = ({ status, body, text }: Reply, httpStatus: number, code: string): void =>
   assert.equal(`${status} ${body?.code}`, `${httpStatus} ${code}`, text);

@@ -3,10 +3,10 @@
  * over restarts and nodes; whose address counts behind a proxy; and that calls of the API go on meanwhile.
  */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { succeed } from '../kit/records.ts';
-import { Service, type Keys } from '../kit/service.ts';
+import { Service } from '../kit/service.ts';
 import { appearanceOf, auditOf, openScene, runSql } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -14,15 +14,9 @@ const WRONG = 'wrong wrong wrong wrong';
 const FREE = 5;
 const ADDRESS_ATTEMPTS = 20;
 
-let service: Service;
-let owner: Visitor;
-let keys: Keys;
-before(async () => {
-  service = await openScene();
-  keys = await service.makeTenant('shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-});
-after(() => service.stop());
+const service = await openScene();
+const keys = await service.makeTenant('shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
 
 const codeIn = ({ status, body }: Reply): string => `${status} ${body?.code ?? ''}`;
 /** So many wrong passwords, one after another, each from another address. */

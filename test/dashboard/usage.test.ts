@@ -2,9 +2,8 @@
  * Usage in the dashboard: the figures of `storeroom usage` whatever was called and however, what a quota refuses, and the months before this one.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { stockShop } from '../kit/operations.ts';
-import type { Service } from '../kit/service.ts';
 import { openScene, openTenant, runSql } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
@@ -19,11 +18,7 @@ interface Usage {
   months: { month: string; calls: number }[];
 }
 
-let service: Service;
-before(async () => {
-  service = await openScene();
-});
-after(() => service.stop());
+const service = await openScene();
 
 const usageOf = async (visitor: Visitor, query: Record<string, string> = {}): Promise<Usage> =>
   (await visitor.get('/usage', query)).body as Usage;

@@ -8,10 +8,12 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runInRunner, runProcess } from './commands.ts';
 import { Contract } from './contract.ts';
 import { newDatabase } from './postgres.ts';
+import { share } from './shared.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -207,6 +209,15 @@ export class Service {
     return (await expectSuccess(this.command('keys', 'replace', teamID, '--json'))).json() as Keys;
   }
 
+  /** Runs, without tenants. */
+  async empty(): Promise<void> {
+    if (this.hasExited) await this.restart();
+    const { tenants } = (await expectSuccess(this.command('tenant', 'list', '--json'))).json() as {
+      tenants: { teamID: string }[];
+    };
+    for (const { teamID } of tenants) await expectSuccess(this.command('tenant', 'remove', teamID, '--yes'));
+  }
+
   /** The tenant's metered calls of this month, as the command line tells them. */
   async usageOf(teamID: string): Promise<number> {
     return ((await expectSuccess(this.command('usage', teamID, '--json'))).json() as { total: number }).total;
@@ -243,6 +254,31 @@ export class Service {
     contract.check(method, BASE_PATH + path, answer);
     return answer;
   }
+}
+
+const shared = new Map<string, () => Promise<Service>>();
+
+/** The service that the test files of a process share, one for each environment: each finds it without tenants, and may restart it. */
+export async function sharedService(env: Record<string, string> = {}): Promise<Service> {
+  const key = JSON.stringify(env);
+  let open = shared.get(key);
+  if (open === undefined) {
+    open = share(
+      () => Service.start({ env }),
+      (service) => service.stop(),
+    );
+    shared.set(key, open);
+  }
+  const service = await open();
+  await service.empty();
+  return service;
+}
+
+/** A service of this test file alone, which ends with it. */
+export function ownService(options: ServiceOptions = {}): Promise<Service> {
+  const starting = Service.start(options);
+  after(async () => (await starting).stop());
+  return starting;
 }
 
 async function expectSuccess(running: Promise<CommandResult>): Promise<CommandResult> {
