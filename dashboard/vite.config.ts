@@ -1,7 +1,6 @@
 /**
- * How the dashboard is built: into dist/, for /dashboard/, every file in assets/ under a hashed name. Puts theme.js into the head as a classic
- * script, because a module would run after the first paint. Nothing is inlined, so that the policy can forbid it. Beside each file lies what the service
- * sends to browsers that take it compressed.
+ * Builds the dashboard into dist/, with a hashed name for each asset and compressed copies beside it. theme.js is a
+ * classic script in the head, because a module would run after the first paint. The policy forbids inlining.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

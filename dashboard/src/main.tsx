@@ -1,5 +1,5 @@
 /**
- * Where the dashboard starts: puts the app onto the page. Does nothing else.
+ * Starts the dashboard: puts the app onto the page.
  */
 import { render } from 'preact';
 import { App } from './app/app.tsx';

@@ -1,6 +1,6 @@
 /**
- * Which page the address means, and getting from one to another: a table of patterns, links, and filters kept in the query string. Paths are those
- * below /dashboard. Loads nothing itself: a route brings its own import.
+ * Finds the page for an address and leads from one page to another: patterns, links, and filters kept in the query
+ * string. Paths are below /dashboard.
  */
 import { createContext, type ComponentChildren, type ComponentType, type TargetedMouseEvent } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -35,7 +35,10 @@ const parseLocation = (): Location => ({
   query: new URLSearchParams(location.search),
 });
 
-/** Goes to a path below /dashboard: `navigate('/records/orders?status=OPEN')`. With `replace`, Back does not lead here again. */
+/**
+ * Goes to a path below /dashboard: `navigate('/records/orders?status=OPEN')`. With `replace`, Back does not lead here
+ * again.
+ */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = location.pathname;
   history[replace ? 'replaceState' : 'pushState'](null, '', BASE + to);
@@ -48,7 +51,10 @@ export function navigate(to: string, { replace = false }: { replace?: boolean } 
 
 let held: { readonly address: string; readonly ask: (to: string) => void } | undefined;
 
-/** Until the function it gives is called, links and Back stay on this page and tell `ask` where they lead; `navigate` goes all the same. */
+/**
+ * Until the function it gives is called, links and Back stay on this page and tell `ask` where they lead; `navigate`
+ * goes all the same.
+ */
 export function holdPage(ask: (to: string) => void): () => void {
   held = { address: location.pathname + location.search, ask };
   return () => (held = undefined);
@@ -146,8 +152,8 @@ export const useParams = (): Params => useRouter().matched?.params ?? {};
 export type QueryChange = Readonly<Record<string, string | readonly string[] | null | undefined>>;
 
 /**
- * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`, `query.get('status') ?? ''`,
- * `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while somebody types.
+ * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`,
+ * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while somebody types.
  */
 export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { replace?: boolean }) => void] {
   const { query } = useLocation();
@@ -175,7 +181,10 @@ export interface LinkProps {
   children: ComponentChildren;
 }
 
-/** A link within the dashboard; fetches the page's code when it is pointed at. Example: `<Link to={pathOf('/records/:kind/:key', { kind, key })}>…</Link>`. */
+/**
+ * A link within the dashboard; fetches the page's code when it is pointed at. Example: `<Link
+ * to={pathOf('/records/:kind/:key', { kind, key })}>…</Link>`.
+ */
 export function Link({ to, children, onClick, ...rest }: LinkProps) {
   const { routes } = useRouter();
   const prefetch = () =>

@@ -1,6 +1,6 @@
 /**
- * Who is signed in: loads the session once, gives it to the pages, and leads to the sign-in page when there is none (any more), and back afterwards.
- * What a role may do is decided by the service; here it only decides what is shown.
+ * The session of the user: loads it once, gives it to the pages, and leads to the sign-in page when there is none. It
+ * decides only what is shown; the service decides what a role may do.
  */
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -71,7 +71,10 @@ export interface UserSession extends SessionView {
   readonly may: (needed: Role) => boolean;
 }
 
-/** Example: `const { user, tenant, baseURL, may } = useSession()`. Only on pages inside the shell, where there is always one. */
+/**
+ * Example: `const { user, tenant, baseURL, may } = useSession()`. Only on pages inside the shell, where there is always
+ * one.
+ */
 export function useSession(): UserSession {
   const { session, load } = useSessionState();
   if (session === undefined) throw new Error('useSession is for pages inside the shell.');

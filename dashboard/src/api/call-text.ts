@@ -1,6 +1,5 @@
 /**
- * A call of the API as it is written down: its URL, and the same as a curl command with placeholders for the keys. Every word is quoted for a POSIX
- * shell. Knows no keys and sends nothing.
+ * A call of the API as text: its URL, and the same call as a curl command with placeholders for the keys.
  */
 import type { QueryValues } from './client.ts';
 import { shellQuote } from './shell-quote.ts';

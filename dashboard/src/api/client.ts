@@ -1,6 +1,5 @@
 /**
- * The calls to the service, all to /dashboard/api: JSON in, JSON out, every refusal an ApiError. Says when there is no session (any more); what is
- * done about that is session.tsx. Keeps nothing.
+ * Calls to the service, all below /dashboard/api: JSON in, JSON out, every refusal an ApiError.
  */
 import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/dashboard/interface.ts';
 
@@ -72,9 +71,9 @@ export interface OperationAnswer {
 }
 
 /**
- * An operation of the API by its path, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 }, [])`. Returns every answer, also
- * refusals; `readOperation` below throws them instead. A body that is a text is JSON already and sent as it is. Throws only when no answer came, or the
- * session has ended.
+ * An operation of the API by its path, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 },
+ * [])`. Returns every answer, also refusals; `readOperation` below throws them instead. A body that is a text is JSON
+ * already and sent as it is. Throws only when no answer came, or the session has ended.
  */
 export async function callOperation(
   entry: Entry,
@@ -103,7 +102,10 @@ export async function callOperation(
   return answer;
 }
 
-/** The same for pages that only want data: the whole envelope `{ status, data, subRecords }` and the headers; refusals are thrown as ApiError. */
+/**
+ * The same for pages that only want data: the whole envelope `{ status, data, subRecords }` and the headers; refusals
+ * are thrown as ApiError.
+ */
 export async function fetchOperation<T>(
   ...call: Parameters<typeof callOperation>
 ): Promise<{ body: T; headers: Headers }> {

@@ -1,6 +1,6 @@
 /**
- * Filters of a query, as the address keeps them and as the API takes them. In the address each is one `filter=and.contains.SHIP_VIA.federal`. What a
- * filter means, and whether its field exists, is decided by the service.
+ * Filters of a query, as the address keeps them and as the API takes them. In the address each is one
+ * `filter=and.contains.SHIP_VIA.federal`.
  */
 export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';
@@ -11,7 +11,12 @@ export interface RecordFilter {
 
 /** Dots part the address's form, so one in a field name is written as %2E. */
 export const formatFilter = ({ conjunction, field, contains, value }: RecordFilter): string =>
-  `${conjunction.toLowerCase()}.${contains ? 'contains' : 'exact'}.${encodeURIComponent(field).replaceAll('.', '%2E')}.${value}`;
+  [
+    conjunction.toLowerCase(),
+    contains ? 'contains' : 'exact',
+    encodeURIComponent(field).replaceAll('.', '%2E'),
+    value,
+  ].join('.');
 
 function parseFilter(text: string): RecordFilter[] {
   const parts = /^(and|or)\.(exact|contains)\.([^.]*)\.(.*)$/su.exec(text);

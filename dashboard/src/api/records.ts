@@ -1,6 +1,6 @@
 /**
- * The kinds of records and how they are read: the operations of the API at the door of the pages, which does not meter. Values stay the texts they
- * are. Shows nothing.
+ * The kinds of records, and loading them: the operations of the API below /dashboard/api/records, which are not
+ * metered.
  */
 import { FILTERS_MAX } from '../../../src/pims/limits.ts';
 import type { StorefrontLookup } from '../../../src/pims/storefront.ts';
@@ -123,7 +123,10 @@ export async function lookUp(number: string, signal?: AbortSignal): Promise<Stor
   ).body;
 }
 
-/** The path of the record with this key; of an order also by its storefront number, with or without the #. Throws an ApiError about `key`. */
+/**
+ * The path of the record with this key; of an order also by its storefront number, with or without the #. Throws an
+ * ApiError about `key`.
+ */
 export async function findPath(kind: Kind, key: string): Promise<string> {
   try {
     const { values } = await loadRecord(kind, key);

@@ -1,10 +1,12 @@
 /**
- * Saying a refusal in the words of the form it came from: the service says the same of every wrong sign-in, a form that asked for one thing knows
- * which. Changes nothing but words and field.
+ * Replaces the message of a refusal by one in the words of the form it came from.
  */
 import { ApiError } from './client.ts';
 
-/** Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other refusals pass as they are. */
+/**
+ * Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other
+ * refusals pass as they are.
+ */
 export async function rewordError<T>(answer: Promise<T>, code: string, message: string, field?: string): Promise<T> {
   try {
     return await answer;

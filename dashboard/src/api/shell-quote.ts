@@ -1,6 +1,5 @@
 /**
- * Quoting a text as one word of a POSIX shell (sh, bash, zsh), for commands that are shown to be copied. Nothing in the word is expanded or run.
- * Joins no words: what a command consists of is its caller's.
+ * Quotes a text as one word of a POSIX shell (sh, bash, zsh), for commands that people copy.
  */
 
 /** Example: `shellQuote("it's")` gives `'it'\''s'`; a word the shell leaves as it is comes back without quotes. */

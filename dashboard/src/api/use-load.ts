@@ -1,6 +1,5 @@
 /**
- * Loading what a page shows: `useLoad` runs a loader for a key and keeps what it gave. Data of another key is never shown; what is no longer wanted
- * is cancelled.
+ * Loads what a page shows: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './client.ts';
@@ -19,7 +18,10 @@ export const toApiError = (fault: unknown): ApiError =>
     ? fault
     : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
 
-/** Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get('/usage', { month }, signal))`. */
+/**
+ * Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get('/usage', { month },
+ * signal))`.
+ */
 export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: ApiError; isDone: boolean }>({
     key,

@@ -1,6 +1,5 @@
 /**
- * Loading a list page by page: the first for a key, further ones when they are asked for, each by the `next` of the one before. Pages of another key are
- * never shown. Knows nothing of what is in them.
+ * Loads a list page by page: the first for a key, further ones on demand, each by the `next` of the page before.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './client.ts';
@@ -25,8 +24,8 @@ export interface LoadedPages<Page> {
 }
 
 /**
- * Example: `usePages('audit', (next, signal) => get('/audit', { before: next }, signal))`. `kept` are pages from an earlier visit, which are
- * shown instead of loading.
+ * Example: `usePages('audit', (next, signal) => get('/audit', { before: next }, signal))`. `kept` are pages from an
+ * earlier visit, which are shown instead of loading.
  */
 export function usePages<Next extends string | number, Page extends { readonly next: Next | null }>(
   key: string,

@@ -1,6 +1,6 @@
 /**
- * The whole of the dashboard: finds the page for the address, fetches its code and puts it into the shell, or shows it alone when it is for anybody.
- * Pages know nothing of this file.
+ * The whole dashboard: finds the page for the address, fetches its code and shows it in the shell, or alone if it is
+ * public.
  */
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * Shown where the address means no page. Leads back; says nothing of records, which have their own way of not being there.
+ * The page for an address that names no page.
  */
 import { HOME } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';

@@ -1,5 +1,5 @@
 /**
- * The table of pages: path, code, and the trail that is shown above them. A page is fetched when it is first gone to. Knows nothing of what they do.
+ * The table of pages: pattern, code, and the trail shown above them. The code of a page is fetched on the first visit.
  */
 import { isKind, KINDS } from '../api/records.ts';
 import type { Crumb, Params, PageRoute } from '../router.tsx';

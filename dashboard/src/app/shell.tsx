@@ -1,6 +1,6 @@
 /**
- * What is around every page: the navigation by role, the trail, the tenant and the user. On a phone the navigation is behind a menu button. Knows
- * nothing of what the pages show.
+ * The frame of every page: navigation by role, trail, tenant and user. On a phone the navigation is behind a menu
+ * button.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

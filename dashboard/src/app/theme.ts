@@ -1,6 +1,6 @@
 /**
- * The colour scheme: the system's, or the one the user chose on this device. theme.js puts the choice onto the page before the first paint; here it
- * is read and changed.
+ * The colour scheme: the system's, or the one the user chose on this device. theme.js applies the choice before the
+ * first paint.
  */
 import { useState } from 'preact/hooks';
 

@@ -1,6 +1,5 @@
 /**
- * The call of the API that gives what a page shows: method, URL and body, and the same as curl, to be copied. Folded away until it is wanted; sends
- * nothing itself.
+ * The call of the API that gives what a page shows, as a request and as curl, folded until it is wanted.
  */
 import { useId } from 'preact/hooks';
 import { callURL, formatBody, formatCurl, type ApiCallText } from '../api/call-text.ts';
@@ -15,7 +14,8 @@ export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label
   const { baseURL, tenant } = useSession();
   const id = useId();
   const url = callURL({ baseURL, teamID: tenant.teamID }, call);
-  const request = `${call.method} ${url}${call.body === undefined ? '' : `\nContent-Type: application/json\n\n${formatBody(call.body)}`}`;
+  const sent = call.body === undefined ? '' : `\nContent-Type: application/json\n\n${formatBody(call.body)}`;
+  const request = `${call.method} ${url}${sent}`;
   const curl = formatCurl(url, call);
   return (
     <details class="api-call">

@@ -1,5 +1,5 @@
 /**
- * Small marks for what something is: a tone and a word; the word alone says everything. HTTP statuses and stages of orders have theirs.
+ * Small marks: a word in a tone. HTTP statuses, stages of orders and methods have their own.
  */
 import type { ComponentChildren } from 'preact';
 import type { Stage } from '../../../src/pims/stages.ts';

@@ -1,5 +1,5 @@
 /**
- * The name of the product with its mark, on the pages outside the shell.
+ * The product's name and mark, for pages outside the shell.
  */
 
 /** Example: `<Brand />`. */

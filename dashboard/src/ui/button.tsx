@@ -1,5 +1,6 @@
 /**
- * Buttons, and links that look like one. A button for submitting is busy while its form is; a busy button keeps its place, its words and the focus.
+ * Buttons, and links that look like buttons. A submit button is busy while its form is; a busy button keeps its place,
+ * label and focus.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { Link } from '../router.tsx';
@@ -24,7 +25,10 @@ export interface ButtonProps {
   children?: ComponentChildren;
 }
 
-/** Example: `<Button tone="danger" isBusy={isEnding} onClick={end}>End key</Button>`; in a `<Form>`: `<Button type="submit" tone="primary">Save</Button>`. */
+/**
+ * Example: `<Button tone="danger" isBusy={isEnding} onClick={end}>End key</Button>`; in a `<Form>`: `<Button
+ * type="submit" tone="primary">Save</Button>`.
+ */
 export function Button({
   tone = 'secondary',
   size,
@@ -54,7 +58,10 @@ export function Button({
   );
 }
 
-/** A button of an icon alone; its label is read out and shown as a tip. Example: `<IconButton icon="close" label="Close" onClick={close} />`. */
+/**
+ * A button of an icon alone; its label is read out and shown as a tip. Example: `<IconButton icon="close" label="Close"
+ * onClick={close} />`.
+ */
 export function IconButton({
   icon,
   label,
@@ -92,10 +99,16 @@ export function ButtonLink({
   );
 }
 
-/** The buttons at the end of a form, a section or a dialog. Example: `<Actions><Button icon="copy">Copy</Button></Actions>`. */
+/**
+ * The buttons at the end of a form, a section or a dialog. Example: `<Actions><Button
+ * icon="copy">Copy</Button></Actions>`.
+ */
 export const Actions = ({ children }: { children: ComponentChildren }) => <div class="actions">{children}</div>;
 
-/** The end of a form in a dialog: what it does, and leaving without. Example: `<SubmitActions onCancel={onClose}>Save</SubmitActions>`. */
+/**
+ * The end of a form in a dialog: what it does, and leaving without. Example: `<SubmitActions
+ * onCancel={onClose}>Save</SubmitActions>`.
+ */
 export const SubmitActions = ({
   onCancel,
   tone = 'primary',

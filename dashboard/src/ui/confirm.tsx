@@ -1,6 +1,6 @@
 /**
- * The question before something that cannot be undone. What is refused stands in the dialog; once it is done the dialog closes, and the focus goes to
- * the heading of the page, because what was asked about is going away.
+ * Asks before something that cannot be undone. A refusal is shown in the dialog; success closes it and moves the focus
+ * to the page's heading.
  */
 import type { ComponentChildren } from 'preact';
 import { type ButtonTone, SubmitActions } from './button.tsx';
@@ -19,7 +19,10 @@ export interface ConfirmProps {
   children: ComponentChildren;
 }
 
-/** Example: `{ending && <Confirm title="End these keys now?" action="End now" onConfirm={end} onClose={close}>Programs with them are refused.</Confirm>}`. */
+/**
+ * Example: `{ending && <Confirm title="End these keys now?" action="End now" onConfirm={end} onClose={close}>Programs
+ * with them are refused.</Confirm>}`.
+ */
 export function Confirm({ title, action, tone = 'danger', onConfirm, onClose, children }: ConfirmProps) {
   const confirm = async () => {
     await onConfirm();

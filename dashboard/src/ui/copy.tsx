@@ -1,5 +1,5 @@
 /**
- * Copying a text, and blocks of code that can be copied. Says aloud that it was done, and shows it for a moment.
+ * Copies a text, and shows code that can be copied. Announces the copy and shows it for a moment.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -51,7 +51,10 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A short value in one line with its copy button. Example: `<CopyText text={session.tenant.teamID} label="Copy team ID" />`. */
+/**
+ * A short value in one line with its copy button. Example: `<CopyText text={session.tenant.teamID} label="Copy team ID"
+ * />`.
+ */
 export const CopyText = ({ text, label }: { text: string; label?: string }) => (
   <span class="copy-text">
     <code>{text}</code>

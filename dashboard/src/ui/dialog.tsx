@@ -1,6 +1,6 @@
 /**
- * A dialog over the page: the browser's own <dialog>, so that the page behind cannot be reached, Esc closes it and the focus goes back to where it
- * was. A click beside it does not close it: what was typed would be lost.
+ * A dialog over the page: the browser's own <dialog>, so Esc closes it and the focus returns. A click beside it keeps
+ * it open, so that typed text is not lost.
  */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
@@ -14,7 +14,10 @@ export interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Open as long as it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form …/></Dialog>}`. */
+/**
+ * Open as long as it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form
+ * …/></Dialog>}`.
+ */
 export function Dialog({ title, description, onClose, width = 'narrow', children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);

@@ -1,6 +1,6 @@
 /**
- * Fields of a form: each with its label, a hint, and the refusal about it (its own `error`, or the form's refusal that names it).
- * The page holds the value: a field shows `value` and calls `onValue`.
+ * Fields of a form: each with its label, a hint, and the refusal about it (its own `error`, or the form's refusal that
+ * names it). The page holds the value: a field shows `value` and calls `onValue`.
  */
 import type { ComponentChildren, TargetedFocusEvent, TargetedInputEvent, TargetedKeyboardEvent } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -121,7 +121,9 @@ function splitProps<Props extends Labelled & Valued>(props: Props) {
   };
 }
 
-/** Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} required />`. */
+/**
+ * Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} required />`.
+ */
 export function TextField({ type = 'text', isMono, ...props }: TextFieldProps) {
   const { field, attributes, valued } = splitProps(props);
   const { id, fault, bound } = useField(field);
@@ -149,7 +151,10 @@ export function TextArea({ isMono, ...props }: TextAreaProps) {
 
 export type PasswordFieldProps = InputProps & Labelled & Valued & { autocomplete: 'current-password' | 'new-password' };
 
-/** Example: `<PasswordField label="Password" name="password" autocomplete="current-password" value={password} onValue={setPassword} required />`. */
+/**
+ * Example: `<PasswordField label="Password" name="password" autocomplete="current-password" value={password}
+ * onValue={setPassword} required />`.
+ */
 export function PasswordField(props: PasswordFieldProps) {
   const { field, attributes, valued } = splitProps(props);
   const { id, fault, bound } = useField(field);
@@ -188,7 +193,10 @@ interface Option<Value extends string = string> {
 export type SelectProps<Value extends string> = Labelled &
   Valued<Value> & { options: readonly Option<Value>[]; required?: boolean; disabled?: boolean };
 
-/** Example: `<Select label="Role" name="role" value={role} onValue={setRole} options={[{ value: 'viewer', label: 'Viewer' }]} />`. */
+/**
+ * Example: `<Select label="Role" name="role" value={role} onValue={setRole} options={[{ value: 'viewer', label:
+ * 'Viewer' }]} />`.
+ */
 export function Select<Value extends string>({
   value,
   onValue,
@@ -227,7 +235,10 @@ export interface CheckboxProps {
   disabled?: boolean | undefined;
 }
 
-/** Example: `<Checkbox label="Strict references" name="strict" isChecked={strict} onChecked={setStrict} hint="Unknown part codes are refused." />`. */
+/**
+ * Example: `<Checkbox label="Strict references" name="strict" isChecked={strict} onChecked={setStrict} hint="Unknown
+ * part codes are refused." />`.
+ */
 export function Checkbox({ label, name, isChecked, onChecked, hint, disabled }: CheckboxProps) {
   const id = useId();
   return (
@@ -252,7 +263,10 @@ export function Checkbox({ label, name, isChecked, onChecked, hint, disabled }: 
 export type RadioGroupProps<Value extends string> = Labelled &
   Valued<Value> & { options: readonly Option<Value>[]; autofocus?: boolean };
 
-/** Example: `<RadioGroup label="Old keys" name="overlap" value={overlap} onValue={setOverlap} options={[{ value: 'none', label: 'End at once' }]} />`. */
+/**
+ * Example: `<RadioGroup label="Old keys" name="overlap" value={overlap} onValue={setOverlap} options={[{ value: 'none',
+ * label: 'End at once' }]} />`.
+ */
 export function RadioGroup<Value extends string>({
   value,
   onValue,

@@ -1,9 +1,12 @@
 /**
- * Where the focus goes when what had it is taken away, or when something appears that has to be read at once. Focus of dialogs is dialog.tsx's.
+ * Moves the focus when its element goes away, or when something appears that must be read at once.
  */
 import { useEffect, useRef } from 'preact/hooks';
 
-/** To the heading of the page, once a dialog that closes now has given the focus back: for when the row of the button is going away. */
+/**
+ * To the heading of the page, once a dialog that closes now has given the focus back: for when the row of the button is
+ * going away.
+ */
 export function focusHeading(): void {
   window.setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
 }

@@ -1,5 +1,5 @@
 /**
- * What a form tells the fields and buttons in it: whether it is being sent, and what was refused. Only the shared state; the form is form.tsx.
+ * What a form shares with its fields and buttons: whether it is being sent, and what was refused.
  */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * A form that is sent to the service: busy while it is, and what was refused stands at the field that `field` of the refusal names, or above the
- * form. Takes the focus there. Never keeps values: the page does.
+ * A form that is sent to the service: busy while it is, with the refusal at the field it names or above the form, where
+ * the focus goes.
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -42,7 +42,10 @@ export interface FormProps {
   label?: string | undefined;
 }
 
-/** Example: `<Form onSubmit={async () => { await post('/users', { email, role }); close(); }}>…fields…<Actions>…</Actions></Form>`. */
+/**
+ * Example: `<Form onSubmit={async () => { await post('/users', { email, role }); close();
+ * }}>…fields…<Actions>…</Actions></Form>`.
+ */
 export function Form({ onSubmit, children, label }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [state, setState] = useState<{ isBusy: boolean; error: ApiError | undefined; isAtField: boolean }>({

@@ -1,5 +1,5 @@
 /**
- * Names and values, one below the other: for the members of one record.
+ * Names and values, one below the other.
  */
 import type { ComponentChildren } from 'preact';
 
@@ -9,7 +9,10 @@ export interface KeyValueProps {
   isMono?: boolean | undefined;
 }
 
-/** Example: `<KeyValue rows={[['Issued', <Time at={key.issuedAt} />], ['By', key.issuedBy]]} />`; an empty value shows `–`. */
+/**
+ * Example: `<KeyValue rows={[['Issued', <Time at={key.issuedAt} />], ['By', key.issuedBy]]} />`; an empty value shows
+ * `–`.
+ */
 export const KeyValue = ({ rows, isMono }: KeyValueProps) => (
   <dl class={isMono ? 'key-value mono-names' : 'key-value'}>
     {rows.map(([name, value]) => (

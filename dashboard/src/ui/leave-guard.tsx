@@ -1,6 +1,6 @@
 /**
- * Asks before a page is left that shows something for the only time: links and Back within the dashboard by a dialog of ours, everything else by the
- * browser's own. On guard as long as it is rendered. A session that ends is not held up.
+ * Asks before the user leaves a page that shows something once: a dialog for links and Back, the browser's own question
+ * for the rest.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { holdPage, navigate } from '../router.tsx';

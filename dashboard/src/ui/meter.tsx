@@ -1,5 +1,5 @@
 /**
- * Bars for a part of a whole: how much of a limit is used, and shares in the rows of a table. The figure stands beside them in words, always.
+ * Bars for a part of a whole: how much of a limit is used, and shares in the rows of a table.
  */
 
 /** Between 0 and 1, also where the whole is 0. */
@@ -26,7 +26,10 @@ const bar = (share: number, tone: string) => (
   </svg>
 );
 
-/** Example: `<Meter label="Part of the quota that is used" value={total} max={monthQuota} />`; from nine tenths on it warns. */
+/**
+ * Example: `<Meter label="Part of the quota that is used" value={total} max={monthQuota} />`; from nine tenths on it
+ * warns.
+ */
 export const Meter = ({ label, value, max }: { label: string; value: number; max: number }) => {
   const share = shareOf(value, max);
   return (

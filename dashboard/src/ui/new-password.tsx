@@ -1,5 +1,6 @@
 /**
- * The field for a password that is being chosen: says how many characters are still to come. Whether one is easy to guess the service says.
+ * The field for a new password: counts the characters that are missing. The service refuses passwords that are easy to
+ * guess.
  */
 import { PASSWORD_MIN } from '../../../src/account/limits.ts';
 import { ApiError } from '../api/client.ts';

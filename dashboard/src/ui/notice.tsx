@@ -1,5 +1,5 @@
 /**
- * What a page says of itself: a notice, nothing to show, something on its way, something that could not be loaded.
+ * Notices on the page, and what stands in for content: loading, failed, empty.
  */
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client.ts';
@@ -26,7 +26,10 @@ export const Notice = ({ tone = 'neutral', title, actions, children }: NoticePro
   </div>
 );
 
-/** Example: `<Empty title="No orders match" action={<Button onClick={clear}>Clear filters</Button>}>Try fewer filters.</Empty>`. */
+/**
+ * Example: `<Empty title="No orders match" action={<Button onClick={clear}>Clear filters</Button>}>Try fewer
+ * filters.</Empty>`.
+ */
 export const Empty = ({
   title,
   action,

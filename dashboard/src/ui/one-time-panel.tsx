@@ -1,6 +1,6 @@
 /**
- * A panel for what the service shows for the only time, such as a new secret: takes the focus, is read out, asks before the page is left. Keeps
- * nothing: whoever renders it holds the secret, in state alone.
+ * A panel for what the service shows once, such as a new secret: takes the focus, is announced, and asks before the
+ * page is left.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
@@ -20,7 +20,10 @@ export interface OneTimePanelProps {
   children: ComponentChildren;
 }
 
-/** Example: `{issued && <OneTimePanel title="New keys" what="The API Secret is" onStored={() => setIssued(undefined)}>…</OneTimePanel>}`. */
+/**
+ * Example: `{issued && <OneTimePanel title="New keys" what="The API Secret is" onStored={() =>
+ * setIssued(undefined)}>…</OneTimePanel>}`.
+ */
 export function OneTimePanel({ title, what, action = 'I have stored it', onStored, children }: OneTimePanelProps) {
   const id = useId();
   const heading = useFocusWhenShown<HTMLHeadingElement>();

@@ -1,5 +1,5 @@
 /**
- * Going on in a list that has no numbered pages: back to the start and further, or more below what is there. Knows nothing of cursors.
+ * Buttons to move through a list without numbered pages: newer and older, or more below.
  */
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
@@ -14,7 +14,10 @@ export interface PageButtonsProps {
   children?: ComponentChildren;
 }
 
-/** Example: `<PageButtons onNewer={cursor ? goBack : undefined} onOlder={next ? goOn : undefined}>50 requests</PageButtons>`. */
+/**
+ * Example: `<PageButtons onNewer={cursor ? goBack : undefined} onOlder={next ? goOn : undefined}>50
+ * requests</PageButtons>`.
+ */
 export const PageButtons = ({ onNewer, onOlder, labels = ['Newer', 'Older'], children }: PageButtonsProps) => (
   <nav class="pager" aria-label="Pages">
     <p class="muted" aria-live="polite">

@@ -1,6 +1,5 @@
 /**
- * The frame of a page: heading, what it is about, actions; and the sections and cards in it. Sets the title of the window, and takes the focus to
- * the heading when the page was gone to.
+ * The parts of a page: heading, sections, cards, figures and toolbars.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -50,7 +49,10 @@ export interface SectionProps {
   children: ComponentChildren;
 }
 
-/** A part of a page under a heading of its own. Example: `<Section title="Sessions" actions={<Button>End all others</Button>}>…</Section>`. */
+/**
+ * A part of a page under a heading of its own. Example: `<Section title="Sessions" actions={<Button>End all
+ * others</Button>}>…</Section>`.
+ */
 export function Section({ title, description, actions, children }: SectionProps) {
   const id = useId();
   return (
@@ -68,7 +70,9 @@ export function Section({ title, description, actions, children }: SectionProps)
 /** A box with a border. Example: `<Card><KeyValue rows={…} /></Card>`. */
 export const Card = ({ children }: { children: ComponentChildren }) => <div class="card">{children}</div>;
 
-/** Filters and actions in a row above a table. Example: `<Toolbar label="Filters"><Select … isLabelHidden /></Toolbar>`. */
+/**
+ * A row of filters and actions above a table. Example: `<Toolbar label="Filters"><Select … /></Toolbar>`.
+ */
 export const Toolbar = ({ label, children }: { label: string; children: ComponentChildren }) => (
   <div class="toolbar" role="group" aria-label={label}>
     {children}

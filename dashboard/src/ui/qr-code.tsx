@@ -1,6 +1,6 @@
 /**
- * A text as a QR code, drawn as one path of an SVG: always dark on light, with the margin that readers need. Its encoder is fetched when it is first
- * shown.
+ * A text as a QR code: one SVG path, dark on light, with the margin that readers need. Its encoder is fetched on first
+ * use.
  */
 import { useLoad } from '../api/use-load.ts';
 import { LoadError, Skeleton } from './notice.tsx';

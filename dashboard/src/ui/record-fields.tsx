@@ -1,6 +1,5 @@
 /**
- * The fields of a record as it has them: addresses of the B… and S… fields, and names with values, the empty ones only when they are wanted. Values are
- * shown as they are.
+ * The fields of a record: two addresses, and names with values, the empty ones on demand.
  */
 import { useQuery } from '../router.tsx';
 import type { Values } from '../../../src/pims/values.ts';
@@ -52,7 +51,10 @@ function Address({ title, side, values }: { title: string; side: 'B' | 'S'; valu
   );
 }
 
-/** Example: `<OtherFields values={order} shown={['ORDER_NUMBER', …]} />` shows what is not in `shown`; whether empty ones too stands in the address. */
+/**
+ * Example: `<OtherFields values={order} shown={['ORDER_NUMBER', …]} />` shows what is not in `shown`; whether empty
+ * ones too stands in the address.
+ */
 export function OtherFields({ values, shown }: { values: Values; shown: readonly string[] }) {
   const [query, setQuery] = useQuery();
   const isWhole = query.get('empty') === 'shown';

@@ -1,5 +1,5 @@
 /**
- * Sorting the rows of a table by the column the user chose, kept in the address (`?sort=-calls`). Columns that are not named keep the rows as they came.
+ * Sorts the rows of a table by the column the user chose, kept in the address (`?sort=-calls`).
  */
 import { useQuery } from '../router.tsx';
 import type { Sort } from './table.tsx';
@@ -7,7 +7,10 @@ import type { Sort } from './table.tsx';
 /** What a column sorts by: `{ calls: (row) => row.calls }`. */
 export type SortValues<Row> = Readonly<Record<string, (row: Row) => number | string>>;
 
-/** Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers begin with the greatest, texts with the least. */
+/**
+ * Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers begin with the
+ * greatest, texts with the least.
+ */
 export function useSort<Row>(
   rows: readonly Row[],
   values: SortValues<Row>,

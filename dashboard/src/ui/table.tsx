@@ -1,6 +1,6 @@
 /**
- * Tables: dense, their head stays in sight, wide ones scroll inside a region that can be reached by keyboard. A row may lead somewhere: the link is
- * its first cell, and a click anywhere on the row follows it, without hindering that text is marked.
+ * Tables: dense, with a fixed head, scrolling inside a region that the keyboard reaches. A row may lead to a page: its
+ * first cell is the link, and a click anywhere on the row follows it.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { Link, navigate } from '../router.tsx';
@@ -48,7 +48,10 @@ const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<R
     .filter(Boolean)
     .join(' ');
 
-/** Example: `<Table label="Users" columns={[{ key: 'email', head: 'E-mail', cell: (user) => user.email }]} rows={data?.users} rowKey={(user) => user.email} />`. */
+/**
+ * Example: `<Table label="Users" columns={[{ key: 'email', head: 'E-mail', cell: (user) => user.email }]}
+ * rows={data?.users} rowKey={(user) => user.email} />`.
+ */
 export function Table<Row>({
   label,
   columns,

@@ -1,5 +1,5 @@
 /**
- * Tabs by the ARIA pattern: arrow keys, Home and End go from one to the other. Only the panel that is shown is rendered.
+ * Tabs by the ARIA pattern: arrow keys, Home and End move between them. Only the selected panel is rendered.
  */
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';

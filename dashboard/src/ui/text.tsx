@@ -1,6 +1,5 @@
 /**
- * A text of the tenant's, whatever is in it: kept apart from the direction of what stands around it, and a very long one only begun until somebody wants
- * the rest.
+ * A text of the tenant, isolated from the direction of its surroundings, and shortened if it is very long.
  */
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -24,3 +23,7 @@ export function Text({ value, charactersMax = 300 }: { value: string; characters
     </>
   );
 }
+
+/** Example: `countOf(1, 'record')` gives `1 record`, `countOf(1200, 'record')` gives `1,200 records`. */
+export const countOf = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? noun : `${noun}s`}`;

@@ -1,6 +1,5 @@
 /**
- * A point in time, as short as it can be in the reader's own time zone, with the whole of it in UTC as its tip. Dates of records (mm/dd/yyyy) are
- * text and not shown with this.
+ * A point in time, short and in the reader's time zone, with the whole of it in UTC as its title.
  */
 const DAY: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
 const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en', { hourCycle: 'h23', ...options });

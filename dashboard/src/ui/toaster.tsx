@@ -1,5 +1,5 @@
 /**
- * Short messages that come and go in a corner, and are read out. For what was done; what was refused stays where it happened (form.tsx, notice.tsx).
+ * Short messages in a corner, which are also read out.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';

@@ -1,6 +1,6 @@
 /**
- * Who may ask what of the dashboard: a request comes from the dashboard's own pages, carries a session, and its user has the role that is needed.
- * Source: decision 0023.
+ * Who may ask what of the dashboard: a request comes from the dashboard's own pages, carries a session, and its user
+ * has the role that is needed. Source: decision 0023.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../account/accounts.ts';

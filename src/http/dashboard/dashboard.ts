@@ -1,6 +1,6 @@
 /**
- * The dashboard as a whole: its pages below /dashboard/, and the JSON they ask for below /dashboard/api/. Everything here is behind a session but signing
- * in; the operations of the API are here too, behind a session instead of keys. Source: decision 0023.
+ * The dashboard: its pages below /dashboard/ and their JSON below /dashboard/api/. Everything but signing in needs a
+ * session; so do the operations of the API, which are here too. Source: decision 0023.
  */
 import { constants } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -22,7 +22,10 @@ import { tenantRoutes } from './tenant-routes.ts';
 import { addOpenRoute, addRoute, API_PATH } from './typed-route.ts';
 import { usageRoutes } from './usage-routes.ts';
 
-/** Smaller answers are not worth the time. Those of the API itself never are: compressing a page of records takes longer than making it. */
+/**
+ * Smaller answers are not worth the time. Those of the API itself never are: compressing a page of records takes longer
+ * than making it.
+ */
 const COMPRESSED_BYTES_LEAST = 2048;
 
 export async function addDashboard(
@@ -50,7 +53,9 @@ export async function addDashboard(
   await addPages(app);
 }
 
-/** The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not. */
+/**
+ * The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not.
+ */
 const admitBySession = (accounts: Accounts, path: string, isMetered: boolean): Admission => ({
   prefix: API_PATH + path,
   isMetered,

@@ -1,5 +1,6 @@
 /**
- * The JSON between the dashboard's pages and the service, under /dashboard/api: the routes, what each takes and answers. Types only.
+ * The JSON between the dashboard's pages and the service, under /dashboard/api: the routes, what each takes and
+ * answers. Types only.
  */
 import type { AuditRecord } from '../../audit/entry.ts';
 import type { Role } from '../../account/roles.ts';
@@ -12,8 +13,8 @@ import type { TypeOf } from './typed-schema.ts';
 type Sent<Name extends keyof typeof schemas> = TypeOf<(typeof schemas)[Name]>;
 
 /**
- * A route without a body takes `{}`, a route without an answer answers `{}`. Every route may answer 401 NOT_SIGNED_IN and 403 ROLE_NOT_ALLOWED; errors
- * have the body of the API's errors.
+ * A route without a body takes `{}`, a route without an answer answers `{}`. Every route may answer 401 NOT_SIGNED_IN
+ * and 403 ROLE_NOT_ALLOWED; errors have the body of the API's errors.
  */
 interface Routes {
   /** 401 SIGN_IN_REFUSED · 401 SECOND_FACTOR_NEEDED: send it again with `code` · 429 TOO_MANY_ATTEMPTS. */

@@ -1,6 +1,6 @@
 /**
- * The tenant's keys in the dashboard: listing them, replacing them, ending a replaced pair early. Only the answer that issues a secret holds it.
- * Source: specification section 5, decision 0023.
+ * The tenant's keys: listing them, replacing them, ending a replaced pair early. Only the answer that issues a secret
+ * holds it. Source: specification section 5, decision 0023.
  */
 import { issueKey } from '../../tenant/credentials.ts';
 import { endOfOverlap } from '../../tenant/keys.ts';

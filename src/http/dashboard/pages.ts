@@ -1,6 +1,6 @@
 /**
- * The dashboard's pages as Vite built them: files with their headers, and the one HTML page for every other path below /dashboard/. Knows no data.
- * Source: design "Headers"; https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/.
+ * The built pages of the dashboard: files with their headers, and the one HTML page for every other path below
+ * /dashboard/. Source: https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -35,7 +35,7 @@ const CONTENT_POLICY = {
 
 export async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
-    // In front of helmet's own, as taking a header away takes what helmet has put in its place too.
+    // Before helmet's hook: removing a header afterwards would remove helmet's too.
     scope.addHook('onRequest', async ({ protocol }, reply) => {
       reply.removeHeader('content-security-policy').header('permissions-policy', NO_PERMISSIONS);
       // Known only from a proxy that is trusted: the service itself speaks no TLS.

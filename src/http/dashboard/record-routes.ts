@@ -1,6 +1,6 @@
 /**
- * What the pages of records do beyond the operations of the API: carry an order to its next stage, show and extend the field dictionary. Stages, quantities,
- * serials and stock are decided in pims/lifecycle.ts. Looking at records is the operations themselves (dashboard.ts).
+ * Routes of the pages of records beyond the operations: approve and invoice an order, list and extend the field
+ * dictionary. The rules are in src/pims/lifecycle.ts.
  */
 import { addField, advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';

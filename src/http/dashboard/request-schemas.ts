@@ -1,5 +1,6 @@
 /**
- * What the dashboard's routes take: a schema for each body and query. The types of the pages' calls follow from them (interface.ts).
+ * What the dashboard's routes take: a schema for each body and query. The types of the pages' calls follow from them
+ * (interface.ts).
  */
 import { ROLES } from '../../account/roles.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/fields.ts';

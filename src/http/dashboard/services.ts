@@ -1,5 +1,5 @@
 /**
- * What the dashboard is given beside what the operations of the API are: its users and what their pages read. Types only.
+ * What the dashboard uses besides the operations: users, and what their pages read.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import type { Users } from '../../account/users.ts';

@@ -1,5 +1,5 @@
 /**
- * The tenant itself in the dashboard: its settings, its users, its audit log. What the operator gives a tenant (quota and rate) is shown and not changed here.
+ * The tenant's settings, users and audit log. The operator sets quota and rate; users only see them.
  */
 import { verifyAudit } from '../../audit/chain.ts';
 import type { Tenant } from '../../tenant/port.ts';

@@ -1,5 +1,6 @@
 /**
- * Routes of the dashboard: typed by interface.ts, put on their path behind admission and validation. A route sees the tenant of its session alone.
+ * Routes of the dashboard: typed by interface.ts, put on their path behind admission and validation. A route sees the
+ * tenant of its session alone.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
 import type { Accounts, Visitor } from '../../account/accounts.ts';

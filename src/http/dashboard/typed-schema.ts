@@ -1,5 +1,6 @@
 /**
- * JSON Schemas that carry the type of what passes them, so that validation and types come from one source. The type costs nothing at run time.
+ * JSON Schemas that carry the type of what passes them, so that validation and types come from one source. The type
+ * costs nothing at run time.
  */
 import { listOf, objectOf, textOf, type Schema } from '../schemas.ts';
 

@@ -1,6 +1,5 @@
 /**
- * Usage and requests in the dashboard: the metered calls of a month as they are on disk, refusals beside them, and the tenant's request log.
- * Never counts anything itself.
+ * Usage and the request log: the metered calls of a month with their refusals, and searching logged requests.
  */
 import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/port.ts';

@@ -1,5 +1,5 @@
 /**
- * A user agent in a few words, such as `Firefox 145 on Windows`. A guess for people to recognise their devices by; nothing is decided by it.
+ * Names a user agent in a few words, such as `Firefox 145 on Windows`, so that people recognise their devices.
  */
 const BROWSERS: readonly [RegExp, string][] = [
   [/\b(?:Edg|EdgA|EdgiOS)\/(\d+)/, 'Edge'],
@@ -20,7 +20,10 @@ const SYSTEMS: readonly [RegExp, string][] = [
 ];
 const CHARACTERS_MAX = 40;
 
-/** Example: `nameBrowser(navigator.userAgent)`; a program that is none of the known browsers is named as it names itself. */
+/**
+ * Example: `nameBrowser(navigator.userAgent)`; a program that is none of the known browsers is named as it names
+ * itself.
+ */
 export function nameBrowser(agent: string): string {
   const system = SYSTEMS.find(([form]) => form.test(agent))?.[1];
   for (const [form, name] of BROWSERS) {

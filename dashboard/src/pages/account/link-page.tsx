@@ -1,6 +1,6 @@
 /**
- * A one-time link, /dashboard/link#TOKEN: shows whom it is for, sets the password and signs in. The token leaves the address before anything else is
- * done, so that neither history nor a screen keeps it; it is sent in bodies alone.
+ * A one-time link, /dashboard/link#TOKEN: shows whom it is for, sets the password and signs in. The token leaves the
+ * address first, so that the history never has it.
  */
 import { useState } from 'preact/hooks';
 import type { LinkView } from '../../../../src/http/dashboard/interface.ts';

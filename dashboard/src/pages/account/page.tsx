@@ -1,5 +1,5 @@
 /**
- * The user's own account: who they are, their password, their second factor and their sessions. Changes nothing of other users.
+ * The user's own account: profile, password, second factor and sessions.
  */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';

@@ -1,5 +1,5 @@
 /**
- * The recovery codes that were just made, shown for the only time: to copy, or to keep as a text file that the browser makes itself.
+ * Shows new recovery codes once: to copy, or to download as a text file made in the browser.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';
@@ -9,8 +9,8 @@ import { OneTimePanel } from '../../ui/one-time-panel.tsx';
 
 export function RecoveryCodes({ codes, onStored }: { codes: readonly string[]; onStored: () => void }) {
   const { user, tenant } = useSession();
-  const heading = `Storeroom recovery codes of ${user.email} (${tenant.teamID}). Each is good once, in place of the six digits.`;
-  const file = useTextFile(`${heading}\n\n${codes.join('\n')}\n`);
+  const heading = `Storeroom recovery codes of ${user.email} (${tenant.teamID}).`;
+  const file = useTextFile(`${heading} Each is good once, in place of the six digits.\n\n${codes.join('\n')}\n`);
   return (
     <OneTimePanel
       title="Second factor on: your recovery codes"

@@ -1,6 +1,5 @@
 /**
- * Setting up a second factor: a new secret as a QR code and as text for an authenticator app, then the six digits it shows and the password. The
- * service keeps the secret only once both are right.
+ * Sets up a second factor: shows a new secret as QR code and text, then asks for its six digits and the password.
  */
 import { useState } from 'preact/hooks';
 import type { SecondFactorView } from '../../../../src/http/dashboard/interface.ts';

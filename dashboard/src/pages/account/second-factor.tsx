@@ -1,6 +1,5 @@
 /**
- * The second factor of the user: whether there is one, setting it up (also anew, for new recovery codes), and taking it away. Recovery codes are held
- * in state alone, until they have been stored.
+ * The second factor of the user: its state, setting it up (again), and turning it off.
  */
 import { useState } from 'preact/hooks';
 import { RECOVERY_CODES } from '../../../../src/account/limits.ts';
@@ -34,7 +33,7 @@ export function SecondFactor() {
   return (
     <Section
       title="Second factor"
-      description="Besides the password, sign-in then asks for six digits that an authenticator app on your telephone shows."
+      description="Sign-in then asks for six digits from an authenticator app on your telephone, besides the password."
     >
       {codes ? (
         <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />

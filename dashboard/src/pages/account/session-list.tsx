@@ -1,5 +1,5 @@
 /**
- * Where the user is signed in, and ending that: one session, or all but this one.
+ * The sessions of the user, and ending them: one, or all but this one.
  */
 import { useState } from 'preact/hooks';
 import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/limits.ts';
@@ -18,6 +18,9 @@ import { toast } from '../../ui/toaster.tsx';
 
 type SessionRow = SessionsView['sessions'][number];
 const ALL_OTHERS = '';
+const DESCRIPTION =
+  `Where you are signed in. A session ends after ${SESSION_IDLE_MINUTES} minutes without use, ` +
+  `and ${SESSION_HOURS} hours after signing in.`;
 
 const COLUMNS: readonly TableColumn<SessionRow>[] = [
   { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
@@ -65,7 +68,7 @@ export function Sessions() {
   return (
     <Section
       title="Sessions"
-      description={`Where you are signed in. A session ends by itself after ${SESSION_IDLE_MINUTES} minutes without use, and ${SESSION_HOURS} hours after signing in.`}
+      description={DESCRIPTION}
       actions={
         others.length > 0 && (
           <Button isBusy={ending === ALL_OTHERS} onClick={() => void end(ALL_OTHERS)}>

@@ -1,6 +1,6 @@
 /**
- * Signing in: team, e-mail address and password, then the code of the second factor where there is one. The password stays in memory between the
- * two, the team is remembered on this device; nothing else is kept.
+ * Signing in: team, e-mail address and password, then the code of the second factor if there is one. Remembers the team
+ * on this device.
  */
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';

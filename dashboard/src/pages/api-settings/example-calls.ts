@@ -1,5 +1,5 @@
 /**
- * A call of the API in three languages, complete with the keys, as text to paste: one order, by HTTP Basic, with nothing to install. Sends nothing.
+ * A call of the API in three languages with the keys in it, ready to paste.
  */
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { callURL } from '../../api/call-text.ts';

@@ -1,5 +1,5 @@
 /**
- * The panel with keys that were just issued, shown for the only time, and calls that can be pasted with them in.
+ * The panel that shows new keys once, with calls that use them.
  */
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { CodeBlock, CopyText } from '../../ui/copy.tsx';

@@ -1,6 +1,5 @@
 /**
- * One pair of keys as it is shown: when and by whom it was issued, when it was last used, and the warning when its secret came in a URL.
- * Never knows a secret.
+ * One pair of keys: issued when and by whom, last used when, and a warning when its secret came in a URL.
  */
 import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { CopyText } from '../../ui/copy.tsx';

@@ -1,6 +1,6 @@
 /**
- * API Settings: where the API is, the pair of keys in force, replaced ones that are still good, and replacing them. A new secret is held in the state
- * of this page alone, until it has been stored: reloading the page does not show it again.
+ * API Settings: the base URL, the keys in force, replaced keys that still work, and replacing them. Only the state of
+ * this page holds a new secret.
  */
 import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
@@ -48,7 +48,7 @@ export function ApiSettingsPage() {
   return (
     <Page
       title="API Settings"
-      description="What a program needs to call the API: the team ID, the base URL, and the pair of API ID and API Secret."
+      description="What a program needs to call the API: team ID, base URL, API ID and API Secret."
       actions={
         mayReplace && (
           <Button

@@ -1,5 +1,5 @@
 /**
- * The form that replaces the keys: when those before them stop, and the password again. Hands what was issued to the page and keeps nothing of it.
+ * The dialog that replaces the keys: when the old ones stop, and the password again.
  */
 import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';

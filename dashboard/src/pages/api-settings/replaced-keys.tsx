@@ -1,5 +1,5 @@
 /**
- * Keys that were replaced and are still good for a while: until when, when they were last used, and ending them before their time.
+ * Replaced keys that still work: until when, last used when, and ending them early.
  */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';

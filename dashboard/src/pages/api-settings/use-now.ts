@@ -1,6 +1,5 @@
 /**
- * The present time for what a page reckons from it, such as how long a key is still good. Kept up as time goes by;
- * decides nothing: the clock of the service may differ.
+ * The present time, updated at an interval, for what a page computes from it.
  */
 import { useEffect, useState } from 'preact/hooks';
 

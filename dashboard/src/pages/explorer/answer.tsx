@@ -1,6 +1,6 @@
 /**
- * What came back: the status, how long it took, the headers that mean something, and the body laid out. A large body is cut until all of it is asked
- * for. Everything is shown as text.
+ * The answer to a call: status, time, headers that matter, and the formatted body. A large body is cut until the user
+ * asks for all of it.
  */
 import { useState } from 'preact/hooks';
 import type { OperationAnswer } from '../../api/client.ts';

@@ -1,6 +1,6 @@
 /**
- * The form of an operation, filled in with the examples of the contract. A write has to be confirmed, and a viewer cannot send one; the service
- * decides that anew.
+ * The form of an operation, filled in with the examples of the contract. A write has to be confirmed; a viewer cannot
+ * send one.
  */
 import { useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';

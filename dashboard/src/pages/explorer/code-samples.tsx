@@ -1,6 +1,5 @@
 /**
- * The call of the form in three languages, to be copied into a program: with the keys taken from the environment, so that none is in the text, and with
- * nothing to install. Sends nothing.
+ * The call of the form in three languages. The keys come from the environment, so the text holds none.
  */
 import { callURL, formatCurl, type ApiCallText } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';

@@ -1,6 +1,5 @@
 /**
- * The operations as the service's own contract, /openapi.json, describes them: fetched once, and cut down to what the explorer shows. Knows no
- * operation by name, so that one added to the service is there too.
+ * The operations as the service's contract, /openapi.json, describes them: fetched once, with its references followed.
  */
 import { ApiError } from '../../api/client.ts';
 
@@ -152,7 +151,8 @@ function toOperation(
         name,
         isRequired: required,
         description: about,
-        example: String(exampleOf(more) ?? ''), // eslint-disable-line typescript/no-base-to-string -- parameters of a query are no objects
+        // eslint-disable-next-line typescript/no-base-to-string -- values of a query are texts or numbers
+        example: String(exampleOf(more) ?? ''),
       })),
     body: operation.requestBody && toBody(contract, operation.requestBody),
     errors: Object.entries(responses)

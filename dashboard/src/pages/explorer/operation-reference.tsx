@@ -1,6 +1,5 @@
 /**
- * What the contract says of an operation: everything it takes, in the query string, a header or the body, and the refusals it may answer. Only shows
- * what the document has.
+ * What the contract says of an operation: its parameters, header and body, and the errors it may answer.
  */
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Section } from '../../ui/page.tsx';

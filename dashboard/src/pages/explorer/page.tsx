@@ -1,6 +1,6 @@
 /**
- * The API explorer: every operation of the service's own contract, to be read and tried on the records of one's own tenant. Calls go by the session
- * of whoever is signed in, are counted like any other, and no key is ever in the page.
+ * The API explorer: every operation of the contract, to read and to try on the tenant's own records. Calls go by the
+ * session and are metered.
  */
 import { useLoad } from '../../api/use-load.ts';
 import { Link, navigate, pathOf, useParams } from '../../router.tsx';

@@ -1,6 +1,5 @@
 /**
- * One operation being tried: what is in the form, the call as it will be sent, and what came back. Sends by the session to its own tenant; keeps
- * nothing when the page is left.
+ * One operation being tried: the input, the call it makes, and the answer.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, callOperation, type OperationAnswer } from '../../api/client.ts';

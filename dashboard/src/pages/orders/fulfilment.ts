@@ -1,6 +1,6 @@
 /**
- * What became of a storefront order, for human eyes: units ordered, shipped, invoiced and open, a row per part, over all its records. The API computes
- * none of it; docs/connect-a-shop.md says how. Sums are exact.
+ * How far a storefront order is fulfilled: units ordered, shipped, invoiced and open, a row per part, over all its
+ * records, as docs/api-guide.md, "Deriving fulfilment", explains.
  */
 import { addDecimals, compareDecimals, subtractDecimals } from '../../../../src/pims/decimal.ts';
 import type { StorefrontOrder } from '../../../../src/pims/storefront.ts';
@@ -29,7 +29,7 @@ export interface Fulfilment {
   readonly isExact: boolean;
 }
 
-/** Quotes and worksheets are not ordered yet; they count only as long as there is nothing else. */
+/** Sales orders and invoices are ordered. Quotes and worksheets count only while there is nothing else. */
 export const isBinding = ({ order_type: stage }: StorefrontOrder): boolean =>
   stage === 'invoice' || stage === 'sales_order';
 

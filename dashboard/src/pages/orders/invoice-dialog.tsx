@@ -1,6 +1,6 @@
 /**
- * Invoicing an order, whole or in part: units and serial numbers of each line, tracking numbers. Warns of what will not be taken; what is taken decides
- * the service, whose refusal stands in the form.
+ * Invoices an order, whole or in part: units and serial numbers of each line, tracking numbers. Warns before sending;
+ * the service decides.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
@@ -168,7 +168,7 @@ function toRequest(
   tracking: string,
 ): BodyOf<'POST /orders/invoice'> {
   const quantities = lines.map((line) => [numberOf(line), inputs[numberOf(line)]!.units.trim()] as const);
-  // A line that is not invoiced keeps the serial numbers it has: they are sent for it only when somebody has written others.
+  // A line that is not invoiced keeps its serial numbers; they are sent only if the user has changed them.
   const serials = lines.flatMap((line) => {
     const input = inputs[numberOf(line)]!;
     const isLeft = unitsOf(input) === '0' && input.serials === firstInput(line).serials;

@@ -1,5 +1,5 @@
 /**
- * The lines of an order, as they are.
+ * The lines of an order.
  */
 import type { Values } from '../../../../src/pims/values.ts';
 import { splitList } from '../../../../src/pims/lists.ts';

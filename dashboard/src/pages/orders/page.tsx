@@ -1,6 +1,5 @@
 /**
- * One order: its stage, lines and addresses, what became of its storefront order, and the steps that carry it further. The steps themselves are
- * order-actions.tsx; what they do is decided by the service.
+ * One order: its stage, lines, stock and addresses, the state of its storefront order, and its transitions.
  */
 import { useState } from 'preact/hooks';
 import { STAGES } from '../../../../src/pims/stages.ts';
@@ -26,7 +25,11 @@ import { stockedParts, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
 /** What the page shows otherwise than as one of the other fields. */
-const SHOWN = ['ORDER_NUMBER', 'ORDER_TYPE', 'REFERENCE_NUMBER', 'CUSTOMER_CODE', 'ORDER_DATE', 'ORDER_STATUS', 'ORDER_TOTAL', 'TRACKING_NUMBERS', 'CREATE_DATE', 'MODIFIED_DATE', ...ADDRESS_FIELDS]; // prettier-ignore
+const SHOWN =
+  `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS ORDER_TOTAL TRACKING_NUMBERS
+  CREATE_DATE MODIFIED_DATE`
+    .split(/\s+/)
+    .concat(ADDRESS_FIELDS);
 
 export function OrderPage() {
   const { key: number = '' } = useParams();

@@ -1,5 +1,5 @@
 /**
- * The stock of an order's parts, and what a step of the order has changed about it. Care plans are no goods and have none.
+ * The stock of an order's parts, before and after the last transition. Care plans have no stock.
  */
 import type { Values } from '../../../../src/pims/values.ts';
 import { useLoad } from '../../api/use-load.ts';

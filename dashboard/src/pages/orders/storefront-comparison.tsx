@@ -1,6 +1,5 @@
 /**
- * What became of a storefront order: all records with its reference side by side, a row for each part, with the sums over them. For people; the API
- * tells the stages and leaves the conclusion to its caller.
+ * All records of a storefront order side by side, a row per part, with sums over them.
  */
 import { useMemo } from 'preact/hooks';
 import { isBinding, sumFulfilment, type Fulfilment, type PartRow, type FulfilmentState } from './fulfilment.ts';

@@ -1,6 +1,5 @@
 /**
- * Carrying an order to its next stage: approving and invoicing, where stage and role allow it, and a word why where they do not. Reads the stock just
- * before, so that the page can show what changed.
+ * Approves and invoices an order, or says why it cannot. Loads the stock first, so that the page shows what changed.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';

@@ -1,5 +1,6 @@
 /**
- * Which columns a list of records has: the ones chosen on this device, or those of its kind. The key always stays, because it is the link.
+ * The columns of a list of records: those chosen on this device, or the usual ones of the kind. The key column always
+ * stays.
  */
 import { useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';

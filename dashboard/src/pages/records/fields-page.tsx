@@ -1,5 +1,5 @@
 /**
- * The field dictionary of the team, by record type: what can be sent, in which form, and what is quick to search for. Developers add fields of their own.
+ * The field dictionary of the team, by record type. Developers add custom fields.
  */
 import { useState } from 'preact/hooks';
 import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface.ts';
@@ -28,6 +28,9 @@ const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[
   { value: 'customers', label: 'Customers', noun: 'customers' },
   { value: 'inventory', label: 'Inventory', noun: 'inventory items' },
 ];
+const DESCRIPTION =
+  'Names are upper case. Set by PIMS: never sent. ' +
+  'Indexed: exact filters are quick. Searched: substring filters are quick.';
 const EXAMPLES: Readonly<Record<FieldView['type'], string>> = {
   text: 'Blue mug',
   number: '1.5',
@@ -73,7 +76,7 @@ export function FieldsPage() {
   return (
     <Page
       title="Fields"
-      description="Names are upper case, in requests as in answers. Set by PIMS: never sent. Indexed: exact filters are quick. Searched: substring filters are quick."
+      description={DESCRIPTION}
       actions={
         may('developer') ? (
           <Button icon="plus" tone="primary" onClick={() => setAdding(true)}>

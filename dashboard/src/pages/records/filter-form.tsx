@@ -1,6 +1,6 @@
 /**
- * The filters above a list of records: a row each, applied together and then kept in the address. What the service refuses about them is shown here,
- * with the field it suggests. Does not judge them itself.
+ * The filters above a list of records, applied together and kept in the address. Shows what the service refuses about
+ * them, with the field it suggests.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
@@ -20,7 +20,7 @@ let lastId = 0;
 const toRow = (filter: RecordFilter): EditedFilter => ({ ...filter, id: ++lastId });
 const normalise = <F extends RecordFilter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
 /** A row without a field is one that is still being written. */
-const insertRows = (rows: readonly RecordFilter[]): string[] =>
+const formatRows = (rows: readonly RecordFilter[]): string[] =>
   rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [formatFilter(row)]));
 
 interface FilterBarProps {
@@ -36,12 +36,13 @@ export function FilterBar({ fields, error }: FilterBarProps) {
   const bar = useRef<HTMLFormElement>(null);
   const list = useId();
   useEffect(() => {
-    if (insertRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow)); // Back, or a link, has changed them.
+    // Back, or a link, has changed them.
+    if (formatRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow));
   }, [applied]);
-  const isChanged = insertRows(rows).join('\n') !== applied;
+  const isChanged = formatRows(rows).join('\n') !== applied;
   const apply = (next: readonly EditedFilter[]) => {
     setRows(next.map(normalise));
-    setQuery({ filter: insertRows(next), cursor: null, page: null });
+    setQuery({ filter: formatRows(next), cursor: null, page: null });
   };
   const change = (id: number, part: Partial<RecordFilter>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));

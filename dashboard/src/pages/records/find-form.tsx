@@ -1,5 +1,5 @@
 /**
- * Finding one record by its code, an order also by its storefront number: opens it, or says that there is none.
+ * Opens one record by its code, an order also by its storefront number.
  */
 import { useState } from 'preact/hooks';
 import { KEY_CHARACTERS_MAX } from '../../../../src/pims/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * The list of one kind of records: found by code, filtered by any field, page by page, in the columns that were chosen. Filters and place stand in the
- * address. Reads with the operations of the API and shows the call; changes nothing.
+ * The list of one kind of records: found by code, filtered by any field, page by page, in chosen columns, with the call
+ * of the API that gives it.
  */
 import type { FieldType } from '../../../../src/pims/fields.ts';
 import { get } from '../../api/client.ts';
@@ -16,6 +16,7 @@ import { Empty, LoadError } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { PageButtons } from '../../ui/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table.tsx';
+import { countOf } from '../../ui/text.tsx';
 import { Time } from '../../ui/time.tsx';
 import { NotFoundPage } from '../../app/not-found-page.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
@@ -111,7 +112,10 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
   return <Empty title={`No ${label.toLowerCase()} here yet`}>They come by the API or by an import.</Empty>;
 }
 
-/** The cursors that led here stand in the address, the newest last, so that one can go back; the oldest go when there is no more room. */
+/**
+ * The cursors that led here stand in the address, the newest last, so that one can go back; the oldest go when there is
+ * no more room.
+ */
 function Pages({ data }: { data: LoadedPage | undefined }) {
   const [query, setQuery] = useQuery();
   const cursors = query.getAll('cursor');
@@ -131,7 +135,7 @@ function Pages({ data }: { data: LoadedPage | undefined }) {
       onOlder={next === null ? undefined : () => go([...cursors, next], page + 1)}
     >
       {data !== undefined &&
-        `${cursors.length === 0 && next === null ? '' : `Page ${page} · `}${count} ${count === 1 ? 'record' : 'records'}`}
+        (cursors.length === 0 && next === null ? '' : `Page ${page} · `) + countOf(count, 'record')}
     </PageButtons>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Shown where an address names a record that does not exist. Leads back to the list of its kind.
+ * Shown for an address that names a record that does not exist.
  */
 import { KINDS, type Kind } from '../../api/records.ts';
 import { ButtonLink } from '../../ui/button.tsx';

@@ -1,6 +1,5 @@
 /**
- * One customer or one part: its fields in groups, the stock as figures, the orders of a customer. Orders have a page of their own (order.tsx). Changes
- * nothing.
+ * One customer or one part: its fields in groups, a part's stock, a customer's orders. An order has its own page.
  */
 import { filteredPath } from '../../api/filters.ts';
 import type { Values } from '../../../../src/pims/values.ts';

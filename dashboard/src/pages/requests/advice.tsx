@@ -1,5 +1,5 @@
 /**
- * What to do about a refusal of the API: the remedy the service gives, with the page where it is done. Says nothing of its own.
+ * What to do about a refusal: the remedy the service gives, with a link to the page where it is done.
  */
 import type { ErrorCode } from '../../../../src/errors.ts';
 import { Link } from '../../router.tsx';

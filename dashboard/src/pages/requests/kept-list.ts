@@ -1,6 +1,6 @@
 /**
- * The list of requests as it was left, for when Back leads to it again: what was loaded, how far it was scrolled, and which request was opened. Each entry
- * of the browser's history has its own; in memory only, and for the same user only.
+ * Keeps the list of requests in memory for Back: its pages, its scroll position and the request that was opened, for
+ * each entry of the browser's history.
  */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
@@ -25,7 +25,10 @@ export function findKept(key: string): KeptList | undefined {
 
 const findRegion = (): HTMLElement | null => document.querySelector('.requests .table-region');
 
-/** Marks the entry of history (anew when `search`, the query string, replaced it), puts the scrolling and the focus back, and keeps the list when it is left. */
+/**
+ * Marks the entry of history (anew when `search`, the query string, replaced it), puts the scrolling and the focus
+ * back, and keeps the list when it is left.
+ */
 export function useKeeping(
   key: string,
   search: string,

@@ -1,5 +1,6 @@
 /**
- * The list of requests, newest first: filters, the table, going further back, and following what comes in. Back from a request leads to the list as it was.
+ * The list of requests, newest first: search, table, older pages, and live updates. Back from a request restores the
+ * list.
  */
 import { useRef, useState } from 'preact/hooks';
 import type { RequestsView, RequestView } from '../../../../src/http/dashboard/interface.ts';
@@ -13,6 +14,7 @@ import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table.tsx';
+import { countOf } from '../../ui/text.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
 import { RequestFilters } from './search-form.tsx';
@@ -72,10 +74,11 @@ export function RequestListPage() {
   useKeeping(key, query.toString(), pages, before);
   const rows = pages.flatMap(({ requests }) => requests);
   const last = pages.at(-1);
+  const kept = last === undefined ? '' : `, kept for ${countOf(last.keptDays, 'day')}`;
   return (
     <Page
       title="Requests"
-      description={`Every call that came with good credentials${last === undefined ? '' : `, kept for ${last.keptDays} ${last.keptDays === 1 ? 'day' : 'days'}`}. Times are in your time zone.`}
+      description={`Every call with good credentials${kept}. Times are in your time zone.`}
       actions={
         <>
           <Button icon="reload" isBusy={isBusy && pages.length > 0} onClick={reload}>
@@ -113,7 +116,7 @@ export function RequestListPage() {
         )}
         {last !== undefined && (
           <LoadMore label="Older" onMore={more} isBusy={isBusy}>
-            {rows.length} {rows.length === 1 ? 'request' : 'requests'}
+            {countOf(rows.length, 'request')}
             {last.next === null
               ? '; there are none further back'
               : last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}

@@ -1,6 +1,6 @@
 /**
- * One request of the log: how it came, what was sent, what was refused about it, and the same call as curl. A request is in the log a moment after its
- * answer, so one that is not there yet is looked for again.
+ * One request of the log: how it came, what was sent, why it was refused, and the same call as curl. A request reaches
+ * the log a moment after its answer, so a missing one is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
 import { BODY_CHARACTERS_MAX, QUERY_CHARACTERS_MAX } from '../../../../src/request-log/limits.ts';
@@ -180,9 +180,7 @@ function Body({ body }: { body: string | null }) {
     <Section
       title="Body"
       description={
-        isCut
-          ? `Cut: the log keeps the first ${BODY_CHARACTERS_MAX.toLocaleString('en')} characters, shown here as they came.`
-          : undefined
+        isCut ? `Cut: the log keeps the first ${BODY_CHARACTERS_MAX.toLocaleString('en')} characters.` : undefined
       }
     >
       <CodeBlock label="Body of the request" code={shown} copied={body} />

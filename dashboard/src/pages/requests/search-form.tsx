@@ -1,5 +1,5 @@
 /**
- * The filters above the list of requests, all kept in the address, and the way to one request by its ID.
+ * The search form above the list of requests, kept in the address, and the field to open one request by its ID.
  */
 import type { TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * What the list of requests is narrowed to, as the address has it, and what the service is asked for it. Custom times are UTC in the address, so that a
- * link means the same everywhere, and local time in the fields. Loads nothing.
+ * What the list of requests is searched for: from the address, and to the query of the service. Times are UTC in the
+ * address and local in the fields.
  */
 import type { QueryOf } from '../../../../src/http/dashboard/interface.ts';
 
@@ -51,7 +51,7 @@ export function toRequestsQuery(
   return { status, operation, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
 }
 
-/** For a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for what is no time. */
+/** For a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for any other text. */
 export function formatLocalTime(at: string): string {
   const time = new Date(at);
   if (at === '' || Number.isNaN(time.getTime())) return '';

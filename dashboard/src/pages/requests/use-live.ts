@@ -1,11 +1,12 @@
 /**
- * Following the request log: once a second the newest page, put above what is shown, as long as the tab can be seen. What is new is said at most every few
- * seconds, not row by row.
+ * Follows the request log: loads the newest page each second while the tab is visible, and announces new requests every
+ * few seconds.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 import type { ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
+import { countOf } from '../../ui/text.tsx';
 import { announce } from '../../ui/toaster.tsx';
 
 const POLL_MS = 1000;
@@ -15,7 +16,9 @@ const MARKED_MS = 2500;
 /** So many stay; behind them it begins anew with the newest page. */
 const ROWS_MAX = 1000;
 
-/** The newest page above what was there. Both are newest first, so what follows its last request follows it here too. */
+/**
+ * The newest page above what was there. Both are newest first, so what follows its last request follows it here too.
+ */
 export function mergeNewest(
   before: readonly RequestsView[],
   newest: RequestsView,
@@ -63,7 +66,7 @@ export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<
         unmarkTimer = window.setTimeout(() => setMarked(new Set()), MARKED_MS);
       }
       if (unsaid === 0 || Date.now() - saidAt < SAY_MS) return;
-      announce(`${unsaid} new ${unsaid === 1 ? 'request' : 'requests'}`);
+      announce(countOf(unsaid, 'new request'));
       saidAt = Date.now();
       unsaid = 0;
     };

@@ -1,5 +1,5 @@
 /**
- * The audit log for owners: who did what when, newest first, and whether it is still as it was written. Writes nothing into it.
+ * The audit log, for owners: who did what and when, newest first, and a check that it is whole.
  */
 import { useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
@@ -13,6 +13,7 @@ import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table.tsx';
+import { countOf } from '../../ui/text.tsx';
 import { Time } from '../../ui/time.tsx';
 
 type AuditRow = AuditView['records'][number];
@@ -102,7 +103,7 @@ function AuditLog() {
       )}
       {pages.length > 0 && (
         <LoadMore onMore={more} isBusy={isBusy}>
-          {rows.length} {rows.length === 1 ? 'record' : 'records'}
+          {countOf(rows.length, 'record')}
         </LoadMore>
       )}
     </Page>
@@ -110,7 +111,7 @@ function AuditLog() {
 }
 
 function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckView }) {
-  const counted = `${records.toLocaleString('en')} ${records === 1 ? 'record' : 'records'}`;
+  const counted = countOf(records, 'record');
   if (!isWhole)
     return (
       <Notice tone="bad" title="The log is not whole">

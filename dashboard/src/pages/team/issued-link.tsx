@@ -1,5 +1,5 @@
 /**
- * A one-time link that was just made, shown for the only time. Whoever opens it sets the password, so it says how to hand it over.
+ * Shows a new one-time link once, and says how to hand it over.
  */
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
 import { Actions, Button } from '../../ui/button.tsx';
@@ -26,7 +26,7 @@ export function ShowLink({
         <CopyText text={link} label="Copy the link" />
       </div>
       <Notice tone="warn" title="The link is not shown again">
-        Whoever opens it first sets the password: hand it over in a way only {email} can read. It is good once, until{' '}
+        Hand it over in a way only {email} can read: the first person to open it sets the password. It works once, until{' '}
         <Time at={endsAt} />.
       </Notice>
       <Actions>

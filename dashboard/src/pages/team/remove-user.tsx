@@ -1,5 +1,5 @@
 /**
- * Removing a user: asked about by name, and twice where it is one's own account, so that nobody shuts themselves out by accident.
+ * Removes a user after one question, or after two if it is the user's own account.
  */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';

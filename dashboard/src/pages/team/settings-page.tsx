@@ -1,6 +1,6 @@
 /**
- * Settings of the team: its name, how new orders begin, whether codes must exist. Owners change them, others read them; what the operator sets is
- * shown and not changed here.
+ * Settings of the team: name, default stage, strict references. Owners change them, others read them. The operator sets
+ * the limits.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -18,6 +18,7 @@ import { Form } from '../../ui/form.tsx';
 import { KeyValue } from '../../ui/key-value.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
+import { countOf } from '../../ui/text.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
@@ -156,7 +157,7 @@ const About = ({ settings: { teamID, createdAt, requestLogDays } }: { settings: 
         rows={[
           ['Team ID', <CopyText text={teamID} label="Copy the team ID" />],
           ['Made', <Time at={createdAt} to="days" />],
-          ['Request log kept', `${count.format(requestLogDays)} ${requestLogDays === 1 ? 'day' : 'days'}`],
+          ['Request log kept', countOf(requestLogDays, 'day')],
         ]}
       />
     </Card>

@@ -1,6 +1,5 @@
 /**
- * The dialogs an owner changes users by: inviting one, giving another role, making a new link. A link that was made is handed to the page, which shows
- * it once.
+ * The dialogs by which an owner changes users: invite one, change a role, make a new link.
  */
 import { useState } from 'preact/hooks';
 import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/limits.ts';
@@ -32,7 +31,7 @@ const ROLES: readonly { value: Role; label: string; hint: string }[] = [
 
 /** Why the service keeps somebody an owner. */
 export const lastOwner = ({ email, isYou }: UserRow): string =>
-  `${isYou ? 'You are' : `${email} is`} the only owner, and a team keeps at least one. Make somebody else an owner first.`;
+  `${isYou ? 'You are' : `${email} is`} the only owner. A team keeps at least one: make somebody else an owner first.`;
 
 export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {
   const [email, setEmail] = useState('');
@@ -50,7 +49,7 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
   return (
     <Dialog
       title="Invite user"
-      description="Makes a one-time link, by which they set their password. Storeroom sends no e-mail: you hand the link over."
+      description="Makes a one-time link to set a password. Storeroom sends no e-mail: you hand the link over."
       onClose={onClose}
     >
       <Form onSubmit={invite}>
@@ -127,7 +126,7 @@ export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: 
           </p>
           <p>
             {user.hasPassword
-              ? 'When the link is used, it sets a new password, takes the second factor away and ends all their sessions. Until then everything stays as it is.'
+              ? 'Using the link sets a new password, removes the second factor and ends all their sessions.'
               : 'They set their password by it. A link made before can no longer be used.'}
           </p>
         </div>

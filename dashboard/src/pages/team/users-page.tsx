@@ -1,6 +1,5 @@
 /**
- * The users of the team, for owners: who there is and in which role, inviting, new links, other roles, removing. Which dialog is open is said here;
- * what it does is users-dialogs.tsx.
+ * The users of the team, for owners: the list, and which dialog of user-dialogs.tsx is open.
  */
 import { useState } from 'preact/hooks';
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';

@@ -1,6 +1,6 @@
 /**
- * Calls by day as bars, answered below refused. Drawn in the pixels there are, so that its words stay readable on a phone. A day shows its figures when it
- * is pointed at or has the focus; arrow keys go from day to day.
+ * Calls by day as bars, answered below refused, drawn in device-independent pixels so that labels stay readable. A day
+ * shows its figures on hover and focus; arrow keys move between days.
  */
 import type { TargetedKeyboardEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * The calls of a month by its days and by operation, and how days, months and counts are written. All of it UTC; loads nothing.
+ * The calls of a month by day and by operation, and how days, months and counts are formatted. All in UTC.
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 

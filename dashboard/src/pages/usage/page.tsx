@@ -1,6 +1,6 @@
 /**
- * The metered calls of a month: figures, a chart by day, and tables by operation and by day, which can be taken away as CSV. Months and days are UTC, as
- * the calls are counted.
+ * The metered calls of a month: figures, a chart by day, tables, and a CSV download. Months and days are UTC, as
+ * metered.
  */
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
@@ -14,6 +14,7 @@ import { Select } from '../../ui/field.tsx';
 import { formatShare, Meter } from '../../ui/meter.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Card, Columns, Figure, Page } from '../../ui/page.tsx';
+import { countOf } from '../../ui/text.tsx';
 import { UsageChart } from './chart.tsx';
 import { countDays, formatCount, formatMonth, isMonth } from './daily-counts.ts';
 import { UsageTables } from './tables.tsx';
@@ -64,7 +65,7 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      description="Calls of the API and of its explorer, each counted on disk before its answer leaves. Months and days are UTC."
+      description="Calls of the API and the explorer, each stored before its answer leaves. Months and days are UTC."
       actions={actions}
     >
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
@@ -126,7 +127,7 @@ function Figures({ view, days, isThisMonth }: { view: UsageView; days: number; i
       <Figure
         label="Day average"
         value={average.toLocaleString('en', { maximumFractionDigits: average < 10 ? 1 : 0 })}
-        note={isThisMonth ? `Over ${days} ${days === 1 ? 'day' : 'days'} so far` : `Over ${days} days`}
+        note={isThisMonth ? `Over ${countOf(days, 'day')} so far` : `Over ${days} days`}
       />
     </Columns>
   );

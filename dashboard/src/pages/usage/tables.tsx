@@ -1,5 +1,5 @@
 /**
- * The calls of a month as tables, by operation or by day, sorted by the column the user chooses; both choices stay in the address.
+ * The calls of a month as tables, by operation or by day. The address keeps the choice and the order.
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { useQuery } from '../../router.tsx';
