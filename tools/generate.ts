@@ -1,6 +1,7 @@
 /**
- * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md, docs/configuration.md.
- * With --check it writes nothing and fails when one of them is not in step. Never holds a fact of its own.
+ * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
+ * docs/configuration.md. With --check it writes nothing and fails when one of them is not in step. Never holds a fact
+ * of its own.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -87,11 +88,16 @@ function writeErrors(): string {
 
 # Errors
 
-Every error has this body: \`{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}\`.
+Every error has this body:
+
+\`\`\`text
+{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}
+\`\`\`
 
 - Branch on \`code\`. Its meaning never changes.
 - \`message\` is a sentence for people. It may be more exact than the one below.
-- \`field\` names the wrong parameter or field, if one is wrong. \`suggestion\` is the nearest known field, if one is near.
+- \`field\` names the wrong parameter or field, if one is wrong. \`suggestion\` is the nearest known field, if one
+  is near.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
 A 4xx wrote nothing. After a 5xx or no answer, the outcome of a write is unknown: repeat it with its \`Idempotency-Key\`
@@ -101,7 +107,8 @@ ${sections.join('\n\n')}
 
 ## Only on the command line
 
-Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one object on standard error,
+Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one
+object on standard error,
 \`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
 
 ${table(rows.filter(({ place }) => place === 'command'))}
@@ -125,16 +132,19 @@ async function writeConfiguration(): Promise<string> {
 
 ## Settings
 
-Settings are environment variables. \`serve --port\` and \`serve --host\` override \`STOREROOM_PORT\` and \`STOREROOM_HOST\`. An empty variable counts as
-unset. A wrong value stops the command with exit code 1; the message names all wrong values. \`storeroom config\` shows every value in force and its
-source. \`serve\` warns about unknown variables that begin with \`STOREROOM_\`.
+Settings are environment variables. \`serve --port\` and \`serve --host\` override \`STOREROOM_PORT\` and
+\`STOREROOM_HOST\`. An empty variable counts as unset. A wrong value stops the command with exit code 1; the message
+names all wrong values. \`storeroom config\` shows every value in force and its source. \`serve\` warns about
+unknown variables that begin with \`STOREROOM_\`.
 
 ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 
 ## Commands
 
-Run them in Storeroom's folder with \`npx storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They work on the folder in
-\`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while services run on it. Every command has \`--help\` and \`--json\`. With \`--json\` it prints one JSON object on standard output and nothing else; \`serve\` prints it once it is ready.
+Run them in Storeroom's folder with \`npx storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js
+…\`. They work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while
+services run on it. Every command has \`--help\` and \`--json\`. With \`--json\` it prints one JSON object on
+standard output and nothing else; \`serve\` prints it once it is ready.
 
 ${sections.join('\n\n')}
 `;

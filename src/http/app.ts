@@ -1,6 +1,7 @@
 /**
- * The HTTP service: a Fastify server with the operations, the dashboard and the paths of the service itself. It opens nothing by itself.
- * The stages of a call are in stages.ts. Source: specification section 4, decisions "Calls", docs/decisions/0007.
+ * The HTTP service: a Fastify server with the operations, the dashboard and the paths of the service itself. It opens
+ * nothing by itself. The stages of a call are in stages.ts. Source: specification section 4, decisions "Calls",
+ * docs/decisions/0007.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

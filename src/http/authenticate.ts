@@ -1,6 +1,6 @@
 /**
- * Who calls: takes teamID and credentials out of header, query and body, and checks them against the tenant's keys on every call.
- * Neither a log nor an answer shows them. Source: specification section 5, decisions "Calls".
+ * Who calls: takes teamID and credentials out of header, query and body, and checks them against the tenant's keys on
+ * every call. Neither a log nor an answer shows them. Source: specification section 5, decisions "Calls".
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
@@ -58,7 +58,9 @@ export function foldQuery(query: Parameters): void {
   }
 }
 
-/** From the Basic header if there is one, else from the query, else from the body. A pair comes whole from one place. */
+/**
+ * From the Basic header if there is one, else from the query, else from the body. A pair comes whole from one place.
+ */
 function parseCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
   const basic = parseBasic(authorization);
   if (basic !== undefined) return basic;

@@ -1,6 +1,7 @@
 /**
- * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX. It is read before the caller is known, as it may hold
- * the credentials; a refusal of the body waits until the call is counted. Source: decisions "Order of the checks", RFC 8259.
+ * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX. It is read before the caller is known, as
+ * it may hold the credentials; a refusal of the body waits until the call is counted. Source: decisions "Order of the
+ * checks", RFC 8259.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -17,7 +18,9 @@ export interface ReadBody {
   readonly refusal?: Refusal;
 }
 
-/** Content-type parser for every media type. A body that is too large stays unread, and the connection is then closed. */
+/**
+ * Content-type parser for every media type. A body that is too large stays unread, and the connection is then closed.
+ */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
   const bytes = await collect(stream, Number(request.headers['content-length'] ?? 0)).catch(() => {
     throw new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.');
@@ -43,7 +46,9 @@ export async function readBody(request: FastifyRequest, stream: IncomingMessage)
   }
 }
 
-/** The parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a body. */
+/**
+ * The parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a body.
+ */
 export function takeBody({ headers, method }: FastifyRequest, { value, refusal }: ReadBody): unknown {
   const hasBody =
     headers['transfer-encoding'] !== undefined ||

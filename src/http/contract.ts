@@ -1,6 +1,6 @@
 /**
- * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an example for every request and answer.
- * Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
+ * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an
+ * example for every request and answer. Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
  */
 import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
@@ -11,11 +11,11 @@ import { textOf, type Schema } from './schemas.ts';
 type Part = Readonly<Record<string, unknown>>;
 type Parts = Record<string, Part>;
 /** A kind of operation, or a path of the service itself. */
-type Kind = OperationKind | 'service';
+type AnsweringKind = OperationKind | 'service';
 
-const KINDS: readonly Kind[] = ['single', 'lookup', 'query', 'write', 'service'];
+const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'query', 'write', 'service'];
 /** The kinds that can answer the codes of a place. */
-const KINDS_OF_PLACE: Record<ErrorPlace, readonly Kind[]> = {
+const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
   operation: ['single', 'lookup', 'query', 'write'],
   get: ['single', 'lookup'],
@@ -38,7 +38,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'Idempotent-Replayed': 'true when the answer repeats the one first given under this Idempotency-Key.',
 };
 const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { teamID: 'demo', maxReturn: '50' };
-const REQUEST_ID_EXAMPLE = 'k3x9q2-1a';
+const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
 
 const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
@@ -50,7 +50,7 @@ const linkHeaders = (...names: readonly string[]): Part =>
   Object.fromEntries(names.map((name) => [name, linkTo('headers', name)]));
 
 export function renderContract(operations: readonly Operation[], idempotencyMs: number): Part {
-  const { responses, linksOf } = describeErrors();
+  const { responses, links } = describeErrors();
   const parameters: Parts = { 'idempotency-key': describeIdempotencyKey(idempotencyMs) };
   const schemas: Record<string, Schema> = { ...SCHEMAS };
   const paths: Record<string, Parts> = {};
@@ -64,25 +64,16 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
       tags: [tag],
       parameters: describeParameters(operation, parameters),
       ...(body && { requestBody: { required: true, content: jsonContent(ref(body.name), example.body) } }),
-      responses: { 200: describeSuccess(operation), ...linksOf(operation.kind) },
+      responses: { 200: describeSuccess(operation), ...links[operation.kind] },
     };
   }
-  paths['/healthz'] = { get: describeState('getHealth', 'Whether the service can serve', linksOf('service')) };
-  paths['/readyz'] = { get: describeState('getReadiness', 'Whether to send the service requests', linksOf('service')) };
+  paths['/healthz'] = { get: describeState('getHealth', 'Whether the service can serve', links.service) };
+  paths['/readyz'] = { get: describeState('getReadiness', 'Whether to send the service requests', links.service) };
+  Object.assign(responses, SERVICE_STATES);
   const headers = Object.fromEntries(
     Object.entries(HEADERS).map(([name, description]) => [name, { description, schema: textOf() }]),
   );
-  return {
-    ...HEAD,
-    paths,
-    components: {
-      securitySchemes: SECURITY,
-      schemas,
-      parameters,
-      headers,
-      responses: { ...responses, ...SERVICE_STATES },
-    },
-  };
+  return { ...HEAD, paths, components: { securitySchemes: SECURITY, schemas, parameters, headers, responses } };
 }
 
 const SECURITY = {
@@ -101,8 +92,7 @@ const HEAD = {
   info: {
     title: 'Storeroom: Order, Customer and Inventory Open API',
     version: '1.0.0',
-    description:
-      'A tenant-scoped HTTP API over an inventory management system (PIMS). Every authenticated call counts toward the monthly request total.',
+    description: 'An HTTP API over the inventory systems (PIMS) of many tenants. Every authenticated call counts.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: '/' }],
@@ -137,7 +127,7 @@ function describeParameters({ kind, query, example }: Operation, shared: Parts):
 const describeIdempotencyKey = (keptMs: number): Part => ({
   name: 'idempotency-key',
   in: 'header',
-  description: `Makes the write repeatable for ${keptMs / HOUR_MS} hours: the same key gets the same answer, and nothing is written again.`,
+  description: `Makes the write repeatable for at least ${keptMs / HOUR_MS} hours: the same key, the same answer.`,
   schema: IDEMPOTENCY_KEY,
 });
 
@@ -153,41 +143,29 @@ const describeSuccess = ({ kind, answer, example }: Operation): Part => ({
 });
 
 /** A component for each status and set of codes, and the links of each kind of operation to them. */
-function describeErrors(): { responses: Parts; linksOf: (kind: Kind) => Parts } {
+function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Parts> } {
   const responses: Parts = {};
-  const links: Record<string, Parts> = Object.fromEntries(KINDS.map((kind) => [kind, {}]));
+  const links: Record<AnsweringKind, Parts> = { single: {}, lookup: {}, query: {}, write: {}, service: {} };
   const named = new Map<string, string>();
-  for (const kind of KINDS)
-    for (const [httpStatus, codes] of groupCodes(kind)) {
+  for (const kind of KINDS) {
+    const codesOfKind = CODES.filter((code) => KINDS_OF_PLACE[ERRORS[code].place].includes(kind));
+    for (const [httpStatus, codes] of Map.groupBy(codesOfKind, (code) => ERRORS[code].httpStatus)) {
       const set = `${httpStatus} ${codes.join(' ')}`;
       const title = STATUS_CODES[httpStatus]!.replaceAll(/[^A-Za-z]/g, '');
       const isTaken = title in responses && !named.has(set);
       const name = named.get(set) ?? (isTaken ? `${title}To${kind[0]!.toUpperCase()}${kind.slice(1)}` : title);
       named.set(set, name);
       responses[name] ??= describeError(httpStatus, codes);
-      links[kind]![httpStatus] = linkTo('responses', name);
+      links[kind][httpStatus] = linkTo('responses', name);
     }
-  return { responses, linksOf: (kind) => links[kind]! };
-}
-
-/** The codes a kind of operation can answer, by status. */
-function groupCodes(kind: Kind): Map<number, ErrorCode[]> {
-  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) =>
-    KINDS_OF_PLACE[ERRORS[code].place].includes(kind),
-  );
-  return Map.groupBy(codes, (code) => ERRORS[code].httpStatus);
+  }
+  return { responses, links };
 }
 
 function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
   const code = codes[0]!;
-  const example = {
-    status: 'error',
-    data: null,
-    subRecords: null,
-    message: ERRORS[code].message,
-    code,
-    requestId: REQUEST_ID_EXAMPLE,
-  };
+  const { message } = ERRORS[code];
+  const example = { status: 'error', data: null, subRecords: null, message, code, requestId: 'k3x9q2-1a' };
   const isCounted = httpStatus !== 401 && codes.some((one) => ERRORS[one].place !== 'any');
   const headers = linkHeaders(
     'X-Request-Id',

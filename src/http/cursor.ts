@@ -1,6 +1,6 @@
 /**
- * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds the key of the last
- * record of its page, so records written meanwhile shift nothing. Source: decisions "maxReturn".
+ * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds
+ * the key of the last record of its page, so records written meanwhile shift nothing. Source: decisions "maxReturn".
  */
 import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';

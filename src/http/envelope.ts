@@ -27,7 +27,7 @@ export function renderWritten(reply: FastifyReply, { data, replayed }: Written):
   return renderEnvelope(data);
 }
 
-/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…?,"suggestion":…?,"requestId":…}` */
+/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
 export const renderError = ({ message, code, field, suggestion }: Refusal, requestId: string): string =>
   hideSecrets(
     JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, suggestion, requestId }),

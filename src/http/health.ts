@@ -1,5 +1,6 @@
 /**
- * `/healthz` and `/readyz`: whether the service can serve, and whether it should be sent requests. Neither needs credentials or is metered.
+ * `/healthz` and `/readyz`: whether the service can serve, and whether it should be sent requests. Neither needs
+ * credentials or is metered.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { JSON_TYPE } from './envelope.ts';

@@ -1,5 +1,6 @@
 /**
- * What happens after an answer is sent: its call goes into the tenant's request log, and a line about it into the service's own log.
+ * What happens after an answer is sent: its call goes into the tenant's request log, and a line about it into the
+ * service's own log.
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestLog } from '../request-log/request-log.ts';

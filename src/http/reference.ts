@@ -1,5 +1,6 @@
 /**
- * `/openapi.json`, and `/docs` with the reference page made from it. The page works offline and is built when it is first asked for.
+ * `/openapi.json`, and `/docs` with the reference page made from it. The page works offline and is built when it is
+ * first asked for.
  */
 import { createHash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
@@ -44,16 +45,12 @@ async function openReference(contract: () => object): Promise<FastifyInstance> {
 
 /** Allows the page's own scripts by their hashes. The page sets styles while it runs, so any style is allowed. */
 function pagePolicy(type: unknown, html: string): string {
-  const scripts = String(type).startsWith('text/html')
-    ? [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)]
-    : [];
-  const hashes = scripts
-    .map(
-      ([, script]) =>
-        `'sha256-${createHash('sha256')
-          .update(script ?? '')
-          .digest('base64')}'`,
-    )
-    .join(' ');
-  return `default-src 'none'; script-src 'self' ${hashes}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'`;
+  const isPage = String(type).startsWith('text/html');
+  const scripts = isPage ? [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)] : [];
+  const hashOf = (script: string): string => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
+  return [
+    `default-src 'none'; script-src 'self' ${scripts.map(([, script = '']) => hashOf(script)).join(' ')}`,
+    `style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:`,
+    `connect-src 'self'; frame-ancestors 'none'`,
+  ].join('; ');
 }

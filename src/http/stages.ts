@@ -1,6 +1,6 @@
 /**
- * The six stages of a call of an operation, in order: receive, admit, validate, decide, store, answer. A stage refuses by throwing;
- * error-answers.ts then answers. Source: specification section 4, decisions "Order of the checks".
+ * The six stages of a call of an operation, in order: receive, admit, validate, decide, store, answer. A stage refuses
+ * by throwing; error-answers.ts then answers. Source: specification section 4, decisions "Order of the checks".
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';

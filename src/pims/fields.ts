@@ -1,6 +1,6 @@
 /**
- * The four record types and their field dictionaries: which fields there are, of which type, and what PIMS does with them.
- * Source: specification sections 2.2 to 2.5, decision "Fields of the embedded PIMS".
+ * The four record types and their field dictionaries: which fields there are, of which type, and what PIMS does with
+ * them. Source: specification sections 2.2 to 2.5, decision "Fields of the embedded PIMS".
  */
 import { Refusal } from '../errors.ts';
 
@@ -178,15 +178,15 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
 /** FUNCTION is the service's word; the others are columns that a store keeps beside the fields. */
 const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
 
-/** Why a custom field cannot have this name: it is not `[A-Z][A-Z0-9_]*` of at most 63 characters (PostgreSQL's for a column), reserved, or there. */
+/**
+ * Why a custom field cannot have this name: it is not `[A-Z][A-Z0-9_]*` of at most 63 characters (PostgreSQL's for a
+ * column), reserved, or there.
+ */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
   const about = { field: name };
+  const form = 'upper case letters, digits and _, beginning with a letter, at most 63 characters';
   if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name))
-    return new Refusal(
-      'COMMAND_REFUSED',
-      `A field name is upper case letters, digits and _, beginning with a letter, at most 63 characters: '${name}' is not.`,
-      about,
-    );
+    return new Refusal('COMMAND_REFUSED', `A field name is ${form}: '${name}' is not.`, about);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
     return new Refusal('COMMAND_REFUSED', `The field ${name} exists already, or its name is reserved.`, about);
   if (dictionary.size >= DICTIONARY_MAX)
@@ -194,7 +194,10 @@ export function refuseCustomField(dictionary: FieldDictionary, name: string): Re
   return undefined;
 }
 
-/** The field of this name. Throws UNKNOWN_FIELD, which suggests the nearest known name if one is near, or FIELD_NOT_ALLOWED for FUNCTION. */
+/**
+ * The field of this name. Throws UNKNOWN_FIELD, which suggests the nearest known name if one is near, or
+ * FIELD_NOT_ALLOWED for FUNCTION.
+ */
 export function findField(dictionary: FieldDictionary, recordType: RecordType, name: string): Field {
   const known = dictionary.get(name);
   if (known) return known;

@@ -1,6 +1,6 @@
 /**
- * Checks answers against the OpenAPI document the service itself gives out: status documented, body of the documented shape, headers that every
- * answer carries. Never looks at meaning.
+ * Checks answers against the OpenAPI document the service itself gives out: status documented, body of the documented
+ * shape, headers that every answer carries. Never looks at meaning.
  */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

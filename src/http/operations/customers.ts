@@ -54,7 +54,7 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     path: '/customers/create',
     tag: 'Customers',
     summary: 'Create a customer',
-    description: `Creates a customer; all fields are optional. Data is its CUSTOMER_CODE: the one you send if it is free, at most ${KEY_CHARACTERS_MAX} characters, or one that PIMS assigns.`,
+    description: `Data is the CUSTOMER_CODE: yours if it is free (at most ${KEY_CHARACTERS_MAX} characters), or one PIMS assigns.`,
     body: NEW_CUSTOMER,
     data: textOf('The CUSTOMER_CODE.'),
     example: {

@@ -1,6 +1,6 @@
 /**
- * The records shown as examples in the contract: those of the demo tenant as it answers them (test/contract.test.ts), every field of the built-in
- * dictionary in its place.
+ * The records shown as examples in the contract: those of the demo tenant as it answers them (test/contract.test.ts),
+ * every field of the built-in dictionary in its place.
  */
 import type { Values } from '../../pims/values.ts';
 import { BUILT_IN_FIELDS, type RecordType } from '../../pims/fields.ts';

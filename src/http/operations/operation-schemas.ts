@@ -1,6 +1,6 @@
 /**
- * What the twelve operations take and answer, as JSON Schemas: those Fastify validates requests with, and those the contract names.
- * The rules behind the values are in pims/.
+ * What the twelve operations take and answer, as JSON Schemas: those Fastify validates requests with, and those the
+ * contract names. The rules behind the values are in pims/.
  */
 import { ERRORS } from '../../errors.ts';
 import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/fields.ts';
@@ -28,7 +28,7 @@ export const queryOf = (parameters: Record<string, Schema> = {}, optional: reado
 
 export function pageQuery({ maxReturnDefault, maxReturnMost }: PageLimits): Schema {
   const fallback = Math.min(maxReturnDefault, maxReturnMost);
-  const about = `Records of a page, ${fallback} by default. Any number above ${maxReturnMost} counts as ${maxReturnMost}.`;
+  const about = `Records of a page, ${fallback} by default. More than ${maxReturnMost} counts as ${maxReturnMost}.`;
   const page = {
     maxReturn: textOf(about, { pattern: '^0*[1-9][0-9]*$' }),
     cursor: required('X-Next-Cursor of the page before.'),

@@ -1,6 +1,6 @@
 /**
- * What an operation is, and what operations of one kind share. The twelve are in orders.ts, customers.ts and inventory.ts;
- * stages.ts puts them on their paths.
+ * What an operation is, and what operations of one kind share. The twelve are in orders.ts, customers.ts and
+ * inventory.ts; stages.ts puts them on their paths.
  */
 import type { FastifyReply } from 'fastify';
 import type { Filter } from '../../pims/filter.ts';

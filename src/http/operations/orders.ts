@@ -113,7 +113,7 @@ const WRITE_OPERATIONS: readonly Operation[] = [
     tag: 'Orders',
     summary: 'Add a line item',
     description:
-      'Adds a line to an order. Data is the line; updates of it need its LINE_REF_LOCK_CODE. NUMBER_SHIPPED begins at 0.',
+      'Adds a line to an order, with NUMBER_SHIPPED 0. Data is the line; its LINE_REF_LOCK_CODE names it in updates.',
     body: NEW_LINE,
     data: ref('OrderLine'),
     example: {
