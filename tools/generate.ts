@@ -24,7 +24,7 @@ const EVERY_OPTION = /^ +(--json +print one JSON object and nothing else|-h, --h
 /** The places of the table of errors, in the words of docs/errors.md. */
 const PLACES: Record<ErrorPlace, string> = {
   any: 'any request',
-  operation: 'every operation',
+  operation: 'operations',
   get: 'GET',
   single: 'single record',
   query: 'query',
