@@ -1,4 +1,7 @@
-/** The PostgreSQL of the tests: what tests build upon when they share it or break one of their own, and that nothing of it stays behind. */
+/**
+ * The PostgreSQL of the tests: what tests build upon when they share it or break one of their own, and that nothing of
+ * it stays behind.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -102,7 +105,7 @@ suite('a server of its own', () => {
     }
   });
 
-  test('paused, it answers nothing, on connections there are and on new ones; resumed, it answers what was asked', async () => {
+  test('paused, it answers nothing, also on new connections; resumed, it answers what was asked', async () => {
     const client = new Client(server.url);
     await client.connect();
     server.pause();

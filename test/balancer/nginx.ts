@@ -1,6 +1,6 @@
 /**
- * nginx with the worked example of docs/nginx.conf, as it stands there but for addresses, port, certificate and files. Starts, reloads and stops it,
- * and reads its logs. Judges nothing.
+ * nginx with the worked example of docs/nginx.conf, as it stands there but for addresses, port, certificate and files.
+ * Starts, reloads and stops it, and reads its logs. Judges nothing.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -126,7 +126,8 @@ export class Nginx {
 
   /** Everything it has written to logs. */
   readLogs(): string {
-    return globSync('*.log', { cwd: this.#folder }).map((file) => readFileSync(join(this.#folder, file), 'utf8')).join(''); // prettier-ignore
+    const files = globSync('*.log', { cwd: this.#folder });
+    return files.map((file) => readFileSync(join(this.#folder, file), 'utf8')).join('');
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * One of several `storeroom serve` over one database, which comes back on the port it had, as a balancer expects; and calls through that balancer.
- * Every answer is checked against the contract. Judges nothing else.
+ * One of several `storeroom serve` over one database, which comes back on the port it had, as a balancer expects; and
+ * calls through that balancer. Every answer is checked against the contract. Judges nothing else.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * The calls of a run: what the steps of a plan come to, given what the model has at that moment; how a call is made on the model and on a store through
- * the operations; and its outcome as one text. Compares nothing.
+ * The calls of a run: what the steps of a plan come to, given what the model has at that moment; how a call is made on
+ * the model and on a store through the operations; and its outcome as one text. Compares nothing.
  */
 import { createHash } from 'node:crypto';
 import { orThrow, Refusal } from '../../src/errors.ts';
@@ -131,7 +131,10 @@ const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
 };
 const START = Date.parse('2026-11-20T09:30:00.000Z');
 
-/** Turns the steps of one plan into calls, one after the other; each has to be made on the model before the next is asked for. */
+/**
+ * Turns the steps of one plan into calls, one after the other; each has to be made on the model before the next is
+ * asked for.
+ */
 export class Caller {
   readonly #model: Model;
   readonly #defaultStage: RunPlan['defaultStage'];

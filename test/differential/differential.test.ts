@@ -1,7 +1,7 @@
 /**
- * Every store answers what a model in plain Maps answers, byte for byte: random runs of the twelve operations, and of the steps an operator takes
- * between them, on a tenant that has nothing but what the run begins with. STOREROOM_TEST_RUNS sets how many, STOREROOM_TEST_SEED repeats those of a
- * run that is told below a failure.
+ * Every store answers what a model in plain Maps answers, byte for byte: random runs of the twelve operations, and of
+ * the steps an operator takes between them, on a tenant that has nothing but what the run begins with.
+ * STOREROOM_TEST_RUNS sets how many, STOREROOM_TEST_SEED repeats those of a run that is told below a failure.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -55,7 +55,10 @@ class LockCodes {
   readonly #names = new Map<string, string>();
   readonly #codes = new Map<string, string>();
 
-  /** The store's text with the model's names for its lock codes; codes not seen before belong to the lines at the same places in the model's text. */
+  /**
+   * The store's text with the model's names for its lock codes; codes not seen before belong to the lines at the same
+   * places in the model's text.
+   */
   rename(text: string, expected: string): string {
     const names = [...expected.matchAll(LOCK_CODES)].map(([, name]) => name!);
     for (const [index, [, code]] of [...text.matchAll(LOCK_CODES)].entries()) {
@@ -165,7 +168,10 @@ const shorten = (text: string): string =>
 
 const isUnavailable = (fault: unknown): boolean => fault instanceof Refusal && fault.code === 'STORE_UNAVAILABLE';
 
-/** Where other tests keep the machine busy, a database can be too slow to be waited for: then nothing can be said of the run, and it is begun anew. */
+/**
+ * Where other tests keep the machine busy, a database can be too slow to be waited for: then nothing can be said of the
+ * run, and it is begun anew.
+ */
 async function runOnNewTenants(plan: RunPlan): Promise<void> {
   for (let attempt = 1; ; attempt++)
     try {
@@ -201,7 +207,10 @@ async function differenceOf(plan: RunPlan): Promise<string | undefined> {
   }
 }
 
-/** Takes away all that is not needed to show the difference: fast-check does not come back to what it could not take away at first. */
+/**
+ * Takes away all that is not needed to show the difference: fast-check does not come back to what it could not take
+ * away at first.
+ */
 async function reduce(plan: RunPlan): Promise<RunPlan> {
   for (const part of ['steps', 'rows', 'fields'] as const)
     for (let index = plan[part].length - 1; index >= 0; index--) {

@@ -1,13 +1,17 @@
 /**
- * Values for the fields of a PIMS, as a caller may send them: odd Unicode of many scripts, wildcards of other systems, dates and numbers in all their
- * forms, long texts that no compression makes short, and now and then what must be refused. Knows no operation.
+ * Values for the fields of a PIMS, as a caller may send them: odd Unicode of many scripts, wildcards of other systems,
+ * dates and numbers in all their forms, long texts that no compression makes short, and now and then what must be
+ * refused. Knows no operation.
  */
 import * as fc from 'fast-check';
 import type { RawValue } from '../../src/pims/values.ts';
 import type { FieldType } from '../../src/pims/fields.ts';
 import { anyCharacter } from '../store/query-model.ts';
 
-/** Pieces that change their length with their case, look like others, join their neighbours, run backwards, or mean something to a database. */
+/**
+ * Pieces that change their length with their case, look like others, join their neighbours, run backwards, or mean
+ * something to a database.
+ */
 // oxfmt-ignore
 const ODD_PIECES = [
   'Σίσυφος', 'ΣΊΣΥΦΟΣ', 'ς', 'σ', 'Σ', 'ß', 'ẞ', 'ss', 'SS', 'Straße', 'STRASSE', 'İ', 'i\u0307', 'ı', 'I', 'i', '\u212a', 'k', 'K', '\u212b', 'å', 'Å',

@@ -1,6 +1,6 @@
 /**
- * A full disk, again and again: writes are refused with 503 STORAGE_FULL, reads go on, nothing acknowledged is lost, and writes go on by themselves
- * once there is space. Part of `npm run test:faults`.
+ * A full disk, again and again: writes are refused with 503 STORAGE_FULL, reads go on, nothing acknowledged is lost,
+ * and writes go on by themselves once there is space. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
@@ -50,7 +50,7 @@ function fillDisk(): void {
     }
 }
 
-test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, and writes resume by themselves`, async (context) => {
+test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, writes resume`, async (context) => {
   const load = new MixedLoad(client, keys);
   const { body: order } = await client.call(reader, 'PUT', '/orders/create', { body: {} });
   let isOver = false;

@@ -1,6 +1,7 @@
 /**
- * A disk that can lose its power: an ext4 file system in a file, mounted through a loop device and shut down by the kernel without flushing anything.
- * What was not synced is gone at the next mount, as after a power cut. Needs root; says so where it cannot work.
+ * A disk that can lose its power: an ext4 file system in a file, mounted through a loop device and shut down by the
+ * kernel without flushing anything. What was not synced is gone at the next mount, as after a power cut. Needs root;
+ * says so where it cannot work.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -12,7 +13,9 @@ const MIB = 128;
 const SHUT_DOWN =
   "import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
-/** Runs a program of the system; throws a sentence that says what the test needs when it is not there or not allowed. */
+/**
+ * Runs a program of the system; throws a sentence that says what the test needs when it is not there or not allowed.
+ */
 export function runTool(program: string, ...words: string[]): void {
   try {
     execFileSync(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -44,8 +47,9 @@ export class LossyDisk {
   }
 
   /**
-   * Only what was answered before this is called tells anything. An fsync that has begun before the shutdown can come back as a success while its journal
-   * is being aborted, since the kernel waits for a transaction to end and not for it to end well; after a power cut nobody would hear of it.
+   * Only what was answered before this is called tells anything. An fsync that has begun before the shutdown can come
+   * back as a success while its journal is being aborted, since the kernel waits for a transaction to end and not for
+   * it to end well; after a power cut nobody would hear of it.
    */
   losePower(): void {
     runTool('python3', '-c', SHUT_DOWN, this.#mountPoint);

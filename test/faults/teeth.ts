@@ -1,6 +1,6 @@
 /**
- * The crash and fault tests can fail: each is run on a copy of the tree with one promise broken on purpose, and has to say which. Part of
- * `npm run test:faults`.
+ * The crash and fault tests can fail: each is run on a copy of the tree with one promise broken on purpose, and has to
+ * say which. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -56,7 +56,8 @@ const BREAKS: Break[] = [
     file: 'store/sqlite/write-queue.ts',
     good: "      this.#db.run('COMMIT');\n",
     broken:
-      "      for (const item of group) item.resolve(item.result as never);\n      await sleep(5);\n      this.#db.run('COMMIT');\n",
+      '      for (const item of group) item.resolve(item.result as never);\n      await sleep(5);\n' +
+      "      this.#db.run('COMMIT');\n",
     says: LOSS,
   },
   {

@@ -1,4 +1,7 @@
-/** Import, export, backup and restore: what goes in comes out again, and what cannot go in is told with its line and reason. */
+/**
+ * Import, export, backup and restore: what goes in comes out again, and what cannot go in is told with its line and
+ * reason.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +20,10 @@ interface Report {
 type Values = Record<string, string>;
 type Records = { records: Values[] };
 
-/** In this order: lines after their orders; and parts after the lines that commit them, so that their dates stay as given. */
+/**
+ * In this order: lines after their orders; and parts after the lines that commit them, so that their dates stay as
+ * given.
+ */
 const TYPES = ['customers', 'orders', 'lines', 'inventory'];
 
 /** Imports with --json, and gives the exit code with the report. */
@@ -55,9 +61,10 @@ suite('import, beside a running service', () => {
   });
   after(() => service.close());
 
-  test('keys and dates are taken as given, values are read as from a caller, and an empty last row does not count', async () => {
+  test('keys and dates are taken as given, values as from a caller; an empty last row does not count', async () => {
     const csv =
-      '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
+      '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n' +
+      '500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
     assert.deepEqual(await importRows(line, 'orders', csv), {
       exitCode: 0,
       imported: 1,
@@ -72,7 +79,7 @@ suite('import, beside a running service', () => {
     assert.equal(CREATE_DATE, '2020-01-01T00:00:00.000Z');
   });
 
-  test('rejected rows are told with the line they begin on, a reason and a field; the others are imported and the command ends with 1', async () => {
+  test('rejected rows are told with line, reason and field; the others come in; the command ends with 1', async () => {
     const rows = [
       'ORDER_NUMBER,ORDER_DATE,NOTES',
       '600,1/1/2026,"one\ntwo\nthree"',

@@ -1,4 +1,7 @@
-/** The life of an order from the command line: stages, a partial invoice, serials, tracking numbers, and the stock that follows. */
+/**
+ * The life of an order from the command line: stages, a partial invoice, serials, tracking numbers, and the stock that
+ * follows.
+ */
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { openCommandLine } from '../kit/cli-process.ts';
@@ -57,7 +60,7 @@ suite('the life of an order', () => {
     assert.equal(await stock(), '10 − 3 = 7');
   });
 
-  test('a partial invoice takes its units from stock; the backorder stays committed as a sales order of the same reference', async () => {
+  test('a partial invoice takes its units from stock; its backorder stays committed, under the same reference', async () => {
     const words = [
       '--line',
       '1=2',

@@ -42,7 +42,7 @@ const WRONG_USE = [
   ['config', '--verbose'],
 ];
 
-test('the process of a command ends with 0 when it is done, 1 when it is refused, 2 after wrong use, and says all of it', async () => {
+test('a process ends with 0 when done, 1 when refused, 2 after wrong use, and prints all it has to say', async () => {
   const { runAlone } = openCommandLine();
   const ends = [
     [['config', '--json'], 0, /^\{.*\}\n$/, /^$/],

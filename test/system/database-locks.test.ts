@@ -1,6 +1,7 @@
 /**
- * A database in which one tenant waits: for a row that somebody else holds, or for a query that takes too long. Those who wait are refused in time and
- * are never too many, and other tenants are served as if nothing were. STOREROOM_TEST_LOCK_S sets for how many seconds the row is held.
+ * A database in which one tenant waits: for a row that somebody else holds, or for a query that takes too long. Those
+ * who wait are refused in time and are never too many, and other tenants are served as if nothing were.
+ * STOREROOM_TEST_LOCK_S sets for how many seconds the row is held.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -47,7 +48,7 @@ async function repeat(stop: AbortSignal, call: () => ReturnType<HttpClient['call
   return statuses;
 }
 
-test(`a tenant whose row is held for ${LOCK_MS} ms: its writes are refused in time, its reads and other tenants go on`, async (context) => {
+test(`a tenant whose row is held for ${LOCK_MS} ms: writes are refused in time, reads and others go on`, async (context) => {
   const { body: order } = await client.call(stuck, 'PUT', '/orders/create', { body: {} });
   const holder = new Client(databaseUrl);
   await holder.connect();
@@ -85,7 +86,8 @@ test(`a tenant whose row is held for ${LOCK_MS} ms: its writes are refused in ti
       assert.match(`${body.code} ${headers.get('retry-after')}`, /^(SERVICE_BUSY|STORE_UNAVAILABLE) 1$/);
   const slowest = answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
   context.diagnostic(
-    `${refused!.length} writes refused, ${written!.length} of another tenant and ${found!.length} reads done; the slowest answer after ${slowest.toFixed(0)} ms`,
+    `${refused!.length} writes refused, ${written!.length} of another tenant and ${found!.length} reads done, ` +
+      `the slowest answer after ${slowest.toFixed(0)} ms`,
   );
   assert.ok(slowest <= ANSWER_MS, `an answer took ${slowest} ms`);
   assert.equal(

@@ -1,7 +1,8 @@
 /**
- * PostgreSQL lost to a node under load: stopped, frozen, behind a silent line, its sessions ended again and again. Every request is answered in time,
- * the node comes back by itself, and everything is whole afterwards. STOREROOM_TEST_OUTAGE_S sets for how many seconds. With
- * STOREROOM_TEST_FIREWALL=on, root and iptables on the PATH, packets are dropped; else a proxy holds them back.
+ * PostgreSQL lost to a node under load: stopped, frozen, behind a silent line, its sessions ended again and again.
+ * Every request is answered in time, the node comes back by itself, and everything is whole afterwards.
+ * STOREROOM_TEST_OUTAGE_S sets for how many seconds. With STOREROOM_TEST_FIREWALL=on, root and iptables on the PATH,
+ * packets are dropped; else a proxy holds them back.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -87,8 +88,8 @@ async function expectUnhealthy(): Promise<void> {
 
 const describe = ({ method, status, body, begunAt, endedAt }: TimedAnswer): string =>
   `${method} ${status} ${body.code ?? ''} ${(endedAt - begunAt).toFixed(0)} ms`;
-const slowest = (answers: readonly TimedAnswer[]): number =>
-  answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0);
+const slowest = (answers: readonly TimedAnswer[]): string =>
+  answers.reduce((most, { begunAt, endedAt }) => Math.max(most, endedAt - begunAt), 0).toFixed(0);
 
 /** Works while something is done, and gives the answers there were. Every call has to be answered, in time. */
 async function workDuring(doing: (answers: readonly TimedAnswer[]) => Promise<void>): Promise<TimedAnswer[]> {
@@ -146,13 +147,13 @@ suite('a database that is lost', () => {
       await load.check(service);
       const returned = Math.max(0, success.endedAt - times.back).toFixed(0);
       context.diagnostic(
-        `${what}: ${answers.length} answers, the slowest after ${slowest(answers).toFixed(0)} ms; first success ${returned} ms after its return`,
+        `${what}: ${answers.length} answers, the slowest after ${slowest(answers)} ms; a success ${returned} ms after its return`,
       );
     });
 
-  test('that ends every session again and again: reads are repeated by the service, writes settle with their key', async (context) => {
-    const terminate =
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+  test('that ends every session again and again: the service repeats reads, writes settle with their key', async (context) => {
+    const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`;
     const reader = await service.makeTenant('reader');
     const { body: order } = await client.call(reader, 'PUT', '/orders/create', { body: {} });
     let ended = 0;
@@ -174,7 +175,7 @@ suite('a database that is lost', () => {
     const reads = answers.filter(({ method }) => method === 'GET');
     const failed = reads.filter(({ status }) => status >= 500);
     context.diagnostic(
-      `${ended} sessions ended; ${failed.length} of ${reads.length} reads failed, the slowest answer after ${slowest(answers).toFixed(0)} ms`,
+      `${ended} sessions ended; ${failed.length} of ${reads.length} reads failed, the slowest after ${slowest(answers)} ms`,
     );
     assert.ok(ended > 0 && reads.length > 0);
     assert.ok(failed.length <= reads.length * READS_FAILED_MOST, failed.map(describe).join('\n'));

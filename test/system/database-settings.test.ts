@@ -1,4 +1,7 @@
-/** A database that could lose what was acknowledged is refused at the start, with the name of the setting and without the password of the address. */
+/**
+ * A database that could lose what was acknowledged is refused at the start, with the name of the setting and without
+ * the password of the address.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
@@ -19,7 +22,10 @@ before(async () => {
 });
 after(() => server?.remove());
 
-/** Whatever opens a store on this address ends with one sentence on what is wrong: here a command, which opens it as a node does. */
+/**
+ * Whatever opens a store on this address ends with one sentence on what is wrong: here a command, which opens it as a
+ * node does.
+ */
 async function expectRefusal(
   address: string,
   says: RegExp,
@@ -82,7 +88,7 @@ test('synchronous_commit=off in the address itself is refused, to a service too'
     await expectRefusal(address.href, /\bsynchronous_commit\b/, words);
 });
 
-test('a wrong password, a database that is not there, and a server that is not there are told in one sentence', async () => {
+test('a wrong password and a database or server that is not there are told in one sentence', async () => {
   const [wrong, nowhere, gone] = [new URL(ownUrl), new URL(ownUrl), new URL(ownUrl)];
   wrong.password = `${PASSWORD}s`;
   nowhere.pathname = '/nowhere';

@@ -1,6 +1,7 @@
 /**
- * kill -9 of the service under mixed load from 64 connections, again and again over one store: nothing acknowledged is lost or changed, no number is
- * given twice, every call answered is counted. STOREROOM_TEST_KILLS sets how often. Power loss is in test/faults, the time of a start in bench/.
+ * kill -9 of the service under mixed load from 64 connections, again and again over one store: nothing acknowledged is
+ * lost or changed, no number is given twice, every call answered is counted. STOREROOM_TEST_KILLS sets how often. Power
+ * loss is in test/faults, the time of a start in bench/.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,7 @@
-/** Metering under load: calls from 64 connections, good ones, refused ones and ones that never were let in, are counted exactly. */
+/**
+ * Metering under load: calls from 64 connections, good ones, refused ones and ones that never were let in, are counted
+ * exactly.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';

@@ -1,7 +1,7 @@
 /**
- * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found afterwards. Crash tests check their
- * invariants here. Each record has one writer, so that what it may hold is known. Every other write has an Idempotency-Key, and is repeated with it
- * when its outcome is not known.
+ * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found
+ * afterwards. Crash tests check their invariants here. Each record has one writer, so that what it may hold is known.
+ * Every other write has an Idempotency-Key, and is repeated with it when its outcome is not known.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,10 @@ import { checkStore } from './store-integrity.ts';
 
 type Values = Record<string, string>;
 
-/** A line that was sent; acknowledged once it has a lock code. Two possible quantities after an update without an answer. */
+/**
+ * A line that was sent; acknowledged once it has a lock code. Two possible quantities after an update without an
+ * answer.
+ */
 interface SentLine {
   readonly token: string;
   readonly idempotencyKey: string | undefined;
@@ -97,7 +100,10 @@ export class MixedLoad {
     await Promise.all(Array.from({ length: REPEATERS }, work));
   }
 
-  /** The writes of this record whose outcome is not known and that have an Idempotency-Key: each repeats itself and tells whether it succeeded. */
+  /**
+   * The writes of this record whose outcome is not known and that have an Idempotency-Key: each repeats itself and
+   * tells whether it succeeded.
+   */
   #findUnknownWrites(team: TeamAccount, record: SentRecord): (() => Promise<boolean>)[] {
     if (record.number === undefined)
       return record.idempotencyKey === undefined ? [] : [() => this.#create(team, record)];
@@ -264,7 +270,10 @@ export class MixedLoad {
     return answer;
   }
 
-  /** Checks everything that is there now: nothing lost, doubled or invented, every answered call counted, the store whole. */
+  /**
+   * Checks everything that is there now: nothing lost, doubled or invented, every answered call counted, the store
+   * whole.
+   */
   async check(service: Service): Promise<void> {
     for (const team of this.#teams) {
       await Promise.all([checkRecords(service, team, 'orders'), checkRecords(service, team, 'customers')]);

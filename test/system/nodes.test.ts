@@ -1,7 +1,8 @@
 /**
- * Nodes over one PostgreSQL under load, while nodes are killed, PostgreSQL is stopped, connections are lost between a commit and its answer, and keys
- * are replaced: nothing acknowledged is lost, no number is given twice, every answered call is counted, a write of unknown outcome is settled by
- * repeating it with its key, and replaced keys end everywhere at once. How often: STOREROOM_TEST_KILLS, _RESTARTS, _CUTS and _REPLACEMENTS.
+ * Nodes over one PostgreSQL under load, while nodes are killed, PostgreSQL is stopped, connections are lost between a
+ * commit and its answer, and keys are replaced: nothing acknowledged is lost, no number is given twice, every answered
+ * call is counted, a write of unknown outcome is settled by repeating it with its key, and replaced keys end everywhere
+ * at once. How often: STOREROOM_TEST_KILLS, _RESTARTS, _CUTS and _REPLACEMENTS.
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
@@ -115,7 +116,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.equal(await nodes[1]!.usageOf('shop'), NODES + NODES ** 2);
   });
 
-  test(`${KILLS} kills of a node, ${RESTARTS} restarts of PostgreSQL and ${CUTS} cuts after a commit lose nothing and double nothing`, async (context) => {
+  test(`${KILLS} kills, ${RESTARTS} restarts of PostgreSQL, ${CUTS} cuts after a commit: nothing lost or doubled`, async (context) => {
     const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
     const half = Math.floor(CUTS / 2);
     const counts = { kill: KILLS, restart: RESTARTS, commit: CUTS - half, statement: half };
@@ -148,7 +149,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     }
     const { commit, statement } = proxy.cuts;
     context.diagnostic(
-      `${load.acknowledged} acknowledged writes, ${load.unanswered} calls without an answer; answers ${JSON.stringify([...load.statuses])}`,
+      `${load.acknowledged} acknowledged writes, ${load.unanswered} calls unanswered; ${JSON.stringify([...load.statuses])}`,
     );
     context.diagnostic(`cut after ${commit} COMMIT and ${statement} statements`);
     assert.deepEqual({ commit, statement }, { commit: counts.commit, statement: counts.statement });
@@ -156,7 +157,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.deepEqual(new Set(load.statuses.keys()).difference(expected), new Set(), 'no other answers than these');
   });
 
-  test(`calls whose count is cut off after its commit are answered, and counted exactly once (${CUTS} cuts)`, async () => {
+  test(`calls whose count is cut off after its commit are answered, and counted once (${CUTS} cuts)`, async () => {
     const keys = await nodes[0]!.makeTenant('counted');
     const { body: order } = await client.call(keys, 'PUT', '/orders/create', { body: {} });
     const stop = new AbortController();
@@ -192,7 +193,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.equal(await nodes[0]!.usageOf('counted'), calls);
   });
 
-  test('a write whose COMMIT has no answer is answered 503, is there, and repeating it with its key on any node writes nothing more', async () => {
+  test('a write whose COMMIT has no answer is answered 503 and is there; its key repeats it on any node', async () => {
     const keys: Keys = await nodes[0]!.makeTenant('repeating');
     const create = (node: Service, key: string) =>
       node.call(keys, 'PUT', '/orders/create', {
@@ -217,7 +218,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.equal(all.body.data.length, nodes.length);
   });
 
-  test(`calls begun after keys were replaced do not succeed with the old ones, and the new ones are good on every node (${REPLACEMENTS} times)`, async (context) => {
+  test(`keys replaced ${REPLACEMENTS} times: no later call succeeds with the old ones, new ones are good everywhere`, async (context) => {
     let keys = await nodes[0]!.makeTenant('replacing');
     const orderNum = (await nodes[0]!.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string;
     let inForce = 0;

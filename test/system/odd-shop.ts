@@ -1,6 +1,6 @@
 /**
- * A tenant with everything that is hard to carry from one store into another: odd text in keys, values and searched fields, values as long as they may
- * be, fields of its own with awkward names, stock that is committed. Makes the records, checks nothing.
+ * A tenant with everything that is hard to carry from one store into another: odd text in keys, values and searched
+ * fields, values as long as they may be, own fields with awkward names, committed stock.
  */
 import type { Shop, Values } from '../kit/records.ts';
 
@@ -35,8 +35,18 @@ export const OWN_FIELDS: [string, string, string][] = [
 export async function fill(shop: Shop): Promise<void> {
   for (const [recordType, name, type] of OWN_FIELDS)
     await shop.run('fields', 'add', shop.keys.teamID, recordType, name, '--type', type);
-  await shop.load('customers', ODD.map((text, index) => ({ CUSTOMER_CODE: index % 2 ? `C${index}` : `${text} ${index}`, CUSTOMER_NAME: text, NOTES: text, SECRET_HASH: text }))); // prettier-ignore
-  await shop.load('inventory', ODD.map((text, index) => ({ PART_CODE: `P-${index}`, PART_DESCRIPTION: text, QTY_ONHAND: '100', UNIT_PRICE: '9.5', KEPT_COLD: 'Y' }))); // prettier-ignore
+  const customer = (text: string, index: number): Values => ({
+    CUSTOMER_CODE: index % 2 ? `C${index}` : `${text} ${index}`,
+    CUSTOMER_NAME: text,
+    NOTES: text,
+    SECRET_HASH: text,
+  });
+  const stock = { QTY_ONHAND: '100', UNIT_PRICE: '9.5', KEPT_COLD: 'Y' };
+  await shop.load('customers', ODD.map(customer));
+  await shop.load(
+    'inventory',
+    ODD.map((text, index) => ({ PART_CODE: `P-${index}`, PART_DESCRIPTION: text, ...stock })),
+  );
   const numbers = ['7', '0007', '12345678901234567890', 'Ä-1', 'z', '\u{10ffff}', '\uffee', 'B', 'b', '~'];
   const orders = numbers.map((number, index): Values => {
     const text = ODD[index]!;

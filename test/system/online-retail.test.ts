@@ -1,6 +1,7 @@
 /**
- * Real data: a retailer's sales, with cancellations, negative quantities and gaps, go in through the command line and come out over HTTP as they
- * were. All 25,281 lines of the file in `npm run test:all`. How fast is measured in bench/import-speed.ts.
+ * Real data: a retailer's sales, with cancellations, negative quantities and gaps, go in through the command line and
+ * come out over HTTP as they were. All 25,281 lines of the file in `npm run test:all`. How fast is measured in
+ * bench/import-speed.ts.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -128,7 +129,10 @@ test('on a terminal an import shows a progress bar', async () => {
   assert.match(shown, new RegExp(`Imported ${customers!.count} customers`));
 });
 
-/** Half of them any, the rest those a sample could miss: cancellations, lines without a description, invoices without a customer. Always the same. */
+/**
+ * Half of them any, the rest those a sample could miss: cancellations, lines without a description, invoices without a
+ * customer. Always the same.
+ */
 function chooseSample(): string[] {
   let state = SEED;
   const random = (): number => (state = Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -34,7 +34,7 @@ after(async () => {
   await service.stop();
 });
 
-test('more long queries than can wait are refused with 503 and Retry-After, and another team is served meanwhile', async () => {
+test('long queries that cannot wait are refused with 503 and Retry-After; another team is served', async () => {
   let reads = READS;
   let refused = 0;
   const isOver = (): boolean => reads <= 0;

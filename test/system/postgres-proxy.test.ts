@@ -1,4 +1,7 @@
-/** The line that fails on purpose does what the fault tests believe of it: a cut comes after the commit, and silence loses nothing. */
+/**
+ * The line that fails on purpose does what the fault tests rely on: a cut comes after the commit, silence loses
+ * nothing.
+ */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
@@ -56,7 +59,8 @@ for (const [what, { kind, sent }] of Object.entries(CASES))
     const cutting = proxy.cutNext(kind);
     await client.query('SELECT 2');
     const results = await Promise.allSettled(sent.map((one) => client.query(one)));
-    assert.deepEqual(results.map(({ status }) => status), [...sent.slice(1).map(() => 'fulfilled'), 'rejected']); // prettier-ignore
+    const outcomes = results.map(({ status }) => status);
+    assert.deepEqual(outcomes, [...sent.slice(1).map(() => 'fulfilled'), 'rejected']);
     await cutting;
     assert.equal(proxy.cuts[kind], 1);
     assert.equal(await count(), 1);
@@ -78,7 +82,7 @@ test('a kind of commit that was not asked for is not cut', async (context) => {
   await client.end();
 });
 
-test('while it is silent nothing arrives and nobody connects; afterwards what was sent arrives, also of a client that has gone', async (context) => {
+test('silent, it passes nothing on and connects nobody; afterwards what was sent arrives', async (context) => {
   const { proxy, connect, count } = await openLine(context);
   const [patient, impatient] = [await connect(), await connect()];
   proxy.goSilent();

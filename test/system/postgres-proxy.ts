@@ -1,7 +1,7 @@
 /**
- * A line to PostgreSQL that can fail as networks do. It cuts a connection after the server has committed and before the answer is passed on, both
- * after COMMIT and after a statement that commits by itself; and it goes silent, holding the bytes of both directions and of new connections back.
- * It follows the protocol as far as that takes; it never changes a byte, and never speaks TLS.
+ * A line to PostgreSQL that fails as networks do. It cuts a connection between a commit and its answer, after COMMIT
+ * and after a statement that commits by itself; and it goes silent: it holds the bytes of both directions and new
+ * connections back. It changes no byte and does not speak TLS.
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -55,7 +55,9 @@ export class PostgresProxy {
     return promise;
   }
 
-  /** From now on nothing arrives, as behind a firewall that drops packets; what was sent arrives when it speaks again. */
+  /**
+   * From now on nothing arrives, as behind a firewall that drops packets; what was sent arrives when it speaks again.
+   */
   goSilent(): void {
     this.#isSilent = true;
     for (const relay of this.#relays) relay.pause();
@@ -81,7 +83,10 @@ export class PostgresProxy {
   }
 }
 
-/** One connection. What belongs to one ReadyForQuery is passed on together with it, so that a cut leaves nothing of the answer with the client. */
+/**
+ * One connection. What belongs to one ReadyForQuery is passed on together with it, so that a cut leaves nothing of the
+ * answer with the client.
+ */
 class Relay {
   readonly #proxy: PostgresProxy;
   readonly #client: Socket;

@@ -1,4 +1,6 @@
-/** Stopping and starting: signals, a folder or port that is taken, what survives, and the demo tenant of a first start. */
+/**
+ * Stopping and starting: signals, a folder or port that is taken, what survives, and the demo tenant of a first start.
+ */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +34,7 @@ const teamsOf = async (service: Service): Promise<string[]> =>
     ({ teamID }) => teamID,
   );
 
-test('SIGTERM, and then SIGINT, SIGTERM, SIGINT, under load: exit code 0 in time each time, nothing acknowledged lost', async (context) => {
+test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: exit code 0 in time, nothing acknowledged lost', async (context) => {
   const service = await start(context);
   const client = await HttpClient.open(service, CONNECTIONS);
   context.after(() => client.close());
@@ -75,7 +77,7 @@ if (STORE === 'sqlite')
       assert.ok(performance.now() < giveUpAt, 'the service was left running');
   });
 
-test('a folder and a port that are taken are refused with a sentence, and records, keys and usage survive a restart', async (context) => {
+test('a folder or port that is taken is refused; records, keys and usage survive a restart', async (context) => {
   const service = await start(context);
   const keys = await service.makeTenant('shop');
   const { body } = await service.call(keys, 'PUT', '/orders/create', {
@@ -124,7 +126,7 @@ if (STORE === 'sqlite')
   suite('the demo tenant', () => {
     const DEMO = { STOREROOM_DEMO: 'on' };
 
-    test('is made on an empty folder, told once, by the start that gets a port, and both curl lines work when pasted', async (context) => {
+    test('is made on an empty folder, told once, by the start that gets a port; both curl lines work', async (context) => {
       const taken = createServer().listen(0, '127.0.0.1');
       await once(taken, 'listening');
       context.after(() => taken.close());
