@@ -115,7 +115,7 @@ export const SubmitActions = ({
   children,
 }: {
   onCancel: () => void;
-  tone?: ButtonTone;
+  tone?: ButtonTone | undefined;
   children: ComponentChildren;
 }) => (
   <Actions>

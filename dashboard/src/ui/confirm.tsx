@@ -3,10 +3,9 @@
  * to the page's heading.
  */
 import type { ComponentChildren } from 'preact';
-import { type ButtonTone, SubmitActions } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { type ButtonTone } from './button.tsx';
+import { FormDialog } from './form-dialog.tsx';
 import { focusHeading } from './focus.ts';
-import { Form } from './form.tsx';
 
 export interface ConfirmProps {
   title: string;
@@ -30,13 +29,8 @@ export function Confirm({ title, action, tone = 'danger', onConfirm, onClose, ch
     focusHeading();
   };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form onSubmit={confirm}>
-        <div class="confirm-text">{children}</div>
-        <SubmitActions onCancel={onClose} tone={tone}>
-          {action}
-        </SubmitActions>
-      </Form>
-    </Dialog>
+    <FormDialog title={title} onClose={onClose} action={action} tone={tone} onSubmit={confirm}>
+      <div class="confirm-text">{children}</div>
+    </FormDialog>
   );
 }

@@ -100,7 +100,14 @@ interface InputProps extends Control<HTMLInputElement> {
   /** id of a <datalist>. */
   list?: string | undefined;
 }
+/** For names, codes and keys: the browser completes, capitalises and corrects nothing. */
+interface Exact {
+  isExact?: boolean;
+}
+const EXACT = { autocomplete: 'off', autocapitalize: 'off', spellcheck: false } as const;
+
 export type TextFieldProps = InputProps &
+  Exact &
   Labelled &
   Valued & {
     type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'datetime-local' | 'month' | 'password';
@@ -124,11 +131,11 @@ function splitProps<Props extends Labelled & Valued>(props: Props) {
 /**
  * Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} required />`.
  */
-export function TextField({ type = 'text', isMono, ...props }: TextFieldProps) {
+export function TextField({ type = 'text', isMono, isExact, ...props }: TextFieldProps) {
   const { field, attributes, valued } = splitProps(props);
   const { id, fault, bound } = useField(field);
   const input = useAutofocus(props.autofocus);
-  const control: object = { ...attributes, type }; // The types of preact ask for one type at a time.
+  const control: object = { ...(isExact && EXACT), ...attributes, type }; // The types of preact ask for one type at a time.
   return (
     <Frame id={id} fault={fault} field={field}>
       <input {...control} {...bound} {...valued} ref={input} class={isMono ? 'input mono' : 'input'} />
@@ -136,15 +143,24 @@ export function TextField({ type = 'text', isMono, ...props }: TextFieldProps) {
   );
 }
 
-export type TextAreaProps = Control<HTMLTextAreaElement> & Labelled & Valued & { isMono?: boolean; rows?: number };
+export type TextAreaProps = Control<HTMLTextAreaElement> &
+  Exact &
+  Labelled &
+  Valued & { isMono?: boolean; rows?: number };
 
 /** Example: `<TextArea label="Body" name="body" isMono rows={12} value={body} onValue={setBody} />`. */
-export function TextArea({ isMono, ...props }: TextAreaProps) {
+export function TextArea({ isMono, isExact, ...props }: TextAreaProps) {
   const { field, attributes, valued } = splitProps(props);
   const { id, fault, bound } = useField(field);
   return (
     <Frame id={id} fault={fault} field={field}>
-      <textarea {...attributes} {...bound} {...valued} class={isMono ? 'input mono' : 'input'} />
+      <textarea
+        {...(isExact && EXACT)}
+        {...attributes}
+        {...bound}
+        {...valued}
+        class={isMono ? 'input mono' : 'input'}
+      />
     </Frame>
   );
 }

@@ -6,7 +6,7 @@ import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { PasswordField } from '../../ui/field.tsx';
+import { CurrentPassword } from '../../ui/current-password.tsx';
 import { Form } from '../../ui/form.tsx';
 import { KeyValue } from '../../ui/key-value.tsx';
 import { checkLength, NewPasswordField } from '../../ui/new-password.tsx';
@@ -65,14 +65,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
     <Form onSubmit={change} label="Change password">
       {/* Tells a password manager whose password it is. */}
       <input hidden readOnly autocomplete="username" value={user.email} />
-      <PasswordField
-        label="Old password"
-        name="password"
-        autocomplete="current-password"
-        required
-        value={password}
-        onValue={setPassword}
-      />
+      <CurrentPassword label="Old password" value={password} onValue={setPassword} />
       <NewPasswordField label="New password" name="newPassword" value={newPassword} onValue={setNewPassword} />
       <Actions>
         <Button type="submit" tone="primary">

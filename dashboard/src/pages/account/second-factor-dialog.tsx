@@ -10,7 +10,7 @@ import { SubmitActions } from '../../ui/button.tsx';
 import { CodeField } from '../../ui/code-field.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { PasswordField } from '../../ui/field.tsx';
+import { CurrentPassword } from '../../ui/current-password.tsx';
 import { Form } from '../../ui/form.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { QrCode } from '../../ui/qr-code.tsx';
@@ -78,14 +78,7 @@ function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string })
   return (
     <Form onSubmit={enable} label="Second factor">
       <CodeField value={code} onValue={setCode} />
-      <PasswordField
-        label="Your password"
-        name="password"
-        autocomplete="current-password"
-        required
-        value={password}
-        onValue={setPassword}
-      />
+      <CurrentPassword value={password} onValue={setPassword} />
       <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
     </Form>
   );

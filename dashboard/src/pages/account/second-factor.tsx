@@ -6,11 +6,11 @@ import { RECOVERY_CODES } from '../../../../src/account/limits.ts';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Actions, Button, SubmitActions } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { PasswordField, TextField } from '../../ui/field.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { Form } from '../../ui/form.tsx';
+import { CurrentPassword } from '../../ui/current-password.tsx';
 import { KeyValue } from '../../ui/key-value.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Card, Section } from '../../ui/page.tsx';
@@ -112,37 +112,26 @@ function TurnOff({ onClose }: { onClose: () => void }) {
     focusHeading();
   };
   return (
-    <Dialog
+    <FormDialog
       title="Turn off the second factor?"
       description="Your password alone then opens your account. Its recovery codes end."
       onClose={onClose}
+      action="Turn off"
+      tone="danger"
+      onSubmit={turnOff}
     >
-      <Form onSubmit={turnOff}>
-        <PasswordField
-          label="Your password"
-          name="password"
-          autocomplete="current-password"
-          required
-          autofocus
-          value={password}
-          onValue={setPassword}
-        />
-        <TextField
-          label="Code"
-          name="code"
-          isMono
-          required
-          autocomplete="one-time-code"
-          autocapitalize="off"
-          spellcheck={false}
-          value={code}
-          onValue={setCode}
-          hint="Six digits from the app, or a recovery code."
-        />
-        <SubmitActions onCancel={onClose} tone="danger">
-          Turn off
-        </SubmitActions>
-      </Form>
-    </Dialog>
+      <CurrentPassword autofocus value={password} onValue={setPassword} />
+      <TextField
+        label="Code"
+        name="code"
+        isMono
+        required
+        autocomplete="one-time-code"
+        isExact
+        value={code}
+        onValue={setCode}
+        hint="Six digits from the app, or a recovery code."
+      />
+    </FormDialog>
   );
 }

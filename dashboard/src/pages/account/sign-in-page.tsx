@@ -8,7 +8,8 @@ import { navigate, useQuery } from '../../router.tsx';
 import { parseReturnPath, useSessionState } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeField } from '../../ui/code-field.tsx';
-import { PasswordField, TextField } from '../../ui/field.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { CurrentPassword } from '../../ui/current-password.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Brand } from '../../ui/brand.tsx';
@@ -70,11 +71,10 @@ export function SignInPage() {
             name="teamID"
             autocomplete="organization"
             required
+            isExact
             value={teamID}
             onValue={setTeam}
             autofocus={teamID === ''}
-            autocapitalize="off"
-            spellcheck={false}
           />
           <TextField
             label="E-mail address"
@@ -86,14 +86,7 @@ export function SignInPage() {
             onValue={setEmail}
             autofocus={teamID !== ''}
           />
-          <PasswordField
-            label="Password"
-            name="password"
-            autocomplete="current-password"
-            required
-            value={password}
-            onValue={setPassword}
-          />
+          <CurrentPassword label="Password" value={password} onValue={setPassword} />
           <Button type="submit" tone="primary" class="whole">
             Sign in
           </Button>
@@ -132,9 +125,7 @@ function CodeStep({
               isMono
               required
               autofocus
-              autocomplete="off"
-              autocapitalize="off"
-              spellcheck={false}
+              isExact
               value={code}
               onValue={setCode}
               hint="Each of them is good once."

@@ -6,10 +6,9 @@ import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts'
 import { endOfOverlap, OVERLAPS, type Overlap } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
-import { SubmitActions } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { PasswordField, RadioGroup } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { RadioGroup } from '../../ui/field.tsx';
+import { CurrentPassword } from '../../ui/current-password.tsx';
 import { Time } from '../../ui/time.tsx';
 
 const LABELS: Readonly<Record<Overlap, string>> = {
@@ -35,7 +34,7 @@ export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
     onIssued(await post('/keys/replace', { password, overlap }));
   };
   return (
-    <Dialog
+    <FormDialog
       title="Replace Keys"
       description={
         hasKeys
@@ -43,38 +42,29 @@ export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
           : 'Issues the first pair of API ID and API Secret. The secret is shown once.'
       }
       onClose={onClose}
+      action="Save"
+      onSubmit={save}
     >
-      <Form onSubmit={save}>
-        {hasKeys && (
-          <RadioGroup
-            label="When do the old keys stop?"
-            name="overlap"
-            value={overlap}
-            onValue={setOverlap}
-            autofocus
-            options={OVERLAPS.map((value) => ({
-              value,
-              label: LABELS[value],
-              hint:
-                value === 'none' ? (
-                  'Programs that still use them are refused from then on.'
-                ) : (
-                  <Time at={endOfOverlap(value, now)} />
-                ),
-            }))}
-          />
-        )}
-        <PasswordField
-          label="Your password"
-          name="password"
-          autocomplete="current-password"
-          required
-          autofocus={!hasKeys}
-          value={password}
-          onValue={setPassword}
+      {hasKeys && (
+        <RadioGroup
+          label="When do the old keys stop?"
+          name="overlap"
+          value={overlap}
+          onValue={setOverlap}
+          autofocus
+          options={OVERLAPS.map((value) => ({
+            value,
+            label: LABELS[value],
+            hint:
+              value === 'none' ? (
+                'Programs that still use them are refused from then on.'
+              ) : (
+                <Time at={endOfOverlap(value, now)} />
+              ),
+          }))}
         />
-        <SubmitActions onCancel={onClose}>Save</SubmitActions>
-      </Form>
-    </Dialog>
+      )}
+      <CurrentPassword autofocus={!hasKeys} value={password} onValue={setPassword} />
+    </FormDialog>
   );
 }

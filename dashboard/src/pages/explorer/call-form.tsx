@@ -39,10 +39,8 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
               label={isRequired ? name : `${name} (optional)`}
               name={name}
               isMono
-              spellcheck={false}
-              autocomplete="off"
-              autocapitalize="off"
               hint={description}
+              isExact
               value={input.query[name] ?? ''}
               onValue={(value) => change({ query: { ...input.query, [name]: value } })}
             />
@@ -52,11 +50,9 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
             label={operation.body.isList ? 'Filters, as JSON' : 'Body, as JSON'}
             name="body"
             isMono
-            spellcheck={false}
-            autocomplete="off"
-            autocapitalize="off"
             rows={Math.min(Math.max(operation.body.example.split('\n').length + 1, ROWS_MIN), ROWS_MAX)}
             hint={operation.body.description}
+            isExact
             value={input.body}
             onValue={(body) => change({ body })}
           />
@@ -97,10 +93,8 @@ function IdempotencyKey({ value, onValue }: { value: string; onValue: (value: st
         label="Idempotency-Key (optional)"
         name={IDEMPOTENCY_KEY}
         isMono
-        spellcheck={false}
-        autocomplete="off"
-        autocapitalize="off"
         hint="Sent again with the same key, the call answers the same and writes nothing anew."
+        isExact
         value={value}
         onValue={onValue}
       />

@@ -10,11 +10,10 @@ import type { Values } from '../../../../src/pims/values.ts';
 import { splitList } from '../../../../src/pims/lists.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, SubmitActions } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { Form } from '../../ui/form.tsx';
 import { shorten } from '../../ui/text.tsx';
 
 interface LineInput {
@@ -61,44 +60,42 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
   };
   const kept = splitList(order['TRACKING_NUMBERS'] ?? '');
   return (
-    <Dialog
+    <FormDialog
       title={`Invoice order ${order['ORDER_NUMBER']}`}
       description="An invoice takes its units from the stock and no longer changes."
       width="wide"
       onClose={onClose}
+      action="Invoice"
+      onSubmit={send}
     >
-      <Form onSubmit={send}>
-        <div class="invoice-all">
-          <Button size="small" onClick={() => setAll(openOf)}>
-            All units
-          </Button>
-          <Button size="small" onClick={() => setAll(() => '0')}>
-            No units
-          </Button>
-        </div>
-        {lines.map((line) => (
-          <InvoiceLine
-            key={numberOf(line)}
-            line={line}
-            input={inputs[numberOf(line)]!}
-            onChange={(part) => change(numberOf(line), part)}
-          />
-        ))}
-        <TextField
-          label="Tracking numbers"
-          name="tracking"
-          autocomplete="off"
-          spellcheck={false}
-          value={tracking}
-          onValue={setTracking}
-          hint={`With commas between.${kept.length === 0 ? '' : ` The order keeps ${kept.join(', ')}.`}`}
+      <div class="invoice-all">
+        <Button size="small" onClick={() => setAll(openOf)}>
+          All units
+        </Button>
+        <Button size="small" onClick={() => setAll(() => '0')}>
+          No units
+        </Button>
+      </div>
+      {lines.map((line) => (
+        <InvoiceLine
+          key={numberOf(line)}
+          line={line}
+          input={inputs[numberOf(line)]!}
+          onChange={(part) => change(numberOf(line), part)}
         />
-        <p class="invoice-summary" role="status">
-          {summarise(lines, inputs)}
-        </p>
-        <SubmitActions onCancel={onClose}>Invoice</SubmitActions>
-      </Form>
-    </Dialog>
+      ))}
+      <TextField
+        label="Tracking numbers"
+        name="tracking"
+        isExact
+        value={tracking}
+        onValue={setTracking}
+        hint={`With commas between.${kept.length === 0 ? '' : ` The order keeps ${kept.join(', ')}.`}`}
+      />
+      <p class="invoice-summary" role="status">
+        {summarise(lines, inputs)}
+      </p>
+    </FormDialog>
   );
 }
 
@@ -143,8 +140,7 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
           name={`serials ${number}`}
           isMono
           rows={2}
-          autocomplete="off"
-          spellcheck={false}
+          isExact
           value={input.serials}
           onValue={(serials) => onChange({ serials })}
           hint="At most one a unit; one a line, or commas between."

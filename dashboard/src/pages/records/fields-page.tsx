@@ -9,11 +9,10 @@ import { useLoad } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, SubmitActions } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
 import { Empty, LoadError } from '../../ui/notice.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table.tsx';
@@ -181,37 +180,35 @@ function AddField({
     onClose();
   };
   return (
-    <Dialog
+    <FormDialog
       title={`Add a field to ${noun}`}
       description="A field cannot be taken away or changed again, nor can its name be given to another."
       onClose={onClose}
+      action="Add field"
+      onSubmit={add}
     >
-      <Form onSubmit={add}>
-        <TextField
-          label="Name"
-          name="name"
-          isMono
-          required
-          autofocus
-          autocomplete="off"
-          autocapitalize="characters"
-          spellcheck={false}
-          maxLength={63}
-          pattern="[A-Z][A-Z0-9_]*"
-          title="Upper case letters, digits and _, beginning with a letter"
-          value={name}
-          onValue={(text) => setName(text.toUpperCase())}
-          hint="Upper case letters, digits and _, beginning with a letter, such as GIFT_NOTE. At most 63 characters."
-        />
-        <Select
-          label="Type"
-          name="type"
-          value={type}
-          onValue={setType}
-          options={TYPES.map((value) => ({ value, label: `${value}, such as ${EXAMPLES[value]}` }))}
-        />
-        <SubmitActions onCancel={onClose}>Add field</SubmitActions>
-      </Form>
-    </Dialog>
+      <TextField
+        label="Name"
+        name="name"
+        isMono
+        required
+        autofocus
+        autocapitalize="characters"
+        maxLength={63}
+        pattern="[A-Z][A-Z0-9_]*"
+        title="Upper case letters, digits and _, beginning with a letter"
+        isExact
+        value={name}
+        onValue={(text) => setName(text.toUpperCase())}
+        hint="Upper case letters, digits and _, beginning with a letter, such as GIFT_NOTE. At most 63 characters."
+      />
+      <Select
+        label="Type"
+        name="type"
+        value={type}
+        onValue={setType}
+        options={TYPES.map((value) => ({ value, label: `${value}, such as ${EXAMPLES[value]}` }))}
+      />
+    </FormDialog>
   );
 }

@@ -165,9 +165,8 @@ function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowPro
         list={list}
         placeholder="FIELD"
         autofocus={row.field === ''}
-        autocomplete="off"
         autocapitalize="characters"
-        spellcheck={false}
+        isExact
         value={row.field}
         onValue={(field) => onChange({ field })}
         error={isFieldMeant ? 'There is no such field.' : undefined}
@@ -188,8 +187,7 @@ function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowPro
         isLabelHidden
         name="value"
         placeholder="Value"
-        autocomplete="off"
-        spellcheck={false}
+        isExact
         value={row.value}
         onValue={(value) => onChange({ value })}
         error={isMeant && !isFieldMeant ? 'This value is not taken.' : undefined}

@@ -25,9 +25,7 @@ export function FindRecord({ kind }: { kind: Kind }) {
           placeholder={keyLabel}
           required
           maxLength={KEY_CHARACTERS_MAX}
-          spellcheck={false}
-          autocapitalize="off"
-          autocomplete="off"
+          isExact
           value={key}
           onValue={setKey}
         />

@@ -172,9 +172,7 @@ function FindRequest() {
         isMono
         type="search"
         placeholder="Request ID"
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
+        isExact
         value={wanted}
         onValue={setWanted}
       />

@@ -8,11 +8,9 @@ import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/int
 import { post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
 import { useSession } from '../../session.tsx';
-import { SubmitActions } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { RadioGroup, TextField } from '../../ui/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
@@ -47,29 +45,26 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
     onIssued(request.email, link);
   };
   return (
-    <Dialog
+    <FormDialog
       title="Invite user"
       description="Makes a one-time link to set a password. Storeroom sends no e-mail: you hand the link over."
       onClose={onClose}
+      action="Invite"
+      onSubmit={invite}
     >
-      <Form onSubmit={invite}>
-        <TextField
-          label="E-mail address"
-          name="email"
-          type="email"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
-          required
-          autofocus
-          maxLength={EMAIL_CHARACTERS_MAX}
-          value={email}
-          onValue={setEmail}
-        />
-        <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} />
-        <SubmitActions onCancel={onClose}>Invite</SubmitActions>
-      </Form>
-    </Dialog>
+      <TextField
+        label="E-mail address"
+        name="email"
+        type="email"
+        required
+        autofocus
+        maxLength={EMAIL_CHARACTERS_MAX}
+        isExact
+        value={email}
+        onValue={setEmail}
+      />
+      <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} />
+    </FormDialog>
   );
 }
 
@@ -97,41 +92,37 @@ export function ChangeRole({
     onClose();
   };
   return (
-    <Dialog
+    <FormDialog
       title="Change role"
       description={`Of ${user.email}. It holds from their next request on.`}
       onClose={onClose}
+      action="Save"
+      onSubmit={save}
     >
-      <Form onSubmit={save}>
-        <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} autofocus />
-        {user.isYou && role !== user.role && (
-          <Notice tone="warn" title="This is your own role">
-            Once you are no owner, only another owner can make you one again.
-          </Notice>
-        )}
-        <SubmitActions onCancel={onClose}>Save</SubmitActions>
-      </Form>
-    </Dialog>
+      <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} autofocus />
+      {user.isYou && role !== user.role && (
+        <Notice tone="warn" title="This is your own role">
+          Once you are no owner, only another owner can make you one again.
+        </Notice>
+      )}
+    </FormDialog>
   );
 }
 
 export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: OnIssued; onClose: () => void }) {
   const make = async () => onIssued(user.email, await post('/users/link', { email: user.email }));
   return (
-    <Dialog title="Make a new link?" onClose={onClose}>
-      <Form onSubmit={make}>
-        <div class="confirm-text">
-          <p>
-            For <strong>{user.email}</strong>, for a forgotten password or a lost telephone.
-          </p>
-          <p>
-            {user.hasPassword
-              ? 'Using the link sets a new password, removes the second factor and ends all their sessions.'
-              : 'They set their password by it. A link made before can no longer be used.'}
-          </p>
-        </div>
-        <SubmitActions onCancel={onClose}>Make link</SubmitActions>
-      </Form>
-    </Dialog>
+    <FormDialog title="Make a new link?" onClose={onClose} action="Make link" onSubmit={make}>
+      <div class="confirm-text">
+        <p>
+          For <strong>{user.email}</strong>, for a forgotten password or a lost telephone.
+        </p>
+        <p>
+          {user.hasPassword
+            ? 'Using the link sets a new password, removes the second factor and ends all their sessions.'
+            : 'They set their password by it. A link made before can no longer be used.'}
+        </p>
+      </div>
+    </FormDialog>
   );
 }

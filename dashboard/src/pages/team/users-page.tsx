@@ -46,6 +46,12 @@ const COLUMNS: readonly TableColumn<UserRow>[] = [
   { key: 'since', head: 'Since', isHiddenOnPhone: true, cell: ({ createdAt }) => <Time at={createdAt} to="days" /> },
 ];
 
+const ROW_ACTIONS = [
+  ['role', 'Change role', 'of '],
+  ['link', 'New link', 'for '],
+  ['remove', 'Remove', ''],
+] as const;
+
 export function UsersPage() {
   const { user, may } = useSession();
   if (may('owner')) return <Users />;
@@ -70,30 +76,17 @@ function Users() {
     align: 'end',
     cell: (row) => (
       <span class="row-actions">
-        <Button
-          size="small"
-          tone="quiet"
-          aria-label={`Change role of ${row.email}`}
-          onClick={() => setOpen({ dialog: 'role', user: row })}
-        >
-          Change role
-        </Button>
-        <Button
-          size="small"
-          tone="quiet"
-          aria-label={`New link for ${row.email}`}
-          onClick={() => setOpen({ dialog: 'link', user: row })}
-        >
-          New link
-        </Button>
-        <Button
-          size="small"
-          tone="quiet"
-          aria-label={`Remove ${row.email}`}
-          onClick={() => setOpen({ dialog: 'remove', user: row })}
-        >
-          Remove
-        </Button>
+        {ROW_ACTIONS.map(([dialog, label, preposition]) => (
+          <Button
+            key={dialog}
+            size="small"
+            tone="quiet"
+            aria-label={`${label} ${preposition}${row.email}`}
+            onClick={() => setOpen({ dialog, user: row })}
+          >
+            {label}
+          </Button>
+        ))}
       </span>
     ),
   };
