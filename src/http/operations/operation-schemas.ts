@@ -72,25 +72,19 @@ const SCALAR: Schema = { type: ['string', 'number', 'boolean', 'null'], maxLengt
 const valueOf = ({ name, type, description }: Field): Schema =>
   ref(name === 'ORDER_TYPE' ? 'FirstStage' : `${FORMS[type]}Value`, description);
 
-interface FieldsBody {
-  readonly name: string;
-  readonly recordType: RecordType;
-  readonly description: string;
-  /** The fields that name the record to write to. */
-  readonly needed?: readonly string[];
-  /** Fields that this operation refuses. */
-  readonly refused?: readonly string[];
-  /** The body whose fields this one takes too. */
-  readonly base?: BodySchema;
-}
-
-/** A body of fields: those PIMS does not set, and those that name the record. */
-export function fieldsBody({ name, recordType, description, needed = [], refused = [], base }: FieldsBody): BodySchema {
+/**
+ * A body of fields: those PIMS does not set, and those that name the record (`needed`). The contract leaves out those the
+ * operation refuses, and refers to the body they extend (`base`) or to the fields of addresses.
+ */
+export function fieldsBody(
+  name: string,
+  recordType: RecordType,
+  description: string,
+  { needed = [], refused = [], base }: { needed?: string[]; refused?: string[]; base?: BodySchema } = {},
+): BodySchema {
   const fields = BUILT_IN_FIELDS[recordType].filter((field) => !field.assigned || needed.includes(field.name));
-  const own = fields.filter(
-    ({ name: field }) =>
-      needed.includes(field) || ![...ADDRESS_FIELDS, ...refused, ...(base?.fields ?? [])].includes(field),
-  );
+  const elsewhere = [...ADDRESS_FIELDS, ...refused, ...(base?.fields ?? [])];
+  const own = fields.filter((field) => needed.includes(field.name) || !elsewhere.includes(field.name));
   const documented = fieldsOf(own, valueOf, ref('Value'), needed);
   const shared = base?.name ?? (fields.some(isAddress) ? 'AddressValues' : undefined);
   return {

@@ -29,7 +29,7 @@ export interface Call<Shape = Body> {
 /** One record by its key, the storefront lookup, one page of records, or a write. */
 export type OperationKind = 'single' | 'lookup' | 'query' | 'write';
 
-interface OperationText {
+export interface Operation {
   /** The one name of the operation: in the contract, the usage, the log and the documents. */
   readonly name: OperationName;
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -37,9 +37,6 @@ interface OperationText {
   readonly tag: 'Orders' | 'Customers' | 'Inventory';
   readonly summary: string;
   readonly description: string;
-}
-
-export interface Operation extends OperationText {
   readonly kind: OperationKind;
   readonly query: Schema;
   readonly body?: BodySchema;
@@ -49,79 +46,53 @@ export interface Operation extends OperationText {
   readonly run: (call: Call<never>) => Promise<string>;
 }
 
-type Read = Omit<OperationText, 'method'>;
-
-interface SingleOperation extends Read {
-  readonly parameter: { readonly name: string; readonly description: string; readonly example: string };
-  readonly data: Schema;
-  readonly subRecords?: Schema;
-  readonly example: { readonly data: unknown; readonly subRecords?: unknown };
-  /** The envelope of the record with this key. */
-  readonly get: (store: PimsStore, key: string) => Promise<string>;
-}
-
-/** An operation that answers one record by its key. */
-export const singleOperation = ({
-  parameter,
-  data,
-  subRecords,
-  example,
-  get,
-  ...text
-}: SingleOperation): Operation => ({
-  ...text,
+/** What an operation on one record has: `get` renders the envelope of the record with the key in the parameter. */
+export const single = (
+  parameter: string,
+  about: string,
+  get: (store: PimsStore, key: string) => Promise<string>,
+): Pick<Operation, 'method' | 'kind' | 'query' | 'run'> => ({
   method: 'GET',
   kind: 'single',
-  query: queryOf({ [parameter.name]: required(parameter.description) }),
-  answer: envelopeOf(data, subRecords),
-  example: { query: { [parameter.name]: parameter.example }, answer: envelopeExample(example) },
-  run: ({ store, query }: Call) => get(store, query[parameter.name]!),
+  query: queryOf({ [parameter]: required(about) }),
+  run: ({ store, query }: Call) => get(store, query[parameter]!),
 });
 
-interface QueryOperation extends Read {
-  readonly recordType: KeyedType;
-  readonly record: Schema;
-  readonly example: { readonly filters: readonly Filter[]; readonly record: unknown };
-  readonly find: (store: PimsStore, request: QueryRequest) => Promise<Page>;
-}
-
-/** An operation that answers one page of the records that match filters. */
-export const queryOperation = (
-  { recordType, record, example, find, ...text }: QueryOperation,
+/** What an operation on one page of records has. */
+export const page = (
+  recordType: KeyedType,
+  record: Schema,
+  find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
   limits: PageLimits,
-): Operation => ({
-  ...text,
+): Pick<Operation, 'method' | 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
   method: 'POST',
   kind: 'query',
   query: pageQuery(limits),
   body: FILTERS_BODY,
   answer: envelopeOf(listOf(record)),
-  example: { query: {}, body: example.filters, answer: envelopeExample({ data: [example.record] }) },
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-    const page = await find(store, { filters: body, ...parsePage(recordType, query, limits) });
-    setPageHeaders(reply, recordType, page);
-    return renderEnvelope(page.records);
+    const found = await find(store, { filters: body, ...parsePage(recordType, query, limits) });
+    setPageHeaders(reply, recordType, found);
+    return renderEnvelope(found.records);
   },
 });
 
-interface WriteOperation extends OperationText {
-  readonly body: BodySchema;
-  readonly data: Schema;
-  readonly example: { readonly body: unknown; readonly data: unknown };
-  readonly write: (store: PimsStore, body: Body, context: WriteContext) => Promise<Written>;
-}
-
-/** An operation that changes records; an Idempotency-Key makes it repeatable. */
-export const writeOperation = ({ data, example, write, ...text }: WriteOperation): Operation => ({
-  ...text,
+/** What a write has; an Idempotency-Key makes it repeatable. */
+export const write = (
+  body: BodySchema,
+  data: Schema,
+  change: (store: PimsStore, body: Body, context: WriteContext) => Promise<Written>,
+): Pick<Operation, 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
   kind: 'write',
   query: queryOf(),
+  body,
   answer: envelopeOf(data),
-  example: { query: {}, body: example.body, answer: envelopeExample(example) },
-  run: async ({ store, body, context, reply }: Call) => renderWritten(reply, await write(store, body, context)),
+  run: async ({ store, body: fields, context, reply }: Call) =>
+    renderWritten(reply, await change(store, fields, context)),
 });
 
-const envelopeExample = ({ data, subRecords = null }: { data: unknown; subRecords?: unknown }): unknown => ({
+/** The example of an envelope. */
+export const envelope = (data: unknown, subRecords: unknown = null): object => ({
   status: 'success',
   data,
   subRecords,
