@@ -59,7 +59,7 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     path: '/customers/create',
     tag: 'Customers',
     summary: 'Create a customer',
-    description: `Data is the CUSTOMER_CODE: yours if it is free (at most ${KEY_CHARACTERS_MAX} characters), or one PIMS assigns.`,
+    description: `Data is the CUSTOMER_CODE: yours if it is free (${KEY_CHARACTERS_MAX} characters at most), or one from PIMS.`,
     ...write(NEW_CUSTOMER, CODE, createCustomer),
     example: {
       query: {},

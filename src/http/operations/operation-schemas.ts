@@ -73,8 +73,8 @@ const valueOf = ({ name, type, description }: Field): Schema =>
   ref(name === 'ORDER_TYPE' ? 'FirstStage' : `${FORMS[type]}Value`, description);
 
 /**
- * A body of fields: those PIMS does not set, and those that name the record (`needed`). The contract leaves out those the
- * operation refuses, and refers to the body they extend (`base`) or to the fields of addresses.
+ * A body of fields: those PIMS does not set, and those that name the record (`needed`). The contract leaves out fields
+ * the operation refuses, and refers to the body it extends (`base`) or to the fields of addresses.
  */
 export function fieldsBody(
   name: string,
