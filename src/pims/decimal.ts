@@ -1,20 +1,22 @@
 /**
- * Exact decimal numbers as the PIMS writes them: text without needless zeros (`3`, `1.5`, `-0.25`).
- * Never goes through binary floating point. Arithmetic is big.js (decision 0014).
+ * Exact decimal numbers as text without needless zeros: `3`, `1.5`, `-0.25`. Arithmetic is big.js (decision 0014).
  */
 import Big from 'big.js';
 
 const CANONICAL = /^(?:0|-?(?:[1-9]\d{0,14}(?:\.\d{0,9}[1-9])?|0\.\d{0,9}[1-9]))$/;
 const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 
-/** Reads a decimal number (at most 30 digits on either side of the point) into its canonical text; undefined when it is none. `'+03.50'` gives `'3.5'`. */
+/**
+ * The canonical text of a number with at most 30 digits on either side of the point, or undefined. `'+03.50'` gives
+ * `'3.5'`.
+ */
 export function parseDecimal(text: string): string | undefined {
   if (CANONICAL.test(text)) return text;
-  return DECIMAL.test(text) ? write(new Big(text.replace('+', ''))) : undefined;
+  return DECIMAL.test(text) ? format(new Big(text.replace('+', ''))) : undefined;
 }
 
-export const addDecimals = (a: string, b: string): string => write(new Big(a || '0').plus(b || '0'));
-export const subtractDecimals = (a: string, b: string): string => write(new Big(a || '0').minus(b || '0'));
+export const addDecimals = (a: string, b: string): string => format(new Big(a || '0').plus(b || '0'));
+export const subtractDecimals = (a: string, b: string): string => format(new Big(a || '0').minus(b || '0'));
 /** Negative, zero or positive, as a is less than, equal to or greater than b. An empty text counts as zero. */
 export const compareDecimals = (a: string, b: string): number => new Big(a || '0').cmp(b || '0');
 export const isZero = (a: string): boolean => a === '' || a === '0';
@@ -27,6 +29,6 @@ export function within(quantity: string, bound: string): boolean {
     : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
 }
 
-function write(value: Big): string {
+function format(value: Big): string {
   return value.eq(0) ? '0' : value.toFixed();
 }

@@ -1,6 +1,6 @@
 /**
- * The four record types and their field dictionaries: which fields there are, of which type, and what PIMS does with
- * them. Source: specification sections 2.2 to 2.5, decision "Fields of the embedded PIMS".
+ * The four record types and their field dictionaries: the name of each field, its type, and how PIMS treats it.
+ * Source: specification sections 2.2 to 2.5, decision 0006.
  */
 import { Refusal } from '../errors.ts';
 
@@ -179,8 +179,8 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
 const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
 
 /**
- * Why a custom field cannot have this name: it is not `[A-Z][A-Z0-9_]*` of at most 63 characters (PostgreSQL's for a
- * column), reserved, or there.
+ * Refuses a name for a custom field that is taken, reserved, or not `[A-Z][A-Z0-9_]*` of at most 63 characters
+ * (PostgreSQL's limit for a column).
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
   const about = { field: name };
@@ -195,8 +195,8 @@ export function refuseCustomField(dictionary: FieldDictionary, name: string): Re
 }
 
 /**
- * The field of this name. Throws UNKNOWN_FIELD, which suggests the nearest known name if one is near, or
- * FIELD_NOT_ALLOWED for FUNCTION.
+ * The field of this name. Throws UNKNOWN_FIELD, with the nearest known name if one is near, or FIELD_NOT_ALLOWED for
+ * FUNCTION.
  */
 export function findField(dictionary: FieldDictionary, recordType: RecordType, name: string): Field {
   const known = dictionary.get(name);

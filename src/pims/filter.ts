@@ -1,6 +1,6 @@
 /**
- * Filter objects of a query, checked into a tree. AND binds tighter than OR, so the tree is a list of alternatives, each a list of terms that
- * must all hold. Decided here and nowhere else; the store only translates it. Source: specification 2.6, decisions "AND and OR", "Exact and contains".
+ * Parses the filters of a query into a tree. AND binds tighter than OR, so the tree is a list of alternatives, each a
+ * list of terms that must all hold. A store only translates it. Source: specification 2.6, decision 0005.
  */
 import { Refusal } from '../errors.ts';
 import { checkText, countCharacters, isLonger, parseValue, type RawValue } from './values.ts';
@@ -26,8 +26,8 @@ export interface FilterTerm {
 export type FilterTree = readonly (readonly FilterTerm[])[];
 
 /**
- * Checks filters against the dictionary. `[A, OR B, AND C]` gives `[[A], [B, C]]`; a missing conjunction is AND, one on the first filter is ignored.
- * Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE, INVALID_FILTER.
+ * Parses filters by the dictionary. `[A, OR B, AND C]` gives `[[A], [B, C]]`. A missing conjunction is AND; one on
+ * the first filter is ignored. Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE, INVALID_FILTER.
  */
 export function parseFilters(
   dictionary: FieldDictionary,
@@ -52,10 +52,9 @@ function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: 
   if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
     throw new Refusal(
       'INVALID_VALUE',
-      `The filter on ${field.name} has a value of ${countCharacters(text)} characters; at most ${FILTER_VALUE_CHARACTERS_MAX} are taken.`,
-      {
-        field: field.name,
-      },
+      `The filter on ${field.name} has a value of ${countCharacters(text)} characters; ` +
+        `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken.`,
+      { field: field.name },
     );
   checkText(field.name, text);
   return filter.contains === true
@@ -72,8 +71,9 @@ function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
 }
 
 /**
- * Text without its case, in every script: two texts that differ only in case fold to the same. Lower case first brings look-alikes such as the
- * Kelvin sign together, upper case after it undoes forms that depend on their place in a word, such as the final sigma.
+ * Text without its case, in every script: texts that differ only in case fold to the same. Lower case first joins
+ * look-alikes such as the Kelvin sign; upper case after it undoes forms that depend on their place in a word, such as
+ * the final sigma.
  */
 export const foldCase = (text: string): string => text.toLowerCase().toUpperCase();
 

@@ -1,6 +1,6 @@
 /**
- * Imports rows as they are given, one script a batch: counters follow the numbers in the file, the lines of sales orders commit stock,
- * and QTY_COMMITTED and QTY_AVAILABLE follow from them. A rejected row has written nothing. Source: decision 0011.
+ * Imports rows as they are given, one script for each batch. Counters follow the numbers in the file, and the lines
+ * of sales orders commit stock. A rejected row has saved nothing. Source: decision 0011.
  */
 import { orThrow, Refusal } from '../errors.ts';
 import { addDecimals } from './decimal.ts';
@@ -22,7 +22,7 @@ export interface ImportResult {
   rejected: { lineNumber: number; reason: Error }[];
 }
 
-/** What a batch remembers, since loading it for every row would cost most of the import. Holds within its transaction. */
+/** What a batch remembers of its transaction: loading it for every row would be most of the import's cost. */
 class Batch {
   readonly now: string;
   /** The order of the row before, as far as stock depends on it; files mostly keep the lines of an order together. */
@@ -103,7 +103,7 @@ function* insertLine(values: Values, batch: Batch): Script<void> {
   line['LINE_NUMBER'] = String(lineNumber);
   yield save('insertLine', line);
   order.lastLineNumber = Math.max(order.lastLineNumber, lineNumber);
-  // What was invoiced before the import is in the stock that is imported; what is still to be shipped has to be committed.
+  // Imported stock is after what was invoiced; what is still to be shipped has to be committed.
   if (order.values['ORDER_TYPE'] === 'sales_order')
     for (const { PART_CODE, committed } of stockMovements([order.values, []], [order.values, [line]]))
       batch.committed.set(PART_CODE, addDecimals(batch.committed.get(PART_CODE) ?? '0', committed));

@@ -14,7 +14,7 @@ export interface OrderStep {
   readonly order: Values;
   readonly lines: Values[];
   /**
-   * What is still open after a partial invoice, to be a sales order under a new number. Lines that move whole keep their
+   * What is left after a partial invoice, to be a sales order under a new number. Lines that move whole keep their
    * LINE_REF_LOCK_CODE; '' asks for a new one.
    */
   readonly backorder: { readonly order: Values; readonly lines: Values[] } | null;
@@ -43,9 +43,9 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
 }
 
 /**
- * Invoices an order whole or in part. The invoice keeps the order's number and has QUANTITY = NUMBER_SHIPPED = units invoiced.
- * What is left becomes a backorder: a new sales order with the same REFERENCE_NUMBER, so that the quantities over all records of a
- * reference always add up to the units ordered.
+ * Invoices an order whole or in part. The invoice keeps the order's number and has QUANTITY = NUMBER_SHIPPED = units
+ * invoiced. What is left becomes a backorder: a new sales order with the same REFERENCE_NUMBER, so that the quantities
+ * over all records of a reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
   if (order['ORDER_TYPE'] === 'invoice')

@@ -40,8 +40,8 @@ export function addLine(order: Values, values: Values, part: KnownPart): Outcome
 }
 
 /**
- * A line with some fields changed. Another PART_CODE brings the new part's description and care-plan flag unless they are sent;
- * an invoiced line keeps its part and quantities.
+ * A line with some fields changed. Another PART_CODE brings the new part's description and care-plan flag unless they
+ * are sent; an invoiced line keeps its part and quantities.
  */
 export function changeLine(order: Values, line: Values, change: Values, part: KnownPart): Outcome<LineStep> {
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];
@@ -84,7 +84,7 @@ function refuseLine(line: Values): Refusal | undefined {
   );
 }
 
-/** Serial numbers belong to units, at most one each, and never to a care plan, whose serial is that of the product it covers. */
+/** A unit has at most one serial number. A care plan has none: its serial is that of the product it covers. */
 export function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);

@@ -1,5 +1,5 @@
 /**
- * Lists kept in one field: serial numbers and tracking numbers, with commas between.
+ * Lists kept in one field with commas between: serial numbers and tracking numbers.
  */
 
 /** `'A, B'` gives `['A', 'B']`. */

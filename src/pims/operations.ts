@@ -1,6 +1,6 @@
 /**
- * The twelve operations, a function each, and what an operator does beside them, over the port: each calls the store once, and throws a
- * Refusal where the answer is not a success. Source: specification section 4.
+ * The twelve operations over the port, and what an operator does beside them. Each calls the store once, and throws a
+ * Refusal when it does not succeed. Source: specification section 4.
  */
 import { orThrow, Refusal } from '../errors.ts';
 import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType, type RecordType } from './fields.ts';
@@ -64,7 +64,9 @@ export const updateLineItem = writeOf(writes.updateLineItem);
 export const createCustomer = writeOf(writes.createCustomer);
 export const updateCustomer = writeOf(writes.updateCustomer);
 
-/** Approves or invoices an order, as the PIMS's own users do. `backorder`: the sales order that what is still open has become. */
+/**
+ * Approves or invoices an order. `backorder` is the number of the sales order that a partial invoice leaves, or null.
+ */
 export async function advanceOrder(
   store: PimsStore,
   orderNumber: string,

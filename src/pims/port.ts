@@ -1,6 +1,6 @@
 /**
- * Port: what the rules need of one tenant's inventory system. Implemented under store/; whoever holds a PimsStore cannot reach another
- * tenant. One method is one transaction: what a write answers is on disk. Expected outcomes are returned, faults are thrown. Types only.
+ * Port: one tenant's inventory system, implemented under store/. A PimsStore reaches no other tenant. One method is one
+ * transaction; what a write answers is on disk. Expected outcomes are returned, faults are thrown.
  */
 import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './fields.ts';
@@ -25,7 +25,7 @@ export interface Page {
 export interface PimsStore {
   /** The field dictionaries as they stand now, also when another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
-  /** An order and its lines, or undefined. `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. */
+  /** `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. */
   getOrder(orderNumber: string): Promise<{ order: Json; lines: Json | null } | undefined>;
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined>;
   /** One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up. */
@@ -39,6 +39,8 @@ export interface PimsStore {
     batches: AsyncIterable<ImportRow[]>,
     options: { now: string; atomic: boolean },
   ): AsyncIterable<ImportResult>;
-  /** Every record of a type as of one moment, in the order of its key: its values in the order of the dictionary, in chunks of up to 500. */
+  /**
+   * All records of a type at one moment, by their keys: values in the order of the dictionary, in chunks of up to 500.
+   */
   exportRows(recordType: RecordType): AsyncIterable<string[][]>;
 }

@@ -1,6 +1,7 @@
 /**
- * How a write reaches a store. A script is a generator that asks for one record after another and then says what to save; the store
- * runs it inside one transaction. Requests are data: a script never holds a connection. Types and two constructors.
+ * How a write reaches a store: a script is a generator that yields requests, first what to load, then what to save.
+ * The store runs it inside one transaction. Requests are data, so a script never holds a connection.
+ * Source: decision 0027.
  */
 import type { CustomField, Dictionaries, KeyedType } from './fields.ts';
 import type { Values } from './values.ts';
@@ -74,7 +75,10 @@ export type Save = Request<'save', Saves>;
 /** Throws a Refusal only before its first save: what is refused has written nothing. */
 export type Script<T> = Generator<Load | Save, T, unknown>;
 
-/** A script over the dictionaries of its transaction. Up to its first request it parses, and may be started before the transaction. */
+/**
+ * Makes a script for the dictionaries of its transaction. Until its first request a script only parses: it may start
+ * earlier.
+ */
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
 /** `yield* load('record', 'orders', '10248')` gives the order, or undefined. */

@@ -1,5 +1,5 @@
 /**
- * Stages of an order: worksheet → quote → sales_order → invoice. Forward only; stages may be skipped.
+ * The stages of an order: worksheet → quote → sales_order → invoice. Forward only; stages may be skipped.
  */
 
 export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;

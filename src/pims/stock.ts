@@ -15,8 +15,8 @@ export interface StockMovement {
 type OrderState = readonly [order: Values, lines: readonly Values[]];
 
 /**
- * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand. Worksheets,
- * quotes, drop-shipped orders and care plans hold nothing.
+ * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand.
+ * Worksheets, quotes, drop-shipped orders and care plans hold nothing.
  */
 function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
   const touchesStock = order['DROP_SHIP'] !== 'Y' && line['CARE_PLAN'] !== 'Y';

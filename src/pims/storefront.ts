@@ -1,6 +1,6 @@
 /**
- * The storefront-reference lookup: every PIMS order with a storefront number, as the raw lifecycle state of each. Computes no fulfilment.
- * Pure. Source: specification sections 2.7 and 4.6, decisions "Lookup" and "Lookup order".
+ * The storefront-reference lookup: every order with a storefront number, each in its own stage. Fulfilment is the
+ * caller's to compute. Source: specification sections 2.7 and 4.6.
  */
 import { STAGES, type Stage } from './stages.ts';
 import { sortKey, type Values } from './values.ts';
@@ -50,7 +50,10 @@ export const SHIPPING_ADDRESS = {
   phone: 'SPHONE',
 };
 
-/** The answer of the lookup: invoices first, then sales orders, quotes, worksheets; within a stage the newest CREATE_DATE first, none last; then by order number. */
+/**
+ * The answer of the lookup: invoices first, then sales orders, quotes, worksheets. Within a stage the newest
+ * CREATE_DATE comes first, a missing one last; then the order number decides.
+ */
 export function viewStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithLines[]): StorefrontLookup {
   const ordered = orders.toSorted((a, b) => compareOrders(a.order, b.order));
   return { storefront_order_number: storefrontNumber, orders: ordered.map(viewOrder) };

@@ -1,6 +1,6 @@
 /**
- * Values of record fields: parsed into one canonical text, in which they are stored and answered.
- * Source: decisions "Records".
+ * Parses values of record fields into the one canonical text in which they are stored and answered.
+ * Source: decision 0006.
  */
 import { Refusal } from '../errors.ts';
 import { parseDecimal } from './decimal.ts';
@@ -13,8 +13,9 @@ export type RawValue = string | number | boolean | null;
 export type Values = Record<string, string>;
 
 /**
- * Reads one value into its canonical text: dates `mm/dd/yyyy`, numbers without needless zeros, flags `Y` or `N`, timestamps UTC ISO 8601.
- * null and '' clear the field (`''`). Throws INVALID_VALUE naming the field and the form it takes.
+ * Parses one value into its canonical text: dates `mm/dd/yyyy`, numbers without needless zeros, flags `Y` or `N`,
+ * timestamps UTC ISO 8601. null and '' clear the field (`''`). Throws INVALID_VALUE naming the field and the form it
+ * takes.
  */
 export function parseValue(field: Field, raw: RawValue): string {
   if (raw === null || raw === '') return '';
@@ -33,7 +34,9 @@ export const countCharacters = (text: string): number =>
 export const isLonger = (text: string, charactersMax: number): boolean =>
   text.length > charactersMax && countCharacters(text) > charactersMax;
 
-/** Refuses text that cannot be stored as it is: over 8,192 characters, with a NUL character, or not well-formed Unicode. */
+/**
+ * Refuses text that cannot be stored as it is: over 8,192 characters, with a NUL character, or not well-formed Unicode.
+ */
 export function checkText(name: string, text: string): void {
   if (isLonger(text, VALUE_CHARACTERS_MAX))
     throw invalid(name, `${name} has ${countCharacters(text)} characters; at most ${VALUE_CHARACTERS_MAX} are taken.`);
@@ -41,7 +44,7 @@ export function checkText(name: string, text: string): void {
   if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair; send well-formed Unicode.`);
 }
 
-/** Why a new record cannot have this key, if it is too long to have it. */
+/** Refuses a key that is too long for a new record. */
 export const refuseLongKey = (name: string, code: string): Refusal | undefined =>
   isLonger(code, KEY_CHARACTERS_MAX)
     ? invalid(
@@ -51,8 +54,8 @@ export const refuseLongKey = (name: string, code: string): Refusal | undefined =
     : undefined;
 
 /**
- * Reads the fields of a request body. Throws UNKNOWN_FIELD, FIELD_NOT_ALLOWED (fields PIMS assigns, and those in `refused`) or INVALID_VALUE.
- * Example: `{ QUANTITY: 2, NOTES: null }` gives `{ QUANTITY: '2', NOTES: '' }`.
+ * Parses the fields of a request body. Throws UNKNOWN_FIELD, INVALID_VALUE, or FIELD_NOT_ALLOWED for fields that PIMS
+ * assigns and those in `refused`. Example: `{ QUANTITY: 2, NOTES: null }` gives `{ QUANTITY: '2', NOTES: '' }`.
  */
 export function parseValues(
   dictionary: FieldDictionary,
@@ -71,15 +74,18 @@ export function parseValues(
 }
 
 /**
- * The text records are ordered by: all-digit codes numerically and before all others, the rest by code point. Different codes have different sort keys.
- * `'9'` < `'10'` < `'010'` < `'A1'`.
+ * The text records are ordered by: all-digit codes first, by their number, then the others by code point. Different
+ * codes have different sort keys. `'9'` < `'10'` < `'010'` < `'A1'`.
  */
 export function sortKey(code: string): string {
   if (!/^\d+$/.test(code)) return `~${code}`;
   const digits = code.replace(/^0+(?=\d)/, '');
   const leadingZeros = code.length - digits.length;
-  return `${String(digits.length).padStart(4, '0')}${digits}${leadingZeros > 0 ? `:${String(leadingZeros).padStart(4, '0')}` : ''}`;
+  const key = formatCount(digits.length) + digits;
+  return leadingZeros > 0 ? `${key}:${formatCount(leadingZeros)}` : key;
 }
+
+const formatCount = (count: number): string => String(count).padStart(4, '0');
 
 const invalid = (name: string, message: string): Refusal => new Refusal('INVALID_VALUE', message, { field: name });
 

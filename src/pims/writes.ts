@@ -1,6 +1,6 @@
 /**
- * The writes, each from top to bottom: key, fields, load, rule, save. A write is a script that the store runs inside one transaction.
- * What is refused is thrown before the first save. Source: specification section 4, decision 0027.
+ * The writes, each from top to bottom: key, fields, load, rule, save. Each is a script that the store runs inside one
+ * transaction. A refusal is thrown before the first save. Source: specification section 4, decision 0027.
  */
 import { orThrow, Refusal } from '../errors.ts';
 import {
@@ -120,7 +120,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, stri
   return JSON.stringify(changed);
 }
 
-/** Data is `{"ORDER_NUMBER": …, "backorder": …}`; `backorder` is the number of the sales order a partial invoice leaves, or null. */
+/** Data is `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
 export function* advanceOrder(orderNumber: string, transition: OrderTransition, { now }: WriteOptions): Script<Json> {
   checkText('ORDER_NUMBER', orderNumber);
   if ('invoice' in transition) {
@@ -153,8 +153,8 @@ export function* addField(dictionaries: Dictionaries, field: CustomField): Scrip
 }
 
 /**
- * Does a write once for an idempotency key: keeps its answer in the same transaction, and gives it again when the key is repeated.
- * The write parses first, so a body that is refused never touches the key. IDEMPOTENCY_KEY_REUSED for the key of another body.
+ * Does a write once for an idempotency key: keeps its answer in the same transaction, and repeats it with the key.
+ * The write parses first, so a refused body never touches the key. IDEMPOTENCY_KEY_REUSED for the key of another body.
  */
 export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
   if (!idempotency) return { data: yield* write, replayed: false };
@@ -183,7 +183,7 @@ export function* takeKey(recordType: NumberedType, own: string | undefined): Scr
   return own;
 }
 
-/** Never given before, and passing over codes that callers chose themselves. */
+/** The next number that no record has; callers may have chosen it as their own code. */
 function* nextNumber(recordType: NumberedType): Script<string> {
   for (;;) {
     const number = yield* load('nextNumber', recordType);

@@ -264,7 +264,9 @@ export class Caller {
         field,
         value: [whole.slice(0, 256), whole.replace(/^0/, ''), whole.slice(0, 256), whole][value.form]!,
       };
-    const piece = Array.from(whole).slice(value.from, value.from + value.length).join(''); // prettier-ignore
+    const piece = Array.from(whole)
+      .slice(value.from, value.from + value.length)
+      .join('');
     return { ...filter, field, value: [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)][value.form]! };
   }
 

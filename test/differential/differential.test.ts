@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import type { KeyedType, RecordType } from '../../src/pims/fields.ts';
+import type { ImportResult } from '../../src/pims/import.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -78,10 +79,16 @@ class LockCodes {
 }
 const LOCK_CODES = /"LINE_REF_LOCK_CODE":"([^"]*)"/g;
 
+interface StoreUnderRun {
+  readonly name: string;
+  readonly pims: PimsStore;
+  readonly lockCodes: LockCodes;
+}
+
 /** The model and the stores, on one tenant each, and what they have been asked so far. */
 class Run {
   readonly #model = new Model();
-  readonly #stores: { name: string; pims: PimsStore; lockCodes: LockCodes }[];
+  readonly #stores: StoreUnderRun[];
   readonly #asked: string[] = [];
 
   constructor(stores: readonly { name: string; pims: PimsStore }[]) {
@@ -91,8 +98,13 @@ class Run {
   async carryOut({ defaultStage, fields, rows, steps }: RunPlan): Promise<void> {
     const caller = new Caller(this.#model, defaultStage);
     for (const field of fields) await this.#call({ name: 'addField', field });
-    for (const recordType of ['inventory', 'orders', 'customers'] as const)
-      await this.#import(recordType, rows.filter((row) => row.recordType === recordType).map(({ values }) => values)); // prettier-ignore
+    for (const recordType of ['inventory', 'orders', 'customers'] as const) {
+      const ofType = rows.filter((row) => row.recordType === recordType);
+      await this.#import(
+        recordType,
+        ofType.map(({ values }) => values),
+      );
+    }
     for (const step of steps) {
       const call = caller.callOf(step);
       await this.#call(call);
@@ -122,7 +134,10 @@ class Run {
     });
     await this.#compare(`import ${recordType} ${describe(rows)}`, rejected.join('\n'), async ({ pims }) => {
       const results = await Array.fromAsync(pims.importRows(recordType, batches(rows), { now: NOW, atomic: false }));
-      return results.flatMap((result) => result.rejected).map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code} ${reason.message}`).join('\n'); // prettier-ignore
+      const reasons = results.flatMap((result) => result.rejected);
+      const show = ({ lineNumber, reason }: ImportResult['rejected'][0]) =>
+        `${lineNumber} ${(reason as Refusal).code} ${reason.message}`;
+      return reasons.map(show).join('\n');
     });
   }
 
@@ -134,20 +149,21 @@ class Run {
     });
   }
 
-  async #compare(
-    asked: string,
-    expected: string,
-    ask: (store: { pims: PimsStore; lockCodes: LockCodes }) => Promise<string>,
-  ): Promise<void> {
+  async #compare(asked: string, expected: string, ask: (store: StoreUnderRun) => Promise<string>): Promise<void> {
     this.#asked.push(shorten(asked));
-    const answers = await Promise.all(this.#stores.map(async (store) => ({ ...store, answer: store.lockCodes.rename(await ask(store).catch(faultText), expected) }))); // prettier-ignore
+    const answerOf = async (store: StoreUnderRun) => {
+      const answer = store.lockCodes.rename(await ask(store).catch(faultText), expected);
+      return { name: store.name, answer };
+    };
+    const answers = await Promise.all(this.#stores.map(answerOf));
     for (const { name, answer } of answers)
       if (answer !== expected) {
         let from = 0;
         while (answer[from] === expected[from]) from++;
         const piece = (text: string) => shorten(JSON.stringify(text.slice(Math.max(0, from - 100))));
         throw new Error(
-          `${this.#asked.join('\n')}\n${name} and the model differ from character ${from} on:\n  ${name}: ${piece(answer)}\n  model: ${piece(expected)}`,
+          `${this.#asked.join('\n')}\n${name} and the model differ from character ${from} on:\n` +
+            `  ${name}: ${piece(answer)}\n  model: ${piece(expected)}`,
         );
       }
   }

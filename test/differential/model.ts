@@ -24,7 +24,17 @@ import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/w
 import { compareKeys, queryModel } from '../store/query-model.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
-const ADDRESS = { name: 'SNAME', attention: 'SATTN', address_1: 'SADDRESS1', address_2: 'SADDRESS2', city: 'SCITY', state: 'SSTATE', zip: 'SZIPCODE', country: 'SCOUNTRY', phone: 'SPHONE' }; // prettier-ignore
+const ADDRESS = {
+  name: 'SNAME',
+  attention: 'SATTN',
+  address_1: 'SADDRESS1',
+  address_2: 'SADDRESS2',
+  city: 'SCITY',
+  state: 'SSTATE',
+  zip: 'SZIPCODE',
+  country: 'SCOUNTRY',
+  phone: 'SPHONE',
+};
 /** The most progressed stage first. */
 const LOOKUP_ORDER = ['invoice', 'sales_order', 'quote', 'worksheet'];
 
@@ -184,7 +194,10 @@ export class Model {
       );
       const modified = { MODIFIED_DATE: options.now };
       Object.assign(order, advanced.order, modified);
-      this.#lines.set(orderNumber, advanced.lines.map((line) => ({ ...line, ...modified }))); // prettier-ignore
+      this.#lines.set(
+        orderNumber,
+        advanced.lines.map((line) => ({ ...line, ...modified })),
+      );
       let backorder: string | null = null;
       if (advanced.backorder) {
         const { order: open, lines: openLines } = advanced.backorder;

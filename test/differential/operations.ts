@@ -66,7 +66,14 @@ export type Step =
     }
   | { readonly do: 'repeat'; readonly nth: number; readonly otherBody: boolean; readonly waitMs: number }
   | { readonly do: 'approve'; readonly order: KeyPlan; readonly write: WritePlan }
-  | { readonly do: 'invoice'; readonly order: KeyPlan; readonly quantities: [number, string][]; readonly serials: [number, string[]][]; readonly tracking: string[]; readonly write: WritePlan } // prettier-ignore
+  | {
+      readonly do: 'invoice';
+      readonly order: KeyPlan;
+      readonly quantities: [number, string][];
+      readonly serials: [number, string[]][];
+      readonly tracking: string[];
+      readonly write: WritePlan;
+    }
   | { readonly do: 'addField'; readonly field: CustomField };
 
 export interface RunPlan {
@@ -159,7 +166,10 @@ const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
       { weight: 1, arbitrary: fc.constantFrom(...PARTS, '', 'unknown') },
     ),
     LOCATION_CODE: fc.constantFrom(...LOCATIONS, 'nowhere', ''),
-    ORDER_TYPE: fc.oneof({ weight: 12, arbitrary: fc.constantFrom('worksheet', 'quote', 'sales_order') }, { weight: 1, arbitrary: fc.constantFrom('invoice', 'QUOTE', '', 'x') }), // prettier-ignore
+    ORDER_TYPE: fc.oneof(
+      { weight: 12, arbitrary: fc.constantFrom('worksheet', 'quote', 'sales_order') },
+      { weight: 1, arbitrary: fc.constantFrom('invoice', 'QUOTE', '', 'x') },
+    ),
     QUANTITY: fc.oneof(
       { weight: 12, arbitrary: fc.constantFrom<RawValue[]>('0', '1', 2, '3', '5', '2.5', '-2', '') },
       { weight: 1, arbitrary: valueOf('number') },
@@ -313,14 +323,39 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('getOrder' as const), key: keyOf('orders') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('getCustomer' as const), key: keyOf('customers') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('getInventoryItem' as const), key: keyOf('inventory') }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('findOrdersByStorefrontReference' as const), key: fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...REFERENCES) },
- { weight: 2, arbitrary: fc.constantFrom(...LONG_REFERENCES) }, { weight: 1, arbitrary: text }) }) }, // prettier-ignore
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('findOrdersByStorefrontReference' as const),
+      key: fc.oneof(
+        { weight: 8, arbitrary: fc.constantFrom(...REFERENCES) },
+        { weight: 2, arbitrary: fc.constantFrom(...LONG_REFERENCES) },
+        { weight: 1, arbitrary: text },
+      ),
+    }),
+  },
   { weight: 16, arbitrary: query },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('nextPage' as const), limit: fc.constantFrom(1, 2, 500) }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('createOrder' as const), body: bodyOf('orders'), write }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('createCustomer' as const), body: bodyOf('customers'), write }) },
-  { weight: 13, arbitrary: fc.record({ do: fc.constant('addLineItem' as const), key: fc.option(keyOf('orders'), { freq: 30 }), body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']), write }) }, // prettier-ignore
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('updateCustomer' as const), key: fc.option(keyOf('customers'), { freq: 30 }), body: bodyOf('customers', ['CUSTOMER_CODE']), write }) }, // prettier-ignore
+  {
+    weight: 13,
+    arbitrary: fc.record({
+      do: fc.constant('addLineItem' as const),
+      key: fc.option(keyOf('orders'), { freq: 30 }),
+      body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']),
+      write,
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('updateCustomer' as const),
+      key: fc.option(keyOf('customers'), { freq: 30 }),
+      body: bodyOf('customers', ['CUSTOMER_CODE']),
+      write,
+    }),
+  },
   {
     weight: 7,
     arbitrary: fc.record({

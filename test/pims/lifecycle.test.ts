@@ -1,6 +1,6 @@
 /**
- * The life of an order: forward only, splits that always add up, and the stock each stage holds. Stock is checked against a model that counts
- * whole units in numbers of JavaScript.
+ * The life of an order: forward only, splits that always add up, and the stock each stage holds. Stock is checked
+ * against a model that counts whole units in numbers of JavaScript.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -194,7 +194,10 @@ suite('invoicing', () => {
   });
 });
 
-/** An order with lines in hundredths of a unit, and what is asked to be invoiced in each round, as shares of what is then open. */
+/**
+ * An order with lines in hundredths of a unit, and what is asked to be invoiced in each round, as shares of what is
+ * then open.
+ */
 const story = fc.record({
   dropShip: fc.constantFrom('', 'Y', 'N'),
   stage: fc.constantFrom('worksheet', 'quote', 'sales_order'),

@@ -1,5 +1,6 @@
 /**
- * Contract: users and sessions are what was last said of them, for every process; what is good once is taken once; and a tenant keeps an owner.
+ * Contract: users and sessions are what was last said of them, for every process; what is good once is taken once;
+ * and a tenant keeps an owner.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Contract: whatever changes leaves one record in one unbroken chain, also when many change at once, and goes with its tenant; keys are listed, ended
- * and replaced with it.
+ * Contract: whatever changes leaves one record in one unbroken chain, also when many change at once, and goes with
+ * its tenant; keys are listed, ended and replaced with it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
 /**
- * Contract: fields of a tenant's own are fields like all others, from the moment they are added, for every process and for good.
+ * Contract: fields of a tenant's own are fields like all others, from the moment they are added, for every process
+ * and for good.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Contract: rows are imported as they are given, each good one whatever the others are, or all or none; stock and counters follow; and what is
- * exported is what was imported.
+ * Contract: rows are imported as they are given, each good one whatever the others are, or all or none; stock and
+ * counters follow; and what is exported is what was imported.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

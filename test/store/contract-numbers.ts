@@ -1,6 +1,6 @@
 /**
- * Contract: numbers are never given twice, whoever asks and whatever happened; each write has its own outcome; what is refused leaves nothing; and
- * what was answered is there for everybody.
+ * Contract: numbers are never given twice, whoever asks and whatever happened; each write has its own outcome; what
+ * is refused leaves nothing; and what was answered is there for everybody.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
- * Contract: orders with their lines, in order and with their lock codes; stages, splits and stock in one step with them. Whatever is done to orders,
- * the stock is what the orders say: QTY_COMMITTED what sales orders hold, QTY_ONHAND what invoices have left.
+ * Contract: orders with their lines, in order and with their lock codes; stages, splits and stock in one step with
+ * them. Whatever is done to orders, the stock is what the orders say: QTY_COMMITTED what sales orders hold, QTY_ONHAND
+ * what invoices have left.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

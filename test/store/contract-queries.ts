@@ -1,6 +1,6 @@
 /**
- * Contract: a query answers what the plain-JavaScript model answers, in the order of the keys, page by page without a gap or a repetition; and the
- * search index is in step with the records after every write.
+ * Contract: a query answers what the plain-JavaScript model answers, in the order of the keys, page by page without a
+ * gap or a repetition; and the search index is in step with the records after every write.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

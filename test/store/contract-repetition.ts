@@ -1,6 +1,6 @@
 /**
- * Contract: a write repeated under its idempotency key is done once. The key is kept in the transaction of the write, so that neither can be there
- * without the other; it is refused with another body, and kept as long as asked.
+ * Contract: a write repeated under its idempotency key is done once. The key is kept in the transaction of the write,
+ * so that neither can be there without the other; it is refused with another body, and kept as long as asked.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

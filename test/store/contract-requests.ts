@@ -1,6 +1,7 @@
 /**
- * Contract: blocks of the request log come back as they were given, in the order of time and by their numbers; a batch is added once, however often it is
- * sent; counts of refusals add up, of uses the later wins; what is old is forgotten and nothing else; a removed tenant leaves nothing.
+ * Contract: blocks of the request log come back as they were given, in the order of time and by their numbers; a
+ * batch is added once, however often it is sent; counts of refusals add up, of uses the later wins; what is old is
+ * forgotten and nothing else; a removed tenant leaves nothing.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
 /**
- * Contract: tenants and their keys are what was last said of them, at once and for every process; a removed tenant leaves nothing; usage is exact.
+ * Contract: tenants and their keys are what was last said of them, at once and for every process; a removed tenant
+ * leaves nothing; usage is exact.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,7 +1,7 @@
 /**
- * The promises of the ports PimsStore, TenantStore, UsageStore, UserStore, SessionStore and AuditStore, as one suite that every store has to pass. A
- * store takes part with `describeStore('SQLite', (place) => …)`, where each place is an empty store of its own, and the same place opened twice is one
- * store.
+ * The promises of the ports PimsStore, TenantStore, UsageStore, UserStore, SessionStore and AuditStore, as one suite
+ * that every store has to pass. A store takes part with `describeStore('SQLite', (place) => …)`, where each place is an
+ * empty store of its own, and the same place opened twice is one store.
  */
 import { suite } from 'node:test';
 import { describeAccounts } from './contract-accounts.ts';

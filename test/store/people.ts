@@ -1,5 +1,6 @@
 /**
- * Tenants with users for the contract, their sessions, and the audit log read back as the one chain it has to be. Speaks the ports alone.
+ * Tenants with users for the contract, their sessions, and the audit log read back as the one chain it has to be.
+ * Speaks the ports alone.
  */
 import assert from 'node:assert/strict';
 import type { Session, User, UserChange, UserName } from '../../src/account/port.ts';

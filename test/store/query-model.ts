@@ -1,6 +1,6 @@
 /**
- * Queries in plain JavaScript: what a list of filters means, written again from the decisions page without a line of the service, and in another way
- * wherever there is one. The queries of every store are compared with it.
+ * Queries in plain JavaScript: what a list of filters means, written again from the decisions page without a line of
+ * the service, and in another way wherever there is one. The queries of every store are compared with it.
  */
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/filter.ts';
@@ -39,7 +39,9 @@ function holds(value: string, type: FieldType, filter: Filter): boolean {
   return wanted === value;
 }
 
-/** All-digit keys as numbers before all others; equal numbers by their length; the others by the bytes of their UTF-8. */
+/**
+ * All-digit keys as numbers before all others; equal numbers by their length; the others by the bytes of their UTF-8.
+ */
 export function compareKeys(a: string, b: string): number {
   const isNumber = (key: string): boolean => /^[0-9]+$/.test(key);
   if (isNumber(a) !== isNumber(b)) return isNumber(a) ? -1 : 1;
@@ -48,7 +50,10 @@ export function compareKeys(a: string, b: string): number {
   return difference === 0n ? a.length - b.length : difference < 0n ? -1 : 1;
 }
 
-/** Small texts that meet one another often: letters of several scripts in both cases, what other systems take for wildcards, and pieces of three. */
+/**
+ * Small texts that meet one another often: letters of several scripts in both cases, what other systems take for
+ * wildcards, and pieces of three.
+ */
 const PIECES = [
   'a',
   'A',

@@ -1,5 +1,6 @@
 /**
- * Backup and restore of the embedded store: a moment of it, whole, while it goes on being written; and nothing is restored that is not whole.
+ * Backup and restore of the embedded store: a moment of it, whole, while it goes on being written; and nothing is
+ * restored that is not whole.
  */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';

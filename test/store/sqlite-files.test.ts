@@ -1,5 +1,6 @@
 /**
- * The files of the embedded store: how they are opened and made, who may open them, and that schema and field dictionary are one.
+ * The files of the embedded store: how they are opened and made, who may open them, and that schema and field
+ * dictionary are one.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';

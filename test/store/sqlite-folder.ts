@@ -1,5 +1,6 @@
 /**
- * The embedded store for its tests: opened on folders that go away with the test process, and in processes of their own where one would not do.
+ * The embedded store for its tests: opened on folders that go away with the test process, and in processes of their
+ * own where one would not do.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +34,10 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
   return store;
 }
 
-/** A process that opens the store at a folder and runs a script with it, where `store`, `pims` (of the store id 'team.1') and `now` are known. */
+/**
+ * A process that opens the store at a folder and runs a script with it, where `store`, `pims` (of the store id
+ * 'team.1') and `now` are known.
+ */
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
     const { SqliteStore } = await import(${JSON.stringify(STORE)});

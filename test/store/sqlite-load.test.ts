@@ -1,6 +1,7 @@
 /**
- * The embedded store under load: long queries end and hold up neither reads nor writes; the log stays short; another process's transaction is
- * waited for, but not for ever. How long the event loop stands still meanwhile is measured in bench/event-loop.ts.
+ * The embedded store under load: long queries end and hold up neither reads nor writes; the log stays short; another
+ * process's transaction is waited for, but not for ever. How long the event loop stands still meanwhile is measured in
+ * bench/event-loop.ts.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
@@ -47,7 +48,10 @@ async function isOvertaken(pims: PimsStore, work: Promise<unknown>): Promise<boo
 
 suite('long queries', () => {
   const BUDGET_MS = 150;
-  /** The worst there are: fifty filters, long texts, no match; over all records, and led by an index that brings all of them. */
+  /**
+   * The worst there are: fifty filters, long texts, no match; over all records, and led by an index that brings all of
+   * them.
+   */
   const scan = Array.from({ length: 50 }, (_, index): Filter => ({
     field: 'NOTES',
     value: `needle ${index}`,

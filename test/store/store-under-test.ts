@@ -1,6 +1,6 @@
 /**
- * What the parts of the contract share: a store opened by whoever runs the contract, tenants in it, and short ways to write, import and read back.
- * Speaks the ports alone, so that it fits every store.
+ * What the parts of the contract share: a store opened by whoever runs the contract, tenants in it, and short ways to
+ * write, import and read back. Speaks the ports alone, so that it fits every store.
  */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
@@ -32,7 +32,9 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-/** Opens the store at a place: a folder, a database. Opening a place that is open already is what another process does. */
+/**
+ * Opens the store at a place: a folder, a database. Opening a place that is open already is what another process does.
+ */
 export type OpenStore = (place: string) => OpenedStore | Promise<OpenedStore>;
 
 export const NOW = '2026-11-20T09:30:00.000Z';

@@ -1,6 +1,7 @@
 /**
- * What scripts promise to stores that undo nothing by themselves: a write that is refused, and a row that is rejected, has changed nothing
- * by then. Runs them on a SQLite connection of their own, without the savepoints that the embedded store puts around them.
+ * What scripts promise to stores that undo nothing by themselves: a write that is refused, and a row that is
+ * rejected, has changed nothing by then. Runs them on a SQLite connection of their own, without the savepoints that the
+ * embedded store puts around them.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';

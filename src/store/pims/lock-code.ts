@@ -1,6 +1,6 @@
 /**
- * Lock codes of line items: opaque, 144 random bits, fit for a URL. Draws randomness in blocks, since an import needs thousands a second.
- * Knows nothing of lines.
+ * Lock codes of line items: 144 random bits as text fit for a URL. Draws randomness in blocks, since an import needs
+ * thousands a second.
  */
 import { randomFillSync } from 'node:crypto';
 

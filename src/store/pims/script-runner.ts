@@ -1,6 +1,6 @@
 /**
- * Runs the scripts of one tenant on any SQL store. A body is parsed before the transaction, so that a refused one costs none, and again
- * inside it when the dictionaries have changed meanwhile. Keeps two requests under one idempotency key apart while the first is running.
+ * Runs the scripts of one tenant on any SQL store. Parses a body before the transaction, so that a refused one costs
+ * none. Keeps two requests under one idempotency key apart while the first is running. Source: decision 0027.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
@@ -15,7 +15,10 @@ export interface ScriptStore {
   sql(): ScriptSql;
   /** Looks whether the dictionaries have changed. */
   refresh(): Promise<unknown>;
-  /** Runs a writing in the next transaction, after following the dictionaries. Resolves when its outcome is on disk. Repeated work is made anew. */
+  /**
+   * Runs a writing in the next transaction, with the dictionaries up to date. Resolves when it is on disk. May call
+   * `work` again.
+   */
   commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
 }
 
@@ -33,7 +36,7 @@ export class ScriptRunner {
     this.#store = store;
   }
 
-  /** Runs a write. IDEMPOTENCY_KEY_RUNNING while another one under its key is not yet on disk: nothing can be said of its outcome. */
+  /** Runs a write. IDEMPOTENCY_KEY_RUNNING while another one under its key has no outcome yet. */
   async run<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
     const parsed = await parseWithFields(this.#store, (sql) => start(sql, write));
     if (parsed instanceof Refusal) return parsed;
@@ -72,7 +75,7 @@ export class ScriptRunner {
   }
 }
 
-/** Parses by the dictionaries as last seen, and once more where a field is unknown to them that another process may have added. */
+/** Parses with the dictionaries as last seen. UNKNOWN_FIELD is final only if no process has added a field since. */
 export async function parseWithFields<Sql, T>(
   store: { sql(): Sql; refresh(): Promise<unknown> },
   parse: (sql: Sql) => T,

@@ -1,6 +1,6 @@
 /**
- * The SQL of scripts: the statements of each request, for every SQL store. Built anew when the field dictionaries of the tenant change;
- * what differs between the stores comes in as a dialect. Column names come from the dictionaries alone, values are always bound.
+ * The statements of every request of a script, for both stores; a dialect says what differs. Built anew when the field
+ * dictionaries change. Column names come from the dictionaries alone, values are always bound.
  */
 import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type KeyedType } from '../../pims/fields.ts';
 import type { Loads, Saves } from '../../pims/script.ts';
@@ -24,7 +24,10 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
     recordType: KeyedType,
     dictionary: FieldDictionary,
   ): (sortKey: string, record: Values) => readonly Statement[];
-  /** Builds what updates the named fields of a record, and its search index where one of them is searched. `record` is the whole, as it is afterwards. */
+  /**
+   * Builds what updates the named fields of a record and, if one is searched, its search index. `record` is the new
+   * whole.
+   */
   updateRecord(
     recordType: KeyedType,
     dictionary: FieldDictionary,
@@ -86,11 +89,13 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
   const isLineThere = `SELECT 1 ${ofOrder} AND "LINE_NUMBER" = ?`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
-  const isLocationThere = `SELECT 1 FROM ${partTable} WHERE ${dialect.equals('"LOCATION_CODE"', true, () => '?1')} LIMIT 1`;
+  const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
+  const isLocationThere = `SELECT 1 FROM ${partTable} WHERE ${atLocation} LIMIT 1`;
   const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${orderTable} o
     JOIN ${lineTable} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
     WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND l."CARE_PLAN" <> 'Y'`;
-  const nextNumber = `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`;
+  const nextNumber = `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1
+    WHERE "NAME" = ? RETURNING "NEXT" - 1`;
   const keptAnswer = `SELECT "BODY_HASH", "ANSWER" FROM ${dialect.table('IDEMPOTENCY')}
     WHERE "OPERATION" = ? AND "IDEMPOTENCY_KEY" = ?`;
   return {

@@ -1,13 +1,15 @@
 /**
- * A filter tree as the WHERE of a query, for every SQL store; what differs between them comes in as a dialect. Decides nothing about meaning:
- * AND, OR and the values were settled in pims/filter.ts. Never runs anything.
+ * A filter tree as the WHERE of a query, for both stores; a dialect says what differs. AND, OR and the values were
+ * settled in pims/filter.ts.
  */
 import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
 import { sortKey } from '../../pims/values.ts';
 import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 
 export interface Dialect {
-  /** An expression that holds when the column is exactly the value. Each call of `bind` binds the value once and gives its placeholder. */
+  /**
+   * An expression that holds when the column is the value. Each call of `bind` binds the value and gives a placeholder.
+   */
   equals(column: string, isIndexed: boolean, bind: () => string): string;
   /** An expression that holds when the column contains the folded needle. */
   contains(column: string, placeholder: string): string;
@@ -22,9 +24,9 @@ export interface Dialect {
 export interface Where {
   readonly sql: string;
   readonly values: string[];
-  /** Every alternative is led by an exact match on an index (or there is no filter at all), so that the query is short. */
+  /** Whether every alternative is led by an exact match on an index: then the query is short. */
   readonly indexLed: boolean;
-  /** Rows come from several index walks and have to be sorted; otherwise one walk yields them in order. */
+  /** Whether rows come from several index walks and have to be sorted; one walk yields them in order. */
   readonly merged: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Questions that wait at the same moment go out as one statement: whoever asks while one is on its way joins the next. What many ask at once is asked
- * once. Every question is put to the database after it was asked, so no answer is older than its question. Keeps no answers.
+ * Reads by key that wait at the same moment go out as one statement; the same key is asked once. A read that arrives
+ * while one is under way joins the next, so no answer is older than its question.
  */
 
 interface Asked<Answer> {

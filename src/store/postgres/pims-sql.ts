@@ -1,6 +1,6 @@
 /**
- * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what only reads. Column names come from the
- * dictionaries alone, values are always bound. PostgreSQL builds the JSON that goes out.
+ * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what only reads.
+ * PostgreSQL builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
 import type { Values } from '../../pims/values.ts';
 import {
@@ -57,14 +57,17 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   // Comes with everything that is read by the dictionaries, to tell whether they still hold.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
   const lines = (around: (line: string) => string): string =>
-    `(SELECT '[' || string_agg(${around(json('lines'))}, ',' ORDER BY "LINE_NUMBER") || ']' FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER")`;
+    `(SELECT '[' || string_agg(${around(json('lines'))}, ',' ORDER BY "LINE_NUMBER") || ']'
+      FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER")`;
   const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
-    `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
+    `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion})
+      FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
   const rows = (recordType: RecordType): string => {
     const names = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, 'r.'));
     if (recordType !== 'lines') return `SELECT ${names.join(', ')} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
-    const joined = `FROM ${table('ORDERS')} o JOIN ${table('ORDER_LINEITEMS')} r ON r."ORDER_NUMBER" = o."ORDER_NUMBER"`;
-    return `SELECT ${names.join(', ')} ${joined} ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
+    return `SELECT ${names.join(', ')}
+      FROM ${table('ORDERS')} o JOIN ${table('ORDER_LINEITEMS')} r ON r."ORDER_NUMBER" = o."ORDER_NUMBER"
+      ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
   };
   return {
     dictionaries,
@@ -85,16 +88,19 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       inventory: once(() => byKeys('inventory')),
     },
     ordersByReference: once(
-      () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion}) FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
-      ON left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) = left(q.key, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = q.key`,
+      () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion})
+      FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
+      ON left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) = left(q.key, ${INDEXED_CHARACTERS})
+        AND o."REFERENCE_NUMBER" = q.key`,
     ),
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, { filters, limit, after }: QueryRequest): { sql: string; values: (string | number)[] } {
       const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), filterDialect);
-      // JSON is written of the rows of the page alone.
-      const found = `SELECT * FROM ${tableOf(recordType)} WHERE (${where.sql}) AND "SORT_KEY" > ? ORDER BY "SORT_KEY" LIMIT ?`;
+      // JSON is built of the rows of the page alone.
+      const found = `SELECT * FROM ${tableOf(recordType)} WHERE (${where.sql}) AND "SORT_KEY" > ?
+        ORDER BY "SORT_KEY" LIMIT ?`;
       return {
         sql: `SELECT "SORT_KEY", ${json(recordType)}, (${fieldsVersion}) FROM (${found}) o ORDER BY "SORT_KEY"`,
         values: [...where.values, after, limit + 1],
@@ -145,10 +151,16 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
 });
 
 /** A row has its columns in the order of the list, and goes out without a space. */
-const recordJson: ScriptDialect['recordJson'] = (columns) =>
-  `row_to_json((SELECT r FROM (SELECT ${columns.map(([name, expression]) => (expression === `"${name}"` ? expression : `${expression} AS "${name}"`)).join(', ')}) r))::text`;
+const recordJson: ScriptDialect['recordJson'] = (columns) => {
+  const named = columns.map(([name, expression]) =>
+    expression === `"${name}"` ? expression : `${expression} AS "${name}"`,
+  );
+  return `row_to_json((SELECT r FROM (SELECT ${named.join(', ')}) r))::text`;
+};
 
-/** Lower case by each character alone: pg_trgm lowers what it is given by the rules of the database, and of a text in lower case that changes nothing. */
+/**
+ * Lower case by each character alone. pg_trgm lowers by the rules of the database, which leave such a text as it is.
+ */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
 export const searchIndex = (dictionary: FieldDictionary, record: Values): string =>
   lowerEach(searchText(dictionary, record));

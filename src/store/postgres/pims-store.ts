@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out together; writes go
- * through the group commit. Source: decision 0020.
+ * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out
+ * together; writes go through the group commit. Source: decision 0020.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import {
@@ -193,7 +193,7 @@ export class PostgresPimsStore implements PimsStore {
       }
       if (rejected === 0) await connection.commit();
     } finally {
-      // Also reached when the reader of the results stops: a transaction that has not committed goes with its connection.
+      // Also reached when the reader of the results stops. An open transaction ends with its connection.
       await connection.close();
     }
   }
@@ -216,7 +216,7 @@ export class PostgresPimsStore implements PimsStore {
     await this.#follow(version![0], connection);
   }
 
-  /** Builds the SQL anew when the dictionaries have changed: this or another node may have added a field. True when they had. */
+  /** Builds the SQL anew when any node has added a field. True when one has. */
   async #follow(version: number, connection?: Connection): Promise<boolean> {
     if (version <= this.#fieldsVersion) return false;
     const sql = this.#sql.customFields;

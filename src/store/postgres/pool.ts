@@ -23,8 +23,8 @@ export class Pool {
   }
 
   /**
-   * Lends a connection for the time of some work; the one at `place` if it is free, since it has seen the tenant before.
-   * SERVICE_BUSY when too many are waiting, or for too long.
+   * Lends a connection for the time of some work; the one at `place` if it is free, since it has seen the tenant
+   * before. SERVICE_BUSY when too many are waiting, or for too long.
    */
   async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
     const connection = this.#takeFree(place) ?? (await this.#wait());

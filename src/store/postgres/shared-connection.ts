@@ -1,6 +1,6 @@
 /**
- * A connection that many callers share: opened when it is first needed, and again after it was lost. Turns what the server
- * reports into the refusals that callers know.
+ * A connection that many callers share. It opens when it is first needed, and again after it was lost. Turns what the
+ * server reports into the refusals that callers know.
  */
 import { Refusal } from '../../errors.ts';
 import type { Availability } from './availability.ts';
@@ -67,7 +67,10 @@ export class SharedConnection {
     }
   }
 
-  /** Runs a statement that is not kept, and that may be repeated without harm. One that took too long is the business of the caller. */
+  /**
+   * Runs a statement that is not kept, and that may be repeated without harm. One that took too long is the business of
+   * the caller.
+   */
   async askOnce<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
       return await this.#twice((connection) => connection.queryOnce<R>(sql, values));

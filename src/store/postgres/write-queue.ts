@@ -1,6 +1,6 @@
 /**
- * Group commit of one tenant: writes that wait at the same moment share a transaction, one behind the other, and are answered once it is
- * on disk. The transaction begins by locking the tenant, so that the writes of all nodes queue up. Source: decision 0020.
+ * Group commit of one tenant: writes that wait at the same moment share a transaction and are answered once it is on
+ * disk. The transaction begins by locking the tenant, so the writes of all nodes queue up. Source: decision 0020.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { Row, Writing } from '../writing.ts';
@@ -60,8 +60,8 @@ export class PostgresWriteQueue {
   }
 
   /**
-   * A fault of one write undoes the whole transaction; then each gets one of its own, and the fault hits no other. What a lost connection
-   * has undone is retried once.
+   * A fault of one write undoes the whole transaction; then each write gets its own, so the fault hits no other. What
+   * a lost connection has undone is retried once.
    */
   async #commit(connection: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
     try {
@@ -97,7 +97,7 @@ function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
     else reject(fault);
 }
 
-/** Runs a writing on a connection: waits for the rows it reads, and sends all else without waiting. What failed on the way is thrown. */
+/** Runs a writing: waits for the statements that read, and sends the others without waiting. Throws the first fault. */
 export async function runWriting<T>(
   connection: Connection,
   writing: Writing<T>,

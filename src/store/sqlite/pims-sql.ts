@@ -1,6 +1,6 @@
 /**
- * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and what only reads. Column names come from the
- * dictionaries alone, values are always bound. SQLite builds the JSON that goes out.
+ * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and what only reads. SQLite
+ * builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
 import { RECORD_TYPES, type Dictionaries, type KeyedType, type RecordType } from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
@@ -57,7 +57,8 @@ export const scriptDialect: ScriptDialect = {
   },
   updateRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
-    const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
+    const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ?
+      WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
     return (sortKey, names, record) => {
       const update = statement(
         `${buildUpdate(`"${table}"`, names)} WHERE "SORT_KEY" = ?`,
@@ -89,9 +90,9 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     dictionaries,
     script: buildScriptSql(dictionaries, scriptDialect),
     records: { orders: record('orders'), customers: record('customers'), inventory: record('inventory') },
-    // The lines of an order lie side by side in the order of their numbers, the table's primary key: they need no sorting.
-    orderWithLines: `SELECT ${orderJson},
-        (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')})) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
+    // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
+    orderWithLines: `SELECT ${orderJson}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
+        FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
     ordersByReference: `SELECT ${orderJson} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
     rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },

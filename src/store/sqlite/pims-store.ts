@@ -1,6 +1,6 @@
 /**
- * The embedded store's PimsStore: one tenant's inventory system in one SQLite file, with a connection that reads what is committed and
- * one that writes through the group commit.
+ * The embedded store's PimsStore: one tenant's inventory system in one SQLite file. One connection reads what is
+ * committed; the other writes through the group commit.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import {
@@ -33,7 +33,7 @@ export interface PimsStoreOptions {
   readonly onFatal: (fault: unknown) => void;
 }
 
-/** Queries led by an index get this long on the event loop before they go to a worker; larger pages go there at once. */
+/** A query led by an index gets this long on the event loop, then goes to a worker. Larger pages go there at once. */
 const LOOP_BUDGET_MS = 5;
 const LOOP_RECORDS_MAX = 500;
 const EXPORT_ROWS = 500;
@@ -173,7 +173,10 @@ export class SqlitePimsStore implements PimsStore {
     return query.parse(this.#readerDb.rows(query.sql, ...query.values));
   }
 
-  /** Lets SQLite measure its indexes, so that the most selective one leads a query. Left for another time when another process writes or the disk is full. */
+  /**
+   * Lets SQLite measure its indexes, so that the most selective one leads a query. Skipped when the file is busy or
+   * full.
+   */
   #measureIndexes(): void {
     try {
       this.#writerDb.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');

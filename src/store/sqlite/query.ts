@@ -1,10 +1,10 @@
 /**
- * Runs one page of a query on a connection; the event loop and the worker threads share it. Never decides where it runs.
+ * Runs one page of a query on a connection, for the event loop and the worker threads.
  */
 import { BUDGET_MESSAGE, type Database } from './database.ts';
 import type { Page } from '../../pims/port.ts';
 
-/** A query ready to run: rows of (SORT_KEY, record as JSON), at most `limit` + 1 of them. Plain data, so that it can cross to a thread. */
+/** A query of (SORT_KEY, record as JSON), at most `limit` + 1 rows. Plain data, so that it can cross to a thread. */
 export interface PageQuery {
   readonly sql: string;
   readonly values: string[];

@@ -1,6 +1,6 @@
 /**
- * A worker thread of the embedded store: runs queries that may take long and checkpoints, so that the event loop never waits for them.
- * Opens files for itself and keeps the few it used last. Speaks only with worker-pool.ts.
+ * A worker thread of the embedded store: runs long queries and checkpoints, so that the event loop never waits for
+ * them. It opens files for itself and keeps the few used last.
  */
 import { parentPort } from 'node:worker_threads';
 import { Database, faultOf } from './database.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end: each sees everything acknowledged before
- * it was sent, and the locks of a transaction are paid once. Source: decision 0009.
+ * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end. Each sees everything
+ * that was acknowledged before it was sent, and a transaction is paid once. Source: decision 0009.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database } from './database.ts';

@@ -1,6 +1,6 @@
 /**
- * A few threads for what may take long, each with one job at a time, and a bounded line before them. Threads start when first needed.
- * Knows nothing of records.
+ * A few threads for long work, each with one job at a time, and a bounded queue before them. Threads start when first
+ * needed.
  */
 import { Worker } from 'node:worker_threads';
 import { Refusal, type Outcome } from '../../errors.ts';

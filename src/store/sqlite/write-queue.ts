@@ -1,6 +1,7 @@
 /**
- * Group commit: writes that arrive in one turn of the event loop share one transaction, each behind its own savepoint, and are answered
- * after it is on disk. Also keeps the write-ahead log short, with checkpoints off the event loop. Source: decision 0008.
+ * Group commit: writes of one turn of the event loop share a transaction, each behind its own savepoint, and are
+ * answered after it is on disk. Keeps the write-ahead log short, with checkpoints off the event loop.
+ * Source: decision 0008.
  */
 import { close, fdatasync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -61,7 +62,7 @@ export class SqliteWriteQueue {
     this.#options = options;
   }
 
-  /** Runs work inside the next transaction. A Refusal it returns undoes only what it did itself. Resolves when the result is on disk. */
+  /** Runs work inside the next transaction. A Refusal undoes only this work. Resolves when the result is on disk. */
   run<T>(work: () => Outcome<T>): Promise<Outcome<T>> {
     if (this.#ended) return Promise.resolve(this.#ended);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
@@ -95,7 +96,7 @@ export class SqliteWriteQueue {
     this.#flushing = undefined;
   }
 
-  /** Another process may hold the file. Waiting inside SQLite would stop the event loop, so this retries until it is free. */
+  /** Retries while another process holds the file: waiting inside SQLite would stop the event loop. */
   async #begin(): Promise<Refusal | undefined> {
     const giveUpAt = performance.now() + BUSY_GIVE_UP_MS;
     for (;;) {
@@ -133,7 +134,7 @@ export class SqliteWriteQueue {
     }
   }
 
-  /** A full disk may have space for one more commit in the log, once a checkpoint lets it start over: so reads go on being counted. */
+  /** On a full disk the log has space once a checkpoint lets it start over, so that reads are still counted. */
   async #beginLogAnew(): Promise<boolean> {
     await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
     return !((await this.#begin()) instanceof Refusal);
@@ -166,8 +167,8 @@ export class SqliteWriteQueue {
   #refuse(fault: unknown): Refusal {
     const kind = faultOf(fault);
     if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-    // After a failed write or sync only a new process, reading the log anew, knows what is on disk. Until this one has ended it
-    // commits nothing more: a later sync may succeed over what an earlier one has lost.
+    // After a failed write or sync only a new process, reading the log anew, knows what is on disk. Until this one has
+    // ended it commits nothing more: a later sync may succeed over what an earlier one has lost.
     const refusal = new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
     if (kind !== 'busy') {
       this.#ended = refusal;
@@ -182,8 +183,8 @@ export class SqliteWriteQueue {
   }
 
   /**
-   * The log starts over only when a checkpoint has caught up with every commit. The first one runs beside the writes and does the bulk;
-   * the second, for which the writes wait, has little left to do.
+   * The log starts over only when a checkpoint has caught up with every commit. The first one runs beside the writes
+   * and does the bulk; the second, for which the writes wait, has little left to do.
    */
   #startCheckpoint(): void {
     const done = this.#options.checkpoint(this.#db.file).then(
