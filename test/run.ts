@@ -29,7 +29,7 @@ const words = process.argv.slice(2);
 const isAll = words.includes('--all');
 const named = words.filter((word) => word !== '--all').map((file) => relative(ROOT, resolve(file)));
 const passes: readonly Pass[] =
-  named.length > 0 ? [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', files: named }] : choosePasses();
+  named.length > 0 ? [{ store: process.env['STOREROOM_TEST_STORE'] || 'sqlite', files: [...named] }] : choosePasses();
 
 const sums = noTests();
 const bad: string[] = [];
@@ -49,7 +49,7 @@ function choosePasses(): Pass[] {
   const choose = (store: string, patterns: string[]): Pass => {
     const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted();
     const isSlow = (file: string): boolean =>
-      SLOW.some((slow) => slow.file === file && (slow.store ?? store) === store);
+      SLOW.some((slow) => slow.files.includes(file) && (slow.store ?? store) === store);
     const chosen = files.filter((file) => isAll || !isSlow(file));
     return {
       store,
@@ -77,6 +77,7 @@ async function runWorker({ store, files }: Pass, databaseUrl: string): Promise<v
       STOREROOM_DATABASE_URL: undefined,
       STOREROOM_TEST_STORE: store,
       STOREROOM_TEST_DATABASE_URL: databaseUrl,
+      ...(server && { STOREROOM_TEST_KEEP_DATABASES: 'on' }), // they go with the server
       ...(isAll && { STOREROOM_TEST_ALL: 'on' }),
     },
   });
@@ -150,7 +151,7 @@ const lines = isGood
   ? [`Good, with ${passes.map(({ store }) => store).join(' and ')}, in ${seconds} s:`]
   : ['Not good:', ...bad];
 if (named.length === 0 && !isAll && SLOW.length > 0) {
-  const left = SLOW.map(({ file, store, reason }) => `  ${file}${store ? ` on ${store}` : ''}: ${reason}`);
+  const left = SLOW.map(({ files, store, reason }) => `  ${files.join(' ')}${store ? ` on ${store}` : ''}: ${reason}`);
   lines.unshift('Left to npm run test:all:', ...left, '');
 }
 lines.push(...Object.entries(sums).map(([name, count]) => `ℹ ${name} ${count}`));

@@ -1,10 +1,31 @@
-/** The test files that only `npm run test:all` runs, and why. What each of them guarantees has a short test in `npm test` too. */
+/** The test files that only `npm run test:all` runs, and why. What they guarantee is touched by a shorter test of `npm test`. */
 
-export interface SlowFile {
-  readonly file: string;
-  /** Left out of `npm test` on PostgreSQL alone; without it, on both stores. */
+interface SlowFiles {
+  readonly files: readonly string[];
+  /** Left out on this store alone; without it, on both. */
   readonly store?: 'postgres';
   readonly reason: string;
 }
 
-export const SLOW: readonly SlowFile[] = [];
+export const SLOW: readonly SlowFiles[] = [
+  {
+    files: ['axe', 'keys', 'people', 'records', 'strict', 'usage'].map(
+      (name) => `test/dashboard/pages-${name}.test.ts`,
+    ),
+    store: 'postgres',
+    reason:
+      'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
+  },
+  {
+    files: ['authorization-header', 'http', 'http-bodies', 'http-connections', 'service-paths'].map(
+      (name) => `test/api/${name}.test.ts`,
+    ),
+    store: 'postgres',
+    reason: 'HTTP is read and refused before the store is asked; every operation is called on both stores',
+  },
+  {
+    files: ['cross-site', 'headers', 'roles'].map((name) => `test/dashboard/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'who may ask, and with which headers, is decided before the store is asked; isolation runs on both',
+  },
+];

@@ -7,12 +7,14 @@ import { test } from 'node:test';
 import { stockShop, type GoodCall } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
 import { type Answer, type Keys, sharedService } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
 
 const service = await sharedService();
 const [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
 const writes = shop.calls.filter(({ kind }) => kind === 'write');
 assert.equal(writes.length, 5);
 
+const STORMS = trials('STORMS', { quick: 8, all: 50 });
 let used = 0;
 const newKey = (): string => `key-${++used}`;
 const write = (
@@ -139,12 +141,12 @@ test('a key means nothing to a read', async () => {
     assert.equal((await service.call(shop.keys, method, path, { query, body: filters, headers })).status, 200, path);
 });
 
-test('64 clients with the same key at once, 50 keys: exactly 50 orders, the others replayed or told to wait', async () => {
+test('64 clients with the same key at once make one order a key; the others are replayed or told to wait', async () => {
   const keys = await service.makeTenant('storm');
   const call = shop.call('createOrder');
   const created: string[] = [];
   let waiting = 0;
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < STORMS; round++) {
     const key = `storm-${round}`;
     const answers = await Promise.all(Array.from({ length: 64 }, () => write(call, key, { NOTES: key }, keys)));
     const [first, ...more] = answers.filter((answer) => answer.status === 200 && !isReplayed(answer));

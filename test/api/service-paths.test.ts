@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import chromiumPack from '@sparticuz/chromium';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { openBrowser } from '../dashboard/browser.ts';
 import { stockShop } from '../kit/operations.ts';
 import { openSocket, readAnswers } from '../kit/raw-http.ts';
 import { BASE_PATH, Service, ownService } from '../kit/service.ts';
@@ -124,22 +124,12 @@ test('an unknown or climbing path below /docs is 404 like any other', async () =
 });
 
 suite('the reference page in a browser', () => {
-  let browser: Browser;
   let page: Page;
   const requests: string[] = [];
   const complaints: string[] = [];
 
   before(async () => {
-    const args = [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ];
-    browser = await chromium.launch({ executablePath: await chromiumPack.executablePath(), args });
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page = await (await openBrowser()).newPage({ viewport: { width: 1280, height: 900 } });
     page.on('request', (request) => requests.push(request.url()));
     page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
     page.on('pageerror', (fault) => complaints.push(String(fault)));
@@ -149,7 +139,7 @@ suite('the reference page in a browser', () => {
     });
     await page.goto(`${service.origin}/docs`);
   });
-  after(() => browser.close());
+  after(() => page.close());
 
   test('shows the summary and the path of an operation', async () => {
     await page.getByText('One order with its line items').first().waitFor({ state: 'visible' });

@@ -35,7 +35,7 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'
 /** WCAG 2.2 AA, and what axe-core calls best practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-const startBrowser = share<Browser>(
+export const openBrowser = share<Browser>(
   async () => chromium.launch({ executablePath: await chromiumPack.executablePath(), args: ARGS }),
   (browser) => browser.close(),
 );
@@ -49,7 +49,7 @@ export async function openPage(
   service: Service,
   { width = 1440, colorScheme = 'light' }: PageOptions = {},
 ): Promise<Page> {
-  const browser = await startBrowser();
+  const browser = await openBrowser();
   const context = await browser.newContext({
     baseURL: service.origin,
     viewport: { width, height: HEIGHTS[width] ?? 900 },

@@ -55,10 +55,11 @@ async function createDatabase(serverUrl: string): Promise<string> {
 
 const made: string[] = [];
 
-/** An empty database on the shared server, which goes away at the end of the test process. */
+/** An empty database on the shared server, which goes away with the server or at the end of the test process. */
 export async function newDatabase(): Promise<string> {
   const url = await createDatabase(postgresUrl());
-  if (made.push(url) === 1) process.once('beforeExit', () => void dropDatabases());
+  if (made.push(url) === 1 && process.env['STOREROOM_TEST_KEEP_DATABASES'] !== 'on')
+    process.once('beforeExit', () => void dropDatabases());
   return url;
 }
 
