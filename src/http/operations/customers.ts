@@ -59,7 +59,7 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     path: '/customers/create',
     tag: 'Customers',
     summary: 'Create a customer',
-    description: `Data is the CUSTOMER_CODE: yours if it is free (${KEY_CHARACTERS_MAX} characters at most), or one from PIMS.`,
+    description: `Data is the CUSTOMER_CODE: yours if free (${KEY_CHARACTERS_MAX} characters at most), or a new one.`,
     ...write(NEW_CUSTOMER, CODE, createCustomer),
     example: {
       query: {},
