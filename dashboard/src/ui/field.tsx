@@ -135,7 +135,8 @@ export function TextField({ type = 'text', isMono, isExact, ...props }: TextFiel
   const { field, attributes, valued } = splitProps(props);
   const { id, fault, bound } = useField(field);
   const input = useAutofocus(props.autofocus);
-  const control: object = { ...(isExact && EXACT), ...attributes, type }; // The types of preact ask for one type at a time.
+  // The types of preact ask for one type at a time.
+  const control: object = { ...(isExact && EXACT), ...attributes, type };
   return (
     <Frame id={id} fault={fault} field={field}>
       <input {...control} {...bound} {...valued} ref={input} class={isMono ? 'input mono' : 'input'} />

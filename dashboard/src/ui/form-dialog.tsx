@@ -13,7 +13,7 @@ export interface FormDialogProps extends DialogProps {
   onSubmit: () => Promise<unknown>;
 }
 
-/** Example: `<FormDialog title="Change role" action="Save" onSubmit={save} onClose={close}>…fields…</FormDialog>`. */
+/** Example: `<FormDialog title="Change role" action="Save" onSubmit={save} onClose={close}>…</FormDialog>`. */
 export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: FormDialogProps) => (
   <Dialog {...dialog}>
     <Form onSubmit={onSubmit}>

@@ -26,7 +26,7 @@ export function ShowLink({
         <CopyText text={link} label="Copy the link" />
       </div>
       <Notice tone="warn" title="The link is not shown again">
-        Hand it over in a way only {email} can read: the first person to open it sets the password. It works once, until{' '}
+        Hand it over in a way only {email} can read: the first person to open it sets the password. It ends at{' '}
         <Time at={endsAt} />.
       </Notice>
       <Actions>
