@@ -116,6 +116,37 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.equal(await nodes[1]!.usageOf('shop'), NODES + NODES ** 2);
   });
 
+  test(`keys replaced ${REPLACEMENTS} times: no later call succeeds with the old ones, new ones are good everywhere`, async (context) => {
+    let keys = await nodes[0]!.makeTenant('replacing');
+    const orderNum = (await nodes[0]!.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string;
+    let inForce = 0;
+    let afterwards = 0;
+    for (let replacement = 0; replacement < REPLACEMENTS; replacement++) {
+      const stop = new AbortController();
+      const calling = callUntil(stop.signal, keys, orderNum);
+      await sleep(Math.random() * 100);
+      const { code, json, stderr } = await nodes[0]!.command('keys', 'replace', 'replacing', '--json');
+      const replacedAt = performance.now();
+      assert.equal(code, 0, stderr);
+      const renewed = json() as Keys;
+      const statuses = await Promise.all(
+        nodes.map(async (node) => (await node.call(renewed, 'GET', '/orders/single', { query: { orderNum } })).status),
+      );
+      assert.deepEqual(new Set(statuses), new Set([200]), 'the new keys are good on every node');
+      await sleep(AFTERWARDS_MS);
+      stop.abort();
+      const calls = await calling;
+      const late = calls.filter(({ begunAt }) => begunAt >= replacedAt);
+      const succeeded = late.filter(({ status }) => status !== 401);
+      assert.deepEqual(succeeded, [], 'calls with the old keys that succeeded after they were replaced');
+      inForce += calls.length - calls.filter(({ status }) => status === 401).length;
+      afterwards += late.length;
+      keys = renewed;
+    }
+    context.diagnostic(`${inForce} calls with keys in force, ${afterwards} after they were replaced`);
+    assert.ok(inForce > 0 && afterwards >= REPLACEMENTS * CONNECTIONS, 'there were calls on both sides');
+  });
+
   test(`${KILLS} kills, ${RESTARTS} restarts of PostgreSQL, ${CUTS} cuts after a commit: nothing lost or doubled`, async (context) => {
     const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
     const half = Math.floor(CUTS / 2);
@@ -216,36 +247,5 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     }
     const all = await nodes[0]!.call(keys, 'POST', '/orders/query', { body: [] });
     assert.equal(all.body.data.length, nodes.length);
-  });
-
-  test(`keys replaced ${REPLACEMENTS} times: no later call succeeds with the old ones, new ones are good everywhere`, async (context) => {
-    let keys = await nodes[0]!.makeTenant('replacing');
-    const orderNum = (await nodes[0]!.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string;
-    let inForce = 0;
-    let afterwards = 0;
-    for (let replacement = 0; replacement < REPLACEMENTS; replacement++) {
-      const stop = new AbortController();
-      const calling = callUntil(stop.signal, keys, orderNum);
-      await sleep(Math.random() * 100);
-      const { code, json, stderr } = await nodes[0]!.command('keys', 'replace', 'replacing', '--json');
-      const replacedAt = performance.now();
-      assert.equal(code, 0, stderr);
-      const renewed = json() as Keys;
-      const statuses = await Promise.all(
-        nodes.map(async (node) => (await node.call(renewed, 'GET', '/orders/single', { query: { orderNum } })).status),
-      );
-      assert.deepEqual(new Set(statuses), new Set([200]), 'the new keys are good on every node');
-      await sleep(AFTERWARDS_MS);
-      stop.abort();
-      const calls = await calling;
-      const late = calls.filter(({ begunAt }) => begunAt >= replacedAt);
-      const succeeded = late.filter(({ status }) => status !== 401);
-      assert.deepEqual(succeeded, [], 'calls with the old keys that succeeded after they were replaced');
-      inForce += calls.length - calls.filter(({ status }) => status === 401).length;
-      afterwards += late.length;
-      keys = renewed;
-    }
-    context.diagnostic(`${inForce} calls with keys in force, ${afterwards} after they were replaced`);
-    assert.ok(inForce > 0 && afterwards >= REPLACEMENTS * CONNECTIONS, 'there were calls on both sides');
   });
 });
