@@ -33,7 +33,6 @@ before(async () => {
   reader = await service.makeTenant('reader');
 });
 after(async () => {
-  client?.close();
   await service?.stop('SIGKILL');
   runTool('umount', '--lazy', disk);
 });

@@ -27,7 +27,6 @@ before(async () => {
   client = await HttpClient.open(service, CONNECTIONS);
 });
 after(async () => {
-  client?.close();
   await service?.stop('SIGKILL');
   disk?.remove();
 });

@@ -4,6 +4,7 @@
  * in service.ts. A call that gets no whole answer throws NoAnswer.
  */
 import { Agent, request as openRequest } from 'node:http';
+import { after } from 'node:test';
 import { Contract } from './contract.ts';
 import { basicOf } from './operations.ts';
 import { BASE_PATH, type Answer, type CallOptions, type Keys, type Service } from './service.ts';
@@ -40,9 +41,12 @@ export class HttpClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
+  /** Its connections end with the tests of the file, or with the test, that opens it. */
   static async open(services: Service | readonly Service[], connections: number): Promise<HttpClient> {
     const nodes = [services].flat();
-    return new HttpClient(nodes, await Contract.load(nodes[0]!.origin), connections);
+    const client = new HttpClient(nodes, await Contract.load(nodes[0]!.origin), connections);
+    after(() => client.#agent.destroy());
+    return client;
   }
 
   /** One call with Basic credentials and teamID of these keys. */
@@ -69,11 +73,6 @@ export class HttpClient {
     this.#contract.check(method, BASE_PATH + path, answer);
     this.onAnswer?.({ ...answer, method, begunAt, endedAt: performance.now() });
     return answer;
-  }
-
-  /** Lets go of connections that wait for their next call. */
-  close(): void {
-    this.#agent.destroy();
   }
 
   #send(method: string, path: string, body: string | undefined, headers: Record<string, string>): Promise<Answer> {

@@ -4,11 +4,11 @@
  * STOREROOM_TEST_LOCK_S sets for how many seconds the row is held.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
-import { Service, type Keys } from '../kit/service.ts';
+import { ownService, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
 
@@ -19,22 +19,10 @@ const NEIGHBOURS = 8;
 const ANSWER_MS = 3000;
 const CUSTOMERS = 10_000;
 
-let databaseUrl: string;
-let service: Service;
-let client: HttpClient;
-let stuck: Keys;
-let free: Keys;
-before(async () => {
-  databaseUrl = await newDatabase();
-  service = await Service.start({ databaseUrl, env: { STOREROOM_QUERY_BUDGET_MS: '20' } });
-  client = await HttpClient.open(service, WRITERS + NEIGHBOURS);
-  stuck = await service.makeTenant('stuck');
-  free = await service.makeTenant('free');
-});
-after(async () => {
-  client?.close();
-  await service?.stop();
-});
+const databaseUrl = await newDatabase();
+const service = await ownService({ databaseUrl, env: { STOREROOM_QUERY_BUDGET_MS: '20' } });
+const client = await HttpClient.open(service, WRITERS + NEIGHBOURS);
+const [stuck, free] = [await service.makeTenant('stuck'), await service.makeTenant('free')];
 
 const storeIdOf = async (teamID: string): Promise<string> =>
   (await runStatement(databaseUrl, `SELECT "STORE_ID" FROM storeroom."TENANTS" WHERE "TEAM_ID" = '${teamID}'`))[0]![

@@ -6,10 +6,10 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { after, before, suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
-import { Service } from '../kit/service.ts';
+import { ownService } from '../kit/service.ts';
 import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
 import { trials } from '../kit/trials.ts';
 import { MixedLoad } from './mixed-load.ts';
@@ -30,26 +30,16 @@ const SOON_MS = 20_000;
 const READERS = trials('READERS', { quick: 2, all: 8 });
 const READS_FAILED_MOST = 0.01;
 
-let server: PostgresServer;
-let proxy: PostgresProxy;
-let databaseUrl: string;
-let service: Service;
-let client: HttpClient;
-let load: MixedLoad;
-before(async () => {
-  server = await PostgresServer.start();
-  databaseUrl = await server.newDatabase();
-  proxy = await PostgresProxy.open(databaseUrl);
-  service = await Service.start({ databaseUrl: HAS_FIREWALL ? databaseUrl : proxy.url });
-  client = await HttpClient.open(service, CONNECTIONS + READERS);
-  load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+const server = await PostgresServer.start();
+const databaseUrl = await server.newDatabase();
+const proxy = await PostgresProxy.open(databaseUrl);
+const service = await ownService({ databaseUrl: HAS_FIREWALL ? databaseUrl : proxy.url });
+after(() => {
+  proxy.close();
+  return server.remove();
 });
-after(async () => {
-  client?.close();
-  await service?.stop('SIGKILL');
-  proxy?.close();
-  await server?.remove();
-});
+const client = await HttpClient.open(service, CONNECTIONS + READERS);
+const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
 
 interface Outage {
   readonly begin: () => unknown;

@@ -1,29 +1,21 @@
 /**
- * kill -9 of the service under mixed load from 64 connections, again and again over one store: nothing acknowledged is
+ * kill -9 of the service under mixed load, again and again over one store: nothing acknowledged is
  * lost or changed, no number is given twice, every call answered is counted. STOREROOM_TEST_KILLS sets how often. Power
  * loss is in test/faults, the time of a start in bench/.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service } from '../kit/service.ts';
+import { ownService } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { trials } from '../kit/trials.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const KILLS = trials('KILLS', { quick: 2, all: 20 });
-const CONNECTIONS = 64;
+const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 
-let service: Service;
-let client: HttpClient;
-before(async () => {
-  service = await Service.start();
-  client = await HttpClient.open(service, CONNECTIONS);
-});
-after(async () => {
-  client.close();
-  await service.stop();
-});
+const service = await ownService();
+const client = await HttpClient.open(service, CONNECTIONS);
 
 test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);

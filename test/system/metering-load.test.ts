@@ -1,34 +1,25 @@
 /**
- * Metering under load: calls from 64 connections, good ones, refused ones and ones that never were let in, are counted
+ * Metering under load: good calls, refused ones and ones that never were let in, are counted
  * exactly.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
-import { Service, type Answer, type CallOptions, type Keys } from '../kit/service.ts';
+import { sharedService, type Answer, type CallOptions, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
 const CALLS = trials('CALLS', { quick: 2000, all: 10_000 });
-const CONNECTIONS = 64;
+const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 
 interface MonthUsage {
   total: number;
   byOperation: { operation: string; calls: number }[];
 }
 
-let service: Service;
-let client: HttpClient;
-let shops: StockedShop[];
-before(async () => {
-  service = await Service.start();
-  client = await HttpClient.open(service, CONNECTIONS);
-  shops = [await stockShop(service, 'one'), await stockShop(service, 'two'), await stockShop(service, 'three')];
-});
-after(async () => {
-  client.close();
-  await service.stop();
-});
+const service = await sharedService();
+const client = await HttpClient.open(service, CONNECTIONS);
+const shops = [await stockShop(service, 'one'), await stockShop(service, 'two'), await stockShop(service, 'three')];
 
 /** Sends a call with something changed about it. */
 type Send = (keys: Keys, call: GoodCall, change?: CallOptions) => Promise<Answer>;

@@ -5,7 +5,7 @@
  * at once. How often: STOREROOM_TEST_KILLS, _RESTARTS, _CUTS and _REPLACEMENTS.
  */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
 import { Service, type Keys } from '../kit/service.ts';
@@ -27,23 +27,16 @@ const SOON_MS = 20_000;
 /** The store is checked after as many faults. */
 const CHECK_EVERY = 35;
 
-let server: PostgresServer;
-let databaseUrl: string;
-let proxy: PostgresProxy;
-let nodes: Service[];
-let client: HttpClient;
-before(async () => {
-  server = await PostgresServer.start();
-  proxy = await PostgresProxy.open((databaseUrl = await server.newDatabase()));
-  nodes = await Service.startAll(NODES, { databaseUrl: proxy.url });
-  client = await HttpClient.open(nodes, CONNECTIONS);
-});
+const server = await PostgresServer.start();
+const databaseUrl = await server.newDatabase();
+const proxy = await PostgresProxy.open(databaseUrl);
+const nodes = await Service.startAll(NODES, { databaseUrl: proxy.url });
 after(async () => {
-  client?.close();
-  await Promise.all((nodes ?? []).map((node) => node.stop('SIGKILL')));
-  proxy?.close();
-  await server?.remove();
+  await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
+  proxy.close();
+  await server.remove();
 });
+const client = await HttpClient.open(nodes, CONNECTIONS);
 
 function shuffle<T>(list: readonly T[]): T[] {
   const placed = list.map((one) => ({ one, place: Math.random() }));

@@ -7,18 +7,17 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   customerCode,
   orderDate,
   readRetailRows,
   RETAIL_ROWS,
   writeRetailFiles,
-  type RetailFile,
   type RetailRow,
 } from '../kit/online-retail.ts';
 import { trials } from '../kit/trials.ts';
-import { placeVariables, Service, temporaryFolder, type Keys } from '../kit/service.ts';
+import { placeVariables, sharedService, temporaryFolder } from '../kit/service.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const LINES = trials('RETAIL_ROWS', { quick: 3000, all: RETAIL_ROWS });
@@ -28,22 +27,15 @@ const KIND_LEAST = trials('KIND', { quick: 1, all: 10 });
 const CHANGES = trials('CHANGES', { quick: 20, all: 100 });
 const SEED = 20_101_201;
 
-let service: Service;
-let keys: Keys;
-let files: RetailFile[];
+const service = await sharedService();
+const keys = await service.makeTenant('retail');
+const files = await writeRetailFiles(temporaryFolder(), LINES);
 const invoices = new Map<string, RetailRow[]>();
-
-before(async () => {
-  service = await Service.start();
-  keys = await service.makeTenant('retail');
-  files = await writeRetailFiles(temporaryFolder(), LINES);
-  for await (const row of readRetailRows(LINES)) {
-    const rows = invoices.get(row.InvoiceNo);
-    if (rows) rows.push(row);
-    else invoices.set(row.InvoiceNo, [row]);
-  }
-});
-after(() => service.stop());
+for await (const row of readRetailRows(LINES)) {
+  const rows = invoices.get(row.InvoiceNo);
+  if (rows) rows.push(row);
+  else invoices.set(row.InvoiceNo, [row]);
+}
 
 test('every customer, part, invoice and line is imported, and nothing but the answer is printed', async (context) => {
   for (const { recordType, file, count } of files) {

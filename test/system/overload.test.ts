@@ -1,10 +1,9 @@
 /** Overload: what one caller asks too much of is refused to it, and the service goes on for the others. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
+import { Shop } from '../kit/records.ts';
+import { ownService } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
 const CUSTOMERS = 2000;
@@ -16,23 +15,13 @@ const READERS = 2;
 /** Sooner than they are told, so that the line stays full. */
 const RETRY_MS = 300;
 
-let service: Service;
-let client: HttpClient;
-let busy: Keys;
-let quiet: Keys;
-before(async () => {
-  service = await Service.start({ env: { STOREROOM_QUERY_THREADS: '1' } });
-  busy = await service.makeTenant('busy');
-  quiet = await service.makeTenant('quiet');
-  client = await HttpClient.open(service, CALLERS + READERS);
-  const file = join(temporaryFolder(), 'customers.csv');
-  writeFileSync(file, `CUSTOMER_CODE\n${Array.from({ length: CUSTOMERS }, (_, i) => `C${i}\n`).join('')}`);
-  assert.equal((await service.command('import', 'busy', 'customers', file)).code, 0);
-});
-after(async () => {
-  client.close();
-  await service.stop();
-});
+const service = await ownService({ env: { STOREROOM_QUERY_THREADS: '1' } });
+const client = await HttpClient.open(service, CALLERS + READERS);
+const [busy, quiet] = [await Shop.open(service, 'busy'), await Shop.open(service, 'quiet')];
+await busy.load(
+  'customers',
+  Array.from({ length: CUSTOMERS }, (_, index) => ({ CUSTOMER_CODE: `C${index}` })),
+);
 
 test('long queries that cannot wait are refused with 503 and Retry-After; another team is served', async () => {
   let reads = READS;
@@ -40,7 +29,7 @@ test('long queries that cannot wait are refused with 503 and Retry-After; anothe
   const isOver = (): boolean => reads <= 0;
   const ask = async (): Promise<void> => {
     while (!isOver()) {
-      const { status, body, headers } = await client.call(busy, 'POST', '/customers/query', {
+      const { status, body, headers } = await client.call(busy.keys, 'POST', '/customers/query', {
         body: [{ field: 'NOTES', value: 'nowhere', contains: true }],
       });
       if (status === 200) continue;
@@ -52,7 +41,7 @@ test('long queries that cannot wait are refused with 503 and Retry-After; anothe
   };
   const read = async (): Promise<void> => {
     while (reads-- > 0)
-      assert.equal((await client.call(quiet, 'GET', '/orders/single', { query: { orderNum: '1' } })).status, 404);
+      assert.equal((await client.call(quiet.keys, 'GET', '/orders/single', { query: { orderNum: '1' } })).status, 404);
   };
   await Promise.all([...Array.from({ length: CALLERS }, ask), ...Array.from({ length: READERS }, read)]);
   assert.ok(refused > 0, 'nothing was refused: the line was never full');

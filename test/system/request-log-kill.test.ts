@@ -3,10 +3,10 @@
  * request answered more than a second before the kill is in the request log. STOREROOM_TEST_KILLS sets how often.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Visitor } from '../dashboard/visitor.ts';
-import { Service, type Keys } from '../kit/service.ts';
+import { ownService } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient, NoAnswer } from '../kit/http-client.ts';
 
@@ -16,20 +16,10 @@ const CONNECTIONS = 8;
 const LOST_MS = 1000;
 const PAUSE_MS = 5;
 
-let service: Service;
-let client: HttpClient;
-let keys: Keys;
-let owner: Visitor;
-before(async () => {
-  service = await Service.start();
-  keys = await service.makeTenant('shop');
-  owner = await Visitor.make(service, 'shop', 'owner');
-  client = await HttpClient.open(service, CONNECTIONS);
-});
-after(async () => {
-  client.close();
-  await service.stop();
-});
+const service = await ownService();
+const keys = await service.makeTenant('shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
+const client = await HttpClient.open(service, CONNECTIONS);
 
 /** IDs of all requests in the log. */
 async function readLog(): Promise<Set<string>> {

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { basicOf, bodyOf, stockShop, type GoodCall, type StockedShop } from '../kit/operations.ts';
+import { test } from 'node:test';
+import { basicOf, bodyOf, stockShop, type GoodCall } from '../kit/operations.ts';
 import { send, writeRequest } from '../kit/raw-http.ts';
-import { BASE_PATH, Service, temporaryFolder, type CallOptions, type Keys } from '../kit/service.ts';
+import { BASE_PATH, ownService, temporaryFolder, type CallOptions, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
@@ -17,21 +17,11 @@ const CONNECTIONS = 32;
 /** Of the calls, those written by hand, a connection each. */
 const RAW_SHARE = 0.1;
 
-let service: Service;
-let client: HttpClient;
-let shop: StockedShop;
-let replaced: Keys;
-before(async () => {
-  service = await Service.start({ env: { STOREROOM_LOG_LEVEL: 'debug' } });
-  client = await HttpClient.open(service, CONNECTIONS);
-  shop = await stockShop(service, 'one');
-  replaced = shop.keys;
-  shop = { ...shop, keys: (await service.command('keys', 'replace', 'one', '--json')).json() as Keys };
-});
-after(async () => {
-  client.close();
-  await service.stop();
-});
+const service = await ownService({ env: { STOREROOM_LOG_LEVEL: 'debug' } });
+const client = await HttpClient.open(service, CONNECTIONS);
+const first = await stockShop(service, 'one');
+const replaced = first.keys;
+const shop = { ...first, keys: (await service.command('keys', 'replace', 'one', '--json')).json() as Keys };
 
 type Change = (keys: Keys, call: GoodCall) => CallOptions & { path?: string };
 const inQuery = ({ teamID }: Keys, call: GoodCall, more: Record<string, string>): CallOptions => ({

@@ -37,7 +37,6 @@ const teamsOf = async (service: Service): Promise<string[]> =>
 test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: exit code 0 in time, nothing acknowledged lost', async (context) => {
   const service = await start(context);
   const client = await HttpClient.open(service, CONNECTIONS);
-  context.after(() => client.close());
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
   for (const signals of [['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGINT']] as NodeJS.Signals[][]) {
     const wanted = load.acknowledged + WORK;
