@@ -1,7 +1,4 @@
-/**
- * Every setting: its environment variable, default, unit, bounds and meaning. `npm run generate` makes
- * docs/configuration.md of this table.
- */
+/** Every setting: variable, default, unit, bounds and meaning. `npm run generate` makes docs/configuration.md of it. */
 import { isIP } from 'node:net';
 import { Refusal } from './errors.ts';
 
@@ -169,9 +166,9 @@ export const hidePassword = (url: string): string =>
   url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
 
 /**
- * The settings in force: command line before environment before default. Throws one COMMAND_REFUSED that names every
- * mistake. `unknown` lists STOREROOM_ variables that are not settings, most likely mistyped. Example: `parseConfig({
- * STOREROOM_PORT: '9000' }, {}).config.port` is 9000.
+ * The settings in force: command line before environment before default. One COMMAND_REFUSED names every mistake.
+ * `unknown` lists STOREROOM_ variables that are not settings. Example: `parseConfig({ STOREROOM_PORT: '9000' },
+ * {}).config.port` is 9000.
  */
 export function parseConfig(
   environment: Environment,

@@ -1,6 +1,6 @@
 /**
- * Users sign in and out and look after their own account: links, sessions, password, second factor. Refusals are
- * thrown. Every use case that takes a password answers a new token and ends the one before. Source: decision 0023.
+ * Users sign in and out and look after their own account: links, sessions, password, second factor. Every use case that
+ * takes a password answers a new token and ends the one before. Source: decision 0023.
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
@@ -50,9 +50,7 @@ export class Accounts {
     this.#attempts = new Attempts(users, audit, refusalMs);
   }
 
-  /**
-   * SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session of the token `replaces`.
-   */
+  /** SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session `replaces`. */
   async signIn(
     request: Proof & { teamID: string; email: string },
     context: ClientContext & { readonly replaces?: string | undefined },

@@ -1,6 +1,4 @@
-/**
- * The figures of accounts that forms show and check before the service does.
- */
+/** The figures of accounts that forms show and check before the service does. */
 export const EMAIL_CHARACTERS_MAX = 254;
 /** Code points. */
 export const PASSWORD_MIN = 15;

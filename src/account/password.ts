@@ -39,9 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
 let hashings = 0;
 const waiting: (() => void)[] = [];
 
-/**
- * `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier`, base64; `key` has 32 bytes. SERVICE_BUSY when too many wait.
- */
+/** `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` in base64, `key` 32 bytes. SERVICE_BUSY when too many wait. */
 export async function hashPassword(password: string): Promise<{ hash: PasswordHash; key: Buffer }> {
   const salt = randomBytes(SALT_BYTES);
   const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES);
@@ -63,9 +61,7 @@ export async function checkPassword(password: string, hash: PasswordHash): Promi
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
-/**
- * Throws WEAK_PASSWORD unless the user may set this password. Nothing is trimmed, and no kind of character is required.
- */
+/** WEAK_PASSWORD unless the user may set this password. Nothing is trimmed, and no kind of character required. */
 export async function checkStrength(password: string, name: UserName, field = 'password'): Promise<void> {
   const length = Array.from(password).length;
   const has = `The password has ${length} ${length === 1 ? 'character' : 'characters'}`;

@@ -1,7 +1,4 @@
-/**
- * The roles of a tenant's users in the dashboard. A viewer sees; a developer also changes records, fields and keys; an
- * owner also users and settings.
- */
+/** The roles of the dashboard. A viewer sees; a developer changes records and keys; an owner users and settings. */
 export const ROLES = ['owner', 'developer', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 

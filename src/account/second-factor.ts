@@ -1,7 +1,4 @@
-/**
- * The second factor: time-based codes (TOTP) of an authenticator app, the sealing of their secrets, and recovery codes.
- * The store knows which were used. Source: RFC 6238, RFC 4226, RFC 4648, security design "TOTP".
- */
+/** The second factor: time-based codes (TOTP), sealed secrets, recovery codes. Source: RFC 6238, 4226, 4648. */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { UserName } from './port.ts';
 import { RECOVERY_CODES } from './limits.ts';

@@ -1,7 +1,4 @@
-/**
- * The tokens of sessions, and when a session ends by itself. A clock that is set back ends sessions instead of
- * lengthening them. Source: security design "Dashboard sessions", decision 0023.
- */
+/** The tokens of sessions, and when a session ends. A clock that is set back ends sessions. Source: decision 0023. */
 import { hash, randomBytes } from 'node:crypto';
 import { SESSION_HOURS, SESSION_IDLE_MINUTES } from './limits.ts';
 import type { Session } from './port.ts';
@@ -21,9 +18,7 @@ export const newToken = (): string => randomBytes(32).toString('base64url');
 export const hashToken = (token: string): Buffer | undefined =>
   TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined;
 
-/**
- * Whether a session lasts: seen in the last 30 minutes, opened in the last 12 hours, and neither of them in the future.
- */
+/** Seen in the last 30 minutes, opened in the last 12 hours, and neither of them in the future. */
 export function isLive({ createdAt, seenAt }: Pick<Session, 'createdAt' | 'seenAt'>, nowMs: number): boolean {
   const ageMs = nowMs - Date.parse(createdAt);
   const idleMs = nowMs - Date.parse(seenAt);

@@ -1,7 +1,6 @@
 /**
  * Limits attempts to sign in: after failures an account waits longer and longer, and an address has 20 attempts a
- * minute. The store counts failures of accounts; addresses, and names without an account, are counted in memory by the
- * same rules. Source: security design "Throttle", decision 0023.
+ * minute. Failures of names without an account are counted in memory by the same rules. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
@@ -18,9 +17,7 @@ const REMEMBERED_MAX = 10_000;
 /** The failures of an account. */
 export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
 
-/**
- * When the next attempt is allowed, UTC ISO 8601: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later.
- */
+/** When the next attempt is allowed: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later. */
 export function nextTry(failures: number, nowMs: number): string {
   if (failures <= FREE_FAILURES) return '';
   const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));

@@ -1,7 +1,4 @@
-/**
- * The users of a tenant, their roles, and the one-time links with which they set a password. Callers check the role of
- * who asks (roles.ts) and send the links. Refusals are thrown. Source: decision 0023.
- */
+/** The users of a tenant, and the one-time links that set their passwords. Callers check the role of who asks. */
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX } from './limits.ts';
@@ -36,9 +33,8 @@ export interface LoadedUser {
 }
 
 /**
- * The rule of every change of a user, asked by the store inside its transaction. `role: null` deletes the user.
- * NOT_FOUND: there is no such user, or the password is no longer the one that was proven. LAST_OWNER: a tenant keeps an
- * owner.
+ * The rule of every change of a user (`role: null` deletes), asked inside the store's transaction. LAST_OWNER.
+ * NOT_FOUND: there is no such user, or the password is no longer the one that was proven.
  */
 export function checkUserChange(
   { email }: UserName,

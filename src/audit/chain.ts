@@ -1,7 +1,4 @@
-/**
- * The hash chain of the audit log: the hash of each record covers the one before, so that a changed, missing or added
- * record is detected. Source: decision 0024.
- */
+/** The hash of each audit record covers the one before, so that every change is detected. Source: decision 0024. */
 import { hash } from 'node:crypto';
 import type { AuditEntry } from './entry.ts';
 import type { AuditStore } from './port.ts';

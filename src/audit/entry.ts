@@ -1,6 +1,4 @@
-/**
- * An entry of the audit log: who did what to what, when and from where.
- */
+/** An entry of the audit log: who did what to what, when and from where. */
 
 /** Who acts: an e-mail address or `command line`; when, and from which address ('' for the command line). */
 export interface Actor {

@@ -1,6 +1,4 @@
-/**
- * Port: the audit log of each tenant. Implemented under store/. One method is one transaction.
- */
+/** Port: the audit log of each tenant. Implemented under store/. One method is one transaction. */
 import type { AuditEntry, AuditRecord } from './entry.ts';
 
 export interface AuditStore {

@@ -1,6 +1,4 @@
-/**
- * What all commands share: the option --json, an example in the help, and the way an answer is printed.
- */
+/** What all commands share: the option --json, an example in the help, and the way an answer is printed. */
 import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
 import type { Environment } from '../config.ts';

@@ -1,7 +1,4 @@
-/**
- * Imports a CSV file into a tenant's inventory system: parses cells by the field dictionary, hands rows to the store in
- * batches, and reports what was rejected and why. docs/decisions/0011 has the reasons.
- */
+/** Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
 import { Refusal } from '../errors.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from '../pims/fields.ts';
 import type { ImportRow } from '../pims/import.ts';
@@ -60,10 +57,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
 }
 
-/**
- * Thrown through the store by an atomic import, so that the store rolls back rows when others were rejected before they
- * reached it.
- */
+/** An atomic import throws it through the store, which then rolls back. */
 class RejectedBeforeStore extends Error {}
 
 function addRejection(report: ImportReport, line: number, reason: Error & { field?: string | undefined }): void {
@@ -107,10 +101,7 @@ function parseHeader({ cells, fault }: CsvRow, dictionary: FieldDictionary, reco
   throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
 }
 
-/**
- * Parses the cells of rows. Neighbouring rows mostly repeat dates and flags, so that a cell equal to the one above is
- * not parsed again.
- */
+/** Neighbouring rows mostly repeat dates and flags, so a cell equal to the one above is not parsed again. */
 class RowParser {
   readonly #fields: readonly Field[];
   readonly #cellsAbove: string[] = [];

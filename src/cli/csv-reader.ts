@@ -1,7 +1,4 @@
-/**
- * Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks. Each row has the number of the line it begins on
- * and, if it is damaged, why.
- */
+/** Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks, with the line and the fault of each row. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import Papa from 'papaparse';

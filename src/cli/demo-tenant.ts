@@ -1,7 +1,4 @@
-/**
- * The demo tenant: makes it, imports the files of demo/ and issues its keys, so that the first start has something to
- * show.
- */
+/** The demo tenant: imports the files of demo/ and issues keys, so that the first start has something to show. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,16 +14,10 @@ export const DEMO_TEAM = 'demo';
 /** No mail is sent to it. */
 export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
-/**
- * Lines need their orders. Lines move the stock of parts and with it their dates, so that parts come last and keep
- * theirs.
- */
+/** Lines need their orders. Lines also move stock and dates of parts, so parts come last and keep theirs. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
-/**
- * This file exists from before the demo tenant is made until its keys are printed, so that the next start repeats one
- * that was interrupted.
- */
+/** Exists until the keys of the demo tenant are printed, so that the next start repeats an interrupted one. */
 const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
 
 export interface Demo {
@@ -35,10 +26,7 @@ export interface Demo {
   readonly linkToken: string;
 }
 
-/**
- * Makes the tenant `demo` in a store without tenants, else resolves to undefined. Call `finishDemo` once the keys are
- * printed.
- */
+/** Makes the tenant `demo` in a store without tenants. Call `finishDemo` once the keys are printed. */
 export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<Demo | undefined> {
   if (existsSync(markerOf(folder))) {
     const unfinished = await store.tenants.findTenant(DEMO_TEAM);

@@ -1,6 +1,4 @@
-/**
- * Opens the store of the settings for one command, beside services that may be running, and closes it afterwards.
- */
+/** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseConfig, type Config, type Environment } from '../config.ts';
@@ -20,10 +18,7 @@ interface TenantData {
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 
-/**
- * Opens a store, works with it, and closes it whatever happens. A fatal fault of the store is thrown before what it led
- * to.
- */
+/** Opens a store, works with it, and closes it. A fatal fault of the store is thrown before what it led to. */
 export async function withOpenedStore<S extends Store, T>(
   config: Config,
   open: (settings: OpenStoreSettings, user: StoreUser) => S | Promise<S>,

@@ -1,7 +1,4 @@
-/**
- * Prints what went wrong to standard error: a sentence for refusals and for trouble with files and locks, a stack for
- * everything else, since the reader is the operator. With --json, one object.
- */
+/** Prints what went wrong: a sentence for refusals, files and locks; for everything else a stack. */
 import { Refusal } from '../errors.ts';
 import { faultOf } from '../store/sqlite/database.ts';
 import { printable } from './text-table.ts';

@@ -1,7 +1,4 @@
-/**
- * The command line as a whole: puts the commands together, runs one, and ends with its exit code: 0 done, 1 refused or
- * failed, 2 wrong use.
- */
+/** Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use. */
 import { Command, CommanderError } from 'commander';
 import type { Environment } from '../config.ts';
 import { addAuditCommands } from './commands/audit.ts';
@@ -30,10 +27,7 @@ const INTRODUCTION = `Examples:
 
 Settings are environment variables; \`storeroom config\` shows them. STOREROOM_DATA is the folder of all data.`;
 
-/**
- * Runs one command line, `process.argv` and all, and resolves to its exit code. `serve` resolves once the service is
- * listening.
- */
+/** Runs a command line and resolves to its exit code. `serve` resolves once the service is listening. */
 export async function runCommandLine(argv: readonly string[], environment: Environment): Promise<number> {
   const context: CommandContext = { environment, exitCode: 0 };
   const asJson = argv.includes('--json');

@@ -1,6 +1,6 @@
 /**
- * The service as a process, the one place where adapters meet ports: opens the store, makes the demo tenant in an empty
- * folder, listens, and stops in order: not ready, listener closed, answers sent, counts and logs on disk.
+ * The service as a process, where adapters meet ports: opens the store, listens, and stops in order: not ready,
+ * listener closed, answers sent, counts and logs on disk.
  */
 import { Server, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,4 @@
-/**
- * Addresses of the service as they are printed for people: its origin, and the one-time link that sets a password.
- */
+/** Addresses of the service as they are printed for people: its origin, and the one-time link that sets a password. */
 import type { Config } from '../config.ts';
 
 /** The token comes after the #, which browsers do not send, so that no server or proxy logs it. */

@@ -1,6 +1,4 @@
-/**
- * Text for a terminal: tables, and values from outside without control characters.
- */
+/** Text for a terminal: tables, and values from outside without control characters. */
 
 /** Rows in columns as wide as their widest cell. */
 export function buildTable(rows: readonly (readonly string[])[]): string {

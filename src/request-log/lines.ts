@@ -1,7 +1,4 @@
-/**
- * The format of the request log: a request is a line of JSON without secrets; the lines of a moment are compressed into
- * a block. Source: decision 0022.
- */
+/** The format of the request log: a line of JSON for each request, compressed into blocks. Source: decision 0022. */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS, hideSecrets } from '../tenant/credentials.ts';
 import { BODY_CHARACTERS_MAX, QUERY_CHARACTERS_MAX } from './limits.ts';

@@ -1,6 +1,4 @@
-/**
- * A request as it goes into the request log, and as it is found there. Types only.
- */
+/** A request as it goes into the request log, and as it is found there. Types only. */
 
 /** An answered call that passed authentication. */
 export interface LoggedCall {
@@ -42,9 +40,7 @@ export interface FoundRequest {
   message: string | null;
 }
 
-/**
- * Conditions of a page of requests, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`.
- */
+/** Conditions of a page, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`. */
 export interface RequestsQuery {
   /** A status (`404`) or a class of them (`4xx`). */
   status?: string;

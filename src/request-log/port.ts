@@ -1,7 +1,4 @@
-/**
- * Port: the request log as blocks of compressed lines, with counts of refused calls and the last use of each key.
- * Implemented under store/. One method is one transaction.
- */
+/** Port: the request log as blocks of lines, counts of refused calls, last uses of keys. A method is a transaction. */
 import type { UsageCount } from '../tenant/port.ts';
 
 /** The last use of a key. */
@@ -48,8 +45,6 @@ export interface RequestStore {
   /** By day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
-  /**
-   * Deletes blocks whose last request was before this time, a few at a time. Counts of refusals and uses of keys stay.
-   */
+  /** Deletes blocks that ended before this time, a few at a time. Counts and uses of keys stay. */
   deleteRequestsBefore(before: string): Promise<void>;
 }

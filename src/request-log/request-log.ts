@@ -1,7 +1,7 @@
 /**
- * The request log: every authenticated call becomes a line in memory; four times a second the lines of each tenant
- * become a block in the store. Calls never wait for it: lines the store does not take are kept within bounds, then
- * dropped and counted. Source: decision 0022.
+ * The request log: every authenticated call becomes a line in memory, and four times a second the lines become blocks
+ * in the store. Calls never wait: lines the store does not take are kept within bounds, then dropped. Source: decision
+ * 0022.
  */
 import { hideSecrets } from '../tenant/credentials.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';

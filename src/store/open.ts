@@ -1,6 +1,4 @@
-/**
- * Opens the store that the settings name: PostgreSQL when they have its address, else the embedded store in its folder.
- */
+/** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. */
 import type { SessionStore, UserStore } from '../account/port.ts';
 import type { AuditStore } from '../audit/port.ts';
 import type { PimsStore } from '../pims/port.ts';

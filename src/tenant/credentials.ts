@@ -1,7 +1,4 @@
-/**
- * The form of credentials: parses a Basic header, issues keys, and hashes and compares their secrets.
- * Source: specification section 5, decisions "Both ways of giving credentials", RFC 7617.
- */
+/** The form of credentials: parses a Basic header (RFC 7617), issues keys, hashes and compares their secrets. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -44,8 +41,8 @@ export const hideSecrets = (text: string): string => text.replace(/sr_sk_[0-9A-Z
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
 
 /**
- * The pair in a Basic header. `undefined`: there is no Basic header (other schemes are ignored); `null`: it is
- * malformed. Strict base64, UTF-8, at most 512 bytes; the first colon divides.
+ * `undefined`: there is no Basic header (other schemes are ignored); `null`: it is malformed. Strict base64, UTF-8, at
+ * most 512 bytes; the first colon divides.
  */
 export function parseBasic(header: string | undefined): Credentials | null | undefined {
   if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined;

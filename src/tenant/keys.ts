@@ -1,7 +1,4 @@
-/**
- * When the keys of a tenant end. A replaced pair can stay valid beside the new one for an overlap. credentials.ts
- * issues keys.
- */
+/** When the keys of a tenant end. A replaced pair can stay valid beside the new one for an overlap. */
 const HOUR_MS = 3_600_000;
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS };
 export type Overlap = keyof typeof OVERLAPS_MS;

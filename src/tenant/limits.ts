@@ -1,7 +1,4 @@
-/**
- * The limits of a tenant: calls a month and calls a second, none by default. metering.ts counts the calls.
- * Source: decisions "Quota and rate limits".
- */
+/** The limits of a tenant: calls a month and calls a second, none by default. metering.ts counts the calls. */
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
 import type { Tenant } from './port.ts';

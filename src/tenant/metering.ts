@@ -1,7 +1,6 @@
 /**
  * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next
- * one, and an answer waits for the batch of its call. The store has the totals. Source: specification section 8,
- * decisions "Metering", decision 0008.
+ * one, and an answer waits for the batch of its call. Source: decision 0008.
  */
 import type { UsageCount, UsageStore } from './port.ts';
 

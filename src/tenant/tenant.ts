@@ -1,7 +1,4 @@
-/**
- * What a tenant may be called (its teamID, which is part of every call, and the name people see), and the settings it
- * begins with.
- */
+/** The rules of a tenant's teamID and name, and the settings it begins with. */
 import { Refusal } from '../errors.ts';
 import type { TenantSettings } from './port.ts';
 

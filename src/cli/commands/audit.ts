@@ -1,6 +1,4 @@
-/**
- * `storeroom audit …`: prints the audit log of a tenant and checks that it is complete and unchanged.
- */
+/** `storeroom audit …`: prints the audit log of a tenant and checks that it is complete and unchanged. */
 import type { Command } from 'commander';
 import { verifyAudit } from '../../audit/chain.ts';
 import type { AuditRecord } from '../../audit/entry.ts';

@@ -1,7 +1,4 @@
-/**
- * `storeroom backup` and `storeroom restore`: the embedded store into a folder while the service runs, and back into an
- * empty data folder.
- */
+/** `storeroom backup` and `restore`: the embedded store into a folder, and back into an empty data folder. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parseConfig, type Config, type Environment } from '../../config.ts';

@@ -1,7 +1,4 @@
-/**
- * `storeroom export`: a tenant's records of one type as of one moment, as CSV that `import` takes back, or as one JSON
- * object. Streams: waits for a slow reader, stops when the reader has gone, and holds a few hundred records at most.
- */
+/** `storeroom export`: records of one type as of one moment, as CSV or JSON. Streams, and waits for a slow reader. */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';

@@ -1,7 +1,4 @@
-/**
- * `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. pims/fields.ts has the rules of
- * names.
- */
+/** `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. */
 import { Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { addField } from '../../pims/operations.ts';

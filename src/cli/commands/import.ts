@@ -1,6 +1,4 @@
-/**
- * `storeroom import`: one CSV file into a tenant's records, with a progress bar and the rejected rows at the end.
- */
+/** `storeroom import`: one CSV file into a tenant's records, with a progress bar and the rejected rows at the end. */
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Refusal } from '../../errors.ts';

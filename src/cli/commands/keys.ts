@@ -1,6 +1,4 @@
-/**
- * `storeroom keys …`: issues a tenant's API ID and secret. The secret is printed once; the store keeps its hash only.
- */
+/** `storeroom keys …`: issues a tenant's API ID and secret. The secret is printed once. */
 import { Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { issueKey } from '../../tenant/credentials.ts';

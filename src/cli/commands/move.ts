@@ -1,7 +1,4 @@
-/**
- * `storeroom move`: copies everything from the store of the settings into another one, compares both, and prints their
- * checksums.
- */
+/** `storeroom move`: copies everything into another store, compares both, and prints their checksums. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';

@@ -1,7 +1,4 @@
-/**
- * `storeroom order …`: approves, invoices and shows orders, as users of the inventory system do beside the API.
- * pims/lifecycle.ts has the rules.
- */
+/** `storeroom order …`: approves, invoices and shows orders. pims/lifecycle.ts has the rules. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { Refusal } from '../../errors.ts';

@@ -1,7 +1,4 @@
-/**
- * `storeroom serve`: parses the settings and runs the service. Loads run-service.ts only when it runs, so that other
- * commands do not wait for the HTTP framework.
- */
+/** `storeroom serve`: runs the service. Loads it late, so that other commands do not wait for the HTTP framework. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { parseConfig, SETTINGS } from '../../config.ts';
 import { addCommand, type CommandContext, type CommandOptions } from '../command.ts';

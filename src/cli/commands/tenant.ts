@@ -1,6 +1,4 @@
-/**
- * `storeroom tenant …`: makes, lists, changes and removes tenants. keys.ts issues their keys.
- */
+/** `storeroom tenant …`: makes, lists, changes and removes tenants. keys.ts issues their keys. */
 import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';

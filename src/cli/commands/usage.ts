@@ -1,6 +1,4 @@
-/**
- * `storeroom usage`: the metered calls of a tenant in one calendar month (UTC), in total, by day and by operation.
- */
+/** `storeroom usage`: the metered calls of a tenant in one calendar month (UTC), in total, by day and by operation. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';

@@ -1,7 +1,4 @@
-/**
- * `storeroom user …`: the users of a tenant's dashboard. They set their own password through a one-time link, which is
- * printed here.
- */
+/** `storeroom user …`: the users of a tenant's dashboard. Prints the one-time links that set their passwords. */
 import { Option, type Command } from 'commander';
 import { ROLES, type Role } from '../../account/roles.ts';
 import { Users } from '../../account/users.ts';

@@ -1,7 +1,4 @@
-/**
- * The audit log in any SQL store: appends a record to its tenant's chain, inside the transaction of the change it
- * records, and loads the chain. Records are never changed; audit/chain.ts verifies them.
- */
+/** The audit log in any SQL store. A record is appended in the transaction of the change it records. */
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/port.ts';
@@ -20,8 +17,7 @@ interface AuditHead {
 
 /**
  * Locks the tenant's chain until the transaction ends. Every change with an entry begins with it, so that such changes
- * run one after the other on all nodes: of two replacements of keys, or removals of owners, the second sees what the
- * first did.
+ * run one after the other on all nodes: of two removals of owners, the second sees the first.
  */
 export function* lockAudit(schema: string, teamId: string): Writing<AuditHead> {
   const head = yield* row<[number, string]>(

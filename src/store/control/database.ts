@@ -1,7 +1,4 @@
-/**
- * The control database as the shared code sees it: tenants, keys, users, sessions and audit log, with the same tables
- * in every SQL store.
- */
+/** The control database as the shared code sees it, with the same tables in every SQL store. */
 import type { Outcome } from '../../errors.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 
@@ -14,8 +11,8 @@ export interface ReadableTables {
 
 export interface ControlDatabase extends ReadableTables {
   /**
-   * Runs a writing in one transaction, which a refusal undoes. Resolves when its outcome is on disk; a store that
-   * cannot be used is a refusal too. Calls `work` again when the transaction is retried.
+   * Runs a writing in one transaction, which a refusal undoes, and resolves when it is on disk. Calls `work` again when
+   * the transaction is retried.
    */
   transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
 }

@@ -1,7 +1,4 @@
-/**
- * The request log in any SQL store: finds blocks and deletes old ones, a few at a time. Each store inserts blocks in
- * its own way.
- */
+/** The request log in any SQL store: finds and deletes blocks. Each store inserts them in its own way. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
 import type { Bound } from '../writing.ts';

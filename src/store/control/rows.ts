@@ -1,7 +1,4 @@
-/**
- * Rows of the control tables and the records they are loaded into. One rule names the columns: `createdAt` is kept in
- * "CREATED_AT".
- */
+/** Rows of the control tables and their records. One rule names the columns: `createdAt` is kept in "CREATED_AT". */
 import type { Session, User } from '../../account/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';

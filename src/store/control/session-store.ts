@@ -1,7 +1,4 @@
-/**
- * The sessions of the users in any SQL store. Callers say whether a session has ended by itself: there is no clock
- * here.
- */
+/** The sessions of the users in any SQL store. Callers know whether one has ended by itself. */
 import type { Session, SessionChoice, SessionStore, SignedIn, UserName } from '../../account/port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';

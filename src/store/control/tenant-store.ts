@@ -1,7 +1,4 @@
-/**
- * The tenants and their keys in any SQL store. Each store finds a key, makes a tenant's inventory system and removes a
- * tenant in its own way.
- */
+/** The tenants and their keys in any SQL store. */
 import type { AuditEntry } from '../../audit/entry.ts';
 import { orThrow, type Outcome } from '../../errors.ts';
 import { isKeyValid } from '../../tenant/keys.ts';

@@ -1,7 +1,4 @@
-/**
- * The usage of the tenants in any SQL store: calls by day and operation, and their sums by month. Each store adds
- * counts in its own way.
- */
+/** The usage of the tenants in any SQL store, by day and operation. Each store adds counts in its own way. */
 import type { MonthUsage, UsageCount, UsageStore } from '../../tenant/port.ts';
 import type { ReadableTables } from './database.ts';
 import { listColumns, toRecord } from './rows.ts';

@@ -1,7 +1,6 @@
 /**
- * The users of the tenants in any SQL store. Changes begin with the lock of the audit log, so that the rules of
- * account/users.ts decide upon what the change before has saved. Callers say whether a link or a wait has ended: there
- * is no clock here.
+ * The users of the tenants in any SQL store. Each change locks the audit log first, so that the rules of
+ * account/users.ts see the change before. Callers know whether a link or a wait has ended.
  */
 import type { User, UserChange, UserName, UserStore } from '../../account/port.ts';
 import { checkUserChange, type LoadedUser } from '../../account/users.ts';

@@ -1,6 +1,6 @@
 /**
- * Copies everything from one store into another, then reads both back and compares them. Every batch is a transaction,
- * and an interrupted move goes on after the last key in the target. Source: decision 0021.
+ * Copies everything from one store into another, then reads both back and compares them. An interrupted move goes on
+ * after the last key in the target. Source: decision 0021.
  */
 import { createHash, hash } from 'node:crypto';
 import { orThrow, Refusal } from '../../errors.ts';

@@ -1,7 +1,4 @@
-/**
- * The tables that a move copies: their columns and keys, the SQL that reads them in every store, and the port of a
- * store that takes part.
- */
+/** The tables that a move copies, the SQL that reads them in every store, and the port of a store that takes part. */
 import { Refusal } from '../../errors.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
 import type { PimsStore } from '../../pims/port.ts';

@@ -1,7 +1,4 @@
-/**
- * Whether the database answers this node and takes writes: it is lost at the first sign, and asked again until it is
- * back. While it is gone, callers are refused at once.
- */
+/** Whether the database answers and takes writes. Lost at the first sign; callers are refused until it is back. */
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
 
 const ASK_WHILE_LOST_MS = 250;

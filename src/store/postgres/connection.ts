@@ -1,7 +1,4 @@
-/**
- * One connection to PostgreSQL: statements are pipelined, a bounded number of them stays prepared, and a silent server
- * is detected. Retries nothing.
- */
+/** A connection to PostgreSQL: pipelined, with bounded prepared statements, and aware of a silent server. */
 import { Client, DatabaseError, types as parsers, type QueryArrayResult } from 'pg';
 import { Refusal } from '../../errors.ts';
 import type { Bound, Row } from '../writing.ts';

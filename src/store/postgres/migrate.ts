@@ -1,7 +1,7 @@
 /**
- * Migrates a database to the newest schema: the numbered files of migrations/ in order, first the control schema, then
- * every tenant's. Each is applied with its number in one transaction, under a lock of one node at a time. Migrations
- * only add, so that nodes of the version before go on; released ones never change.
+ * Migrates a database to the newest schema: the files of migrations/ in order, each with its number in one transaction,
+ * under the lock of one node. Migrations only add, so that nodes of the version before go on; released ones never
+ * change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,4 @@
-/**
- * PostgreSQL opened for a move: reads and inserts the rows of its tables, a batch in a statement. A row of the control
- * schema says that a move into the database is unfinished.
- */
+/** PostgreSQL opened for a move. A row of the control schema says that a move into the database is unfinished. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../errors.ts';
 import type { Values } from '../../pims/values.ts';

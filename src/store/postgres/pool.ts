@@ -1,6 +1,4 @@
-/**
- * A pool lends a shared connection to one user at a time, with a bounded queue before it.
- */
+/** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
 import { Refusal } from '../../errors.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
@@ -23,8 +21,8 @@ export class Pool {
   }
 
   /**
-   * Lends a connection for the time of some work; the one at `place` if it is free, since it has seen the tenant
-   * before. SERVICE_BUSY when too many are waiting, or for too long.
+   * Lends a connection; the one at `place` if it is free, since it has seen the tenant before. SERVICE_BUSY when too
+   * many wait, or too long.
    */
   async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
     const connection = this.#takeFree(place) ?? (await this.#wait());

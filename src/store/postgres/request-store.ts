@@ -1,7 +1,4 @@
-/**
- * The request log of PostgreSQL, in the control schema of all nodes. Each insert is one statement on the connections
- * for writes, so that counts never wait for it. Source: decision 0022.
- */
+/** The request log of PostgreSQL, on the connections for writes, so that counts never wait. Source: decision 0022. */
 import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
 import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
 import type { Bound, Row } from '../writing.ts';
@@ -13,7 +10,7 @@ const REFUSALS = `${CONTROL}."REFUSALS"`;
 const USES = `${CONTROL}."KEY_USES"`;
 
 /**
- * A retry finds its blocks and adds nothing; it waits for a first attempt that is still running. All nodes touch tables
+ * A retry waits for a first attempt that is still running, finds its blocks and adds nothing. All nodes touch tables
  * and rows in the same order, which avoids deadlocks.
  */
 const ADD = `WITH blocks AS (

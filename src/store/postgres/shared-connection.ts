@@ -1,7 +1,4 @@
-/**
- * A connection that many callers share. It opens when it is first needed, and again after it was lost. Turns what the
- * server reports into the refusals that callers know.
- */
+/** A connection that many callers share, opened again after it was lost. Turns faults of the server into refusals. */
 import { Refusal } from '../../errors.ts';
 import type { Availability } from './availability.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL store: any number of nodes over one database. Opens the connections of a node, and refuses a server
- * whose settings could lose acknowledged writes. Source: decision 0020.
+ * The PostgreSQL store: opens the connections of a node, and refuses a server whose settings could lose acknowledged
+ * writes. Source: decision 0020.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
@@ -29,9 +29,7 @@ import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   readonly url: string;
-  /**
-   * Connections for reads by key, for writes, and for queries, each. Three more are for keys, counts and availability.
-   */
+  /** For each of: reads by key, writes, queries. Three more are for keys, counts and availability. */
   readonly connections: number;
   readonly queryBudgetMs: number;
   /** Shown in pg_stat_activity. */
@@ -103,9 +101,7 @@ export class PostgresStore {
     this.requests = new SqlRequestStore(new PostgresRequests(this.#pools[0]!, this.#pools[1]!));
   }
 
-  /**
-   * Opens the store and migrates it. COMMAND_REFUSED says what is wrong with the address, the server or its settings.
-   */
+  /** Opens and migrates the store. COMMAND_REFUSED says what is wrong with the address or the server. */
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {

@@ -1,7 +1,6 @@
 /**
- * Tenants of PostgreSQL: a row in the control schema, which all nodes share, and a schema of their own. Every call
- * loads its key from the database, so a replaced one ends on all nodes at once; calls that arrive together share a
- * statement.
+ * Tenants of PostgreSQL, a schema each. Every call loads its key from the database, so a replaced one ends on all nodes
+ * at once; calls that arrive together share a statement.
  */
 import { randomBytes } from 'node:crypto';
 import type { Caller, Tenant } from '../../tenant/port.ts';

@@ -1,6 +1,6 @@
 /**
- * Metered calls of PostgreSQL, in the control schema of all nodes. A batch is one statement with the node and a
- * sequence number: when it is sent again after its answer was lost, it is added once. Source: decision 0020.
+ * Metered calls of PostgreSQL. A batch has the node and a sequence number: one that is sent again after its answer was
+ * lost is added once. Source: decision 0020.
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
@@ -15,8 +15,8 @@ const USAGE = `${CONTROL}."USAGE"`;
 const MONTHS = `${CONTROL}."USAGE_MONTHS"`;
 
 /**
- * Adds a batch once: a retry finds the sequence number and adds nothing. The row of the node makes it wait for a first
- * attempt that is still running. All nodes touch rows in the same order, which avoids deadlocks.
+ * A retry finds the sequence number and adds nothing. The row of the node makes it wait for a first attempt that is
+ * still running. All nodes touch rows in the same order, which avoids deadlocks.
  */
 const ADD = `WITH batch AS (
     INSERT INTO ${NODES} AS n VALUES (?, ?, now())

@@ -1,6 +1,6 @@
 /**
- * Backup and restore of the embedded store: copies every file as of one moment while the service runs, and checks every
- * file before it is restored. Uses SQLite's backup, since a plain copy of a live file misses its log.
+ * Backup of the embedded store while the service runs, by SQLite's backup, since a plain copy of a live file misses its
+ * log; and restore, which checks every file first.
  */
 import { createHash } from 'node:crypto';
 import {

@@ -1,6 +1,6 @@
 /**
- * control.db of the embedded store: reads share a snapshot, writings go through a queue, and each commit is synced. The
- * rows that every call needs are kept in memory until the file changes. Source: decision 0026.
+ * control.db of the embedded store: reads share a snapshot, and each commit is synced. Rows that every call needs are
+ * kept in memory until the file changes. Source: decision 0026.
  */
 import type { Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/database.ts';
@@ -66,9 +66,7 @@ export class SqliteControl implements ControlDatabase {
     this.#db.close();
   }
 
-  /**
-   * The number changes with every commit of another connection, in whatever process; `transaction` sees this one's own.
-   */
+  /** The number changes with every commit of another connection; `transaction` sees this one's own. */
   #followChanges(): void {
     const [version] = this.#db.row<[number]>('PRAGMA data_version')!;
     if (version === this.#version) return;

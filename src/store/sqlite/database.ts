@@ -1,7 +1,4 @@
-/**
- * Connections to SQLite files as the embedded store needs them: WAL, fsync at every commit, bounded caches and limits,
- * time budgets, prepared statements.
- */
+/** Connections to SQLite files: WAL, fsync at every commit, bounded caches, time budgets, prepared statements. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { containsFolded } from '../../pims/filter.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
@@ -165,8 +162,8 @@ export function runWriting<T>(db: Database, writing: Writing<T>): T {
 }
 
 /**
- * Retries short work on opening a file while another process is busy with it. SQLite's own busy timeout is not enough:
- * it fails at once when two processes want to lock the whole file, to avoid a deadlock.
+ * Retries while another process is busy. SQLite's own busy timeout is not enough: it fails at once when two processes
+ * want to lock the whole file, to avoid a deadlock.
  */
 export function retryWhileBusy(timeoutMs: number, work: () => void): void {
   const giveUpAt = performance.now() + timeoutMs;

@@ -1,6 +1,6 @@
 /**
- * Migrates a database file to the newest schema: the numbered files of migrations/ in order, each with its number in
- * one transaction, so that a crash leaves the old schema or the new one. Released migrations never change.
+ * Migrates a file to the newest schema: the files of migrations/ in order, each with its number in one transaction, so
+ * that a crash leaves the old schema or the new one. Released migrations never change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { OPENING_TIMEOUT_MS, retryWhileBusy, type Database } from './database.ts';

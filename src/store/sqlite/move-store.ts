@@ -1,7 +1,4 @@
-/**
- * The embedded store opened for a move: reads and inserts the rows of its files. A marker file in the folder says that
- * a move into it is unfinished.
- */
+/** The embedded store opened for a move. A marker file in the folder says that a move into it is unfinished. */
 import {
   closeSync,
   existsSync,

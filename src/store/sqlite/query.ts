@@ -1,6 +1,4 @@
-/**
- * Runs one page of a query on a connection, for the event loop and the worker threads.
- */
+/** Runs one page of a query on a connection; the event loop and the worker threads share it. */
 import { BUDGET_MESSAGE, type Database } from './database.ts';
 import type { Page } from '../../pims/port.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The request log of the embedded store, in a file of its own that is opened when it is first used. Commits are not
- * synced: a power loss can lose the last moments of the log. A damaged file ends the log; the service goes on.
+ * The request log of the embedded store, in a file that is opened when it is first used. Commits are not synced: a
+ * power loss can lose the last moments. A damaged file ends the log; the service goes on.
  */
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,7 +1,4 @@
-/**
- * A worker thread of the embedded store: runs long queries and checkpoints, so that the event loop never waits for
- * them. It opens files for itself and keeps the few used last.
- */
+/** A worker thread of the embedded store: runs long queries and checkpoints, so that the event loop never waits. */
 import { parentPort } from 'node:worker_threads';
 import { Database, faultOf } from './database.ts';
 import { runPage, type PageQuery } from './query.ts';

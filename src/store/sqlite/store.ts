@@ -1,6 +1,6 @@
 /**
- * The embedded store: a folder with control.db, usage.db, requests.db and tenants/<store>.db. Opens the files of
- * tenants when they are called, closes the ones called longest ago, and locks the folder for one service.
+ * The embedded store: control.db, usage.db, requests.db and tenants/<store>.db. Opens the files of tenants when they
+ * are called, closes the ones called longest ago, and locks the folder for one service.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Tenants of the embedded store: a row in the control file and files of their own. A key is loaded again once the
- * control file has changed.
- */
+/** Tenants of the embedded store: a row in the control file and files of their own. */
 import { randomUUID } from 'node:crypto';
 import { orThrow } from '../../errors.ts';
 import type { Tenant } from '../../tenant/port.ts';

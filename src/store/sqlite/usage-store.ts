@@ -1,7 +1,6 @@
 /**
- * Metered calls of the embedded store, in a file of their own. A batch is one transaction, whose log is synced in the
- * thread pool before any answer: as durable as an fsync in COMMIT, without blocking the event loop
- * (test/faults/power-loss.ts proves it; decision 0008).
+ * Metered calls of the embedded store. The log of a batch is synced in the thread pool before any answer: as durable as
+ * an fsync in COMMIT, without blocking the event loop (test/faults/power-loss.ts, decision 0008).
  */
 import { orThrow, Refusal } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/port.ts';

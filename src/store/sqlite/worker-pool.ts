@@ -1,7 +1,4 @@
-/**
- * A few threads for long work, each with one job at a time, and a bounded queue before them. Threads start when first
- * needed.
- */
+/** A few threads for long work, each with one job at a time, and a bounded queue. */
 import { Worker } from 'node:worker_threads';
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { Job, Reply } from './store-worker.ts';
