@@ -166,6 +166,8 @@ export class Refusal extends Error {
   }
 }
 
+export const refuseCommand = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
+
 /** A value, or the refusal that stands in its place. */
 export type Outcome<T> = T | Refusal;
 

@@ -210,7 +210,6 @@ export class Accounts {
       throw new Refusal('NOT_FOUND', 'There is no such session (any more).', { field: 'sessionId' });
   }
 
-  /** Deletes sessions that have ended by themselves. */
   deleteExpired(nowMs: number): Promise<void> {
     const { createdBefore, seenBefore } = endedBefore(nowMs);
     return this.#sessions.deleteSessionsBefore(createdBefore, seenBefore);

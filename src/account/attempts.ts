@@ -33,7 +33,6 @@ export interface Proven {
   readonly key: Buffer;
 }
 
-/** The entry of an action of users upon their own account. */
 export const ownEntry = (
   { email }: UserName,
   action: string,

@@ -54,19 +54,16 @@ export interface UserChange {
   readonly sealedSecret?: Uint8Array;
   /** null once it was used. */
   readonly link?: Link | null;
-  /** Sets the failed attempts back to none. */
   readonly forgetFailures?: true;
   /** The hash of the password that was proven. NOT_FOUND when the user has another by now. */
   readonly whilePassword?: PasswordHash;
   readonly endSessions?: SessionChoice;
 }
 
-/** Sessions of a user: all, all but the one with this token hash, or one. */
 export type SessionChoice = 'all' | { readonly except: Uint8Array } | { readonly sessionId: string };
 
 export interface UserStore {
   findUser(name: UserName): Promise<User | undefined>;
-  /** The user whose link has this hash, whenever it ends. */
   findUserByLink(linkHash: Uint8Array): Promise<User | undefined>;
   /** By e-mail address. */
   listUsers(teamId: string): Promise<User[]>;
@@ -90,7 +87,6 @@ export interface UserStore {
 export interface Session extends UserName {
   /** SHA-256 of the token in the cookie. */
   readonly tokenHash: Uint8Array;
-  /** Names the session in lists. */
   readonly sessionId: string;
   readonly createdAt: string;
   readonly seenAt: string;
@@ -100,7 +96,6 @@ export interface Session extends UserName {
   readonly agent: string;
 }
 
-/** A session with its user and tenant, as they are now. */
 export interface SignedIn {
   readonly session: Session;
   readonly user: User;
@@ -117,6 +112,5 @@ export interface SessionStore {
   listSessions(name: UserName): Promise<Session[]>;
   /** Ends sessions of the user and answers their number. Appends the entry only when there was one to end. */
   endSessions(name: UserName, which: SessionChoice, entry: AuditEntry): Promise<number>;
-  /** Deletes sessions opened, or last seen, before these times. */
   deleteSessionsBefore(createdBefore: string, seenBefore: string): Promise<void>;
 }

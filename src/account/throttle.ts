@@ -14,7 +14,6 @@ const CLIENT_ATTEMPTS_MAX = 20;
 const MINUTE_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
 
-/** The failures of an account. */
 export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
 
 /** When the next attempt is allowed: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later. */
@@ -90,7 +89,6 @@ export function networkOf(client: string): string {
     .join(':');
 }
 
-/** Sets an entry as the newest. The oldest goes when there are too many. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

@@ -24,7 +24,6 @@ export interface AuditCheck {
   readonly records: number;
   /** Hash of the last of them; '' when there is none. */
   readonly head: string;
-  /** The first thing that is wrong. */
   readonly fault: AuditFault | null;
 }
 

@@ -11,11 +11,9 @@ export interface Actor {
 export interface AuditEntry {
   /** UTC ISO 8601. */
   readonly at: string;
-  /** E-mail address of the user, or `command line`. */
   readonly actor: string;
   readonly action: string;
   readonly target: string;
-  /** Address of the user; '' for the command line. */
   readonly client: string;
   readonly detail: Readonly<Record<string, string>>;
 }
@@ -27,7 +25,6 @@ export interface AuditRecord extends AuditEntry {
   readonly hash: string;
 }
 
-/** The actor of a command, where nobody signs in. */
 export const COMMAND_LINE = 'command line';
 
 export const entryBy = (

@@ -15,16 +15,12 @@ export interface CommandOptions {
 }
 
 /** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
-export function addCommand(parent: Command, form: string, summary: string, example: string): Command {
-  return addGroup(parent, form, summary, example).addOption(
-    new Option('--json', 'print one JSON object and nothing else'),
-  );
-}
+export const addCommand = (parent: Command, form: string, example: string): Command =>
+  addGroup(parent, form, example).addOption(new Option('--json', 'print one JSON object and nothing else'));
 
 /** Adds a word that only groups commands, such as `tenant`. */
-export function addGroup(parent: Command, name: string, summary: string, example: string): Command {
-  return parent.command(name).description(summary).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
-}
+export const addGroup = (parent: Command, name: string, example: string): Command =>
+  parent.command(name).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
 
 export const recordTypeArgument = (form: string): Argument =>
   new Argument(form, 'kind of record').choices(Object.keys(RECORD_TYPES));
@@ -34,5 +30,4 @@ export function printAnswer({ json }: CommandOptions, object: Readonly<Record<st
   process.stdout.write(`${json ? JSON.stringify(object) : text}\n`);
 }
 
-/** Who acts when a command changes users. */
 export const byOperator = (nowMs = Date.now()) => ({ nowMs, actor: COMMAND_LINE, client: '' });

@@ -1,5 +1,5 @@
 /** Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
-import { Refusal } from '../errors.ts';
+import { Refusal, refuseCommand } from '../errors.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from '../pims/fields.ts';
 import type { ImportRow } from '../pims/import.ts';
 import type { PimsStore } from '../pims/port.ts';
@@ -87,14 +87,13 @@ async function* parseBatches(
       yield batch;
       batch = [];
     }
-  if (!parser) throw new Refusal('COMMAND_REFUSED', `${file} is empty. Its first line must name the fields.`);
+  if (!parser) throw refuseCommand(`${file} is empty. Its first line must name the fields.`);
   if (batch.length > 0) yield batch;
   if (atomic && report.rejected > 0) throw new RejectedBeforeStore();
 }
 
 function parseHeader({ cells, fault }: CsvRow, dictionary: FieldDictionary, recordType: RecordType): Field[] {
-  if (fault !== undefined)
-    throw new Refusal('COMMAND_REFUSED', `The first line must name the fields, and is not valid CSV. ${fault}`);
+  if (fault !== undefined) throw refuseCommand(`The first line must name the fields, and is not valid CSV. ${fault}`);
   const fields = cells.map((name) => findField(dictionary, recordType, name));
   const twice = cells.find((name, index) => cells.indexOf(name) !== index);
   if (twice === undefined) return fields;

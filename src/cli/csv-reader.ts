@@ -53,7 +53,6 @@ class ChunkParser {
     return this.#open.length;
   }
 
-  /** The rows that end in these bytes. */
   parse(bytes: Buffer, isLast: boolean): CsvRow[] {
     let text = this.#open + bytes.toString('utf8');
     if (!this.#parser) {

@@ -2,17 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseConfig, type Config, type Environment } from '../config.ts';
-import { Refusal } from '../errors.ts';
+import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
-
-interface TenantData {
-  readonly store: Store;
-  readonly tenant: Tenant;
-  readonly pims: PimsStore;
-}
 
 /** A command waits for other processes, and its queries may take their time. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -53,7 +47,7 @@ export async function withStore<T>(
 export function withTenant<T>(
   environment: Environment,
   teamId: string,
-  work: (data: TenantData) => Promise<T>,
+  work: (data: { store: Store; tenant: Tenant; pims: PimsStore }) => Promise<T>,
 ): Promise<T> {
   return withStore(environment, async (store) => {
     const tenant = await findTenant(store, teamId);
@@ -72,8 +66,5 @@ export async function findTenant(store: Store, teamId: string): Promise<Tenant> 
 export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
   if (existsSync(join(folder, 'control.db'))) return;
-  throw new Refusal(
-    'COMMAND_REFUSED',
-    `There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`,
-  );
+  throw refuseCommand(`There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`);
 }

@@ -24,19 +24,14 @@ function describeFault(fault: unknown): PrintedFault {
   if (fault instanceof Refusal) return describeRefusal(fault);
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
-  if (kind === 'busy')
-    return {
-      code: 'STORE_UNAVAILABLE',
-      message: 'Another process has locked the store for too long; nothing was written. Try again.',
-    };
+  const { message, stack } = fault;
+  const locked = 'Another process has locked the store for too long; nothing was written. Try again.';
+  const unusable = `The store cannot be used: ${message}. Check the folder, its disk and its permissions.`;
+  if (kind === 'busy') return { code: 'STORE_UNAVAILABLE', message: locked };
   if (kind === 'full') return { code: 'STORAGE_FULL', message: 'The disk is full; nothing was written.' };
-  if (isUnusable(fault))
-    return {
-      code: 'STORE_UNAVAILABLE',
-      message: `The store cannot be used: ${fault.message}. Check the folder, its disk and its permissions.`,
-    };
-  if ('syscall' in fault) return { code: 'COMMAND_REFUSED', message: fault.message };
-  return { code: 'INTERNAL_ERROR', message: fault.message, stack: fault.stack };
+  if (isUnusable(fault)) return { code: 'STORE_UNAVAILABLE', message: unusable };
+  if ('syscall' in fault) return { code: 'COMMAND_REFUSED', message };
+  return { code: 'INTERNAL_ERROR', message, stack };
 }
 
 function describeRefusal({ code, message, field, cause }: Refusal): PrintedFault {

@@ -103,7 +103,6 @@ function stopOnSignal(
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
-/** Deletes what is past its retention, a minute after the start and then every hour. */
 function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): void {
   const run = (): void =>
     void deleteExpired().catch((fault: unknown) =>

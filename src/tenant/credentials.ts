@@ -2,7 +2,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What a caller sent. */
 export interface Credentials {
   readonly apiId: string;
   readonly apiSecret: string;

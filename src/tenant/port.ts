@@ -5,7 +5,6 @@
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
 
-/** The settings of a tenant. */
 export interface TenantSettings {
   /** ORDER_TYPE of an order that sends none. */
   defaultStage: 'worksheet' | 'quote' | 'sales_order';

@@ -5,7 +5,6 @@ import type { TenantSettings } from './port.ts';
 const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_CHARACTERS_MAX = 200;
 
-/** The settings of a new tenant. */
 export const FIRST_SETTINGS: TenantSettings = {
   defaultStage: 'worksheet',
   strict: false,

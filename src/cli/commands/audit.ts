@@ -11,39 +11,28 @@ const PAGE = 1000;
 
 export function addAuditCommands(program: Command, context: CommandContext): void {
   const { environment } = context;
-  const group = addGroup(program, 'audit', 'Print and check the log of who did what.', 'audit verify acme');
-  addCommand(group, 'list <team>', 'Print the audit log, oldest first.', 'audit list acme --json').action(
-    async (teamId: string, options: CommandOptions) => {
+  const group = addGroup(program, 'audit', 'audit verify acme').description('Print and check the log of who did what.');
+  addCommand(group, 'list <team>', 'audit list acme --json')
+    .description('Print the audit log, oldest first.')
+    .action(async (teamId: string, options: CommandOptions) => {
       const records = await withTenant(environment, teamId, ({ store }) => loadRecords(store.audit, teamId));
-      const rows = records.map(({ number, at, actor, action, target, client }) => [
-        String(number),
-        at,
-        actor,
-        action,
-        target,
-        client,
-      ]);
-      const table = buildTable([['NUMBER', 'AT', 'ACTOR', 'ACTION', 'TARGET', 'CLIENT'], ...rows]);
+      const head = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
+      const rows = records.map((record) => head.map((name) => String(record[name])));
+      const table = buildTable([head.map((name) => name.toUpperCase()), ...rows]);
       printAnswer(options, { teamID: teamId, records }, table);
-    },
-  );
-  addCommand(
-    group,
-    'verify <team>',
-    'Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.',
-    'audit verify acme',
-  ).action(async (teamId: string, options: CommandOptions) => {
-    const { records, head, fault } = await withTenant(environment, teamId, ({ store }) =>
-      verifyAudit(store.audit, teamId),
-    );
-    if (fault) context.exitCode = 1;
-    const last =
-      head === '' ? '' : ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;
-    const text = fault
-      ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
-      : `The audit log of ${teamId} is intact: ${records} records.${last}`;
-    printAnswer(options, { teamID: teamId, isWhole: fault === null, records, head, fault }, text);
-  });
+    });
+  addCommand(group, 'verify <team>', 'audit verify acme')
+    .description('Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.')
+    .action(async (teamId: string, options: CommandOptions) => {
+      const check = await withTenant(environment, teamId, ({ store }) => verifyAudit(store.audit, teamId));
+      const { records, head, fault } = check;
+      if (fault) context.exitCode = 1;
+      const last = head && ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;
+      const text = fault
+        ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
+        : `The audit log of ${teamId} is intact: ${records} records.${last}`;
+      printAnswer(options, { teamID: teamId, isWhole: fault === null, records, head, fault }, text);
+    });
 }
 
 async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {

@@ -2,42 +2,34 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parseConfig, type Config, type Environment } from '../../config.ts';
-import { Refusal } from '../../errors.ts';
+import { refuseCommand } from '../../errors.ts';
 import { openEmbedded } from '../../store/open.ts';
 import { restoreBackup } from '../../store/sqlite/backup.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder, withOpenedStore } from '../open-store.ts';
 
 export function addBackupCommands(program: Command, { environment }: CommandContext): void {
-  addCommand(
-    program,
-    'backup <folder>',
-    'Copy all data into an empty folder. The service may keep running.',
-    'backup /backups/2026-11-20',
-  ).action(async (folder: string, options: CommandOptions) => {
-    const config = parseEmbeddedConfig(environment);
-    checkFolder(config.data);
-    const files = await withOpenedStore(config, openEmbedded, (store) => store.backup(folder));
-    printAnswer(options, { folder: resolve(folder), files }, `Copied ${files.length} files to ${folder}.`);
-  });
-  addCommand(
-    program,
-    'restore <folder>',
-    'Copy a backup into the data folder, which must be empty. Stop the service first.',
-    'restore /backups/2026-11-20',
-  ).action((folder: string, options: CommandOptions) => {
-    const { data } = parseEmbeddedConfig(environment);
-    const files = restoreBackup(folder, data);
-    printAnswer(options, { folder: resolve(data), files }, `Copied ${files.length} files to ${data}.`);
-  });
+  addCommand(program, 'backup <folder>', 'backup /backups/2026-11-20')
+    .description('Copy all data into an empty folder. The service may keep running.')
+    .action(async (folder: string, options: CommandOptions) => {
+      const config = parseEmbeddedConfig(environment);
+      checkFolder(config.data);
+      const files = await withOpenedStore(config, openEmbedded, (store) => store.backup(folder));
+      printAnswer(options, { folder: resolve(folder), files }, `Copied ${files.length} files to ${folder}.`);
+    });
+  addCommand(program, 'restore <folder>', 'restore /backups/2026-11-20')
+    .description('Copy a backup into the data folder, which must be empty. Stop the service first.')
+    .action((folder: string, options: CommandOptions) => {
+      const { data } = parseEmbeddedConfig(environment);
+      const files = restoreBackup(folder, data);
+      printAnswer(options, { folder: resolve(data), files }, `Copied ${files.length} files to ${data}.`);
+    });
 }
 
 /** Throws COMMAND_REFUSED when the store is PostgreSQL, which has better tools of its own. */
 function parseEmbeddedConfig(environment: Environment): Config {
   const { config } = parseConfig(environment, {});
   if (config.databaseUrl === '') return config;
-  throw new Refusal(
-    'COMMAND_REFUSED',
-    'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.',
-  );
+  const remedy = 'docs/several-nodes/backup.md shows how';
+  throw refuseCommand(`Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). ${remedy}.`);
 }

@@ -5,8 +5,9 @@ import { addCommand, printAnswer, type CommandContext, type CommandOptions } fro
 import { buildTable, printable } from '../text-table.ts';
 
 export function addConfigCommand(program: Command, { environment }: CommandContext): void {
-  addCommand(program, 'config', 'Show every setting, its value and where it came from.', 'config').action(
-    (options: CommandOptions) => {
+  addCommand(program, 'config', 'config')
+    .description('Show every setting, its value and where it came from.')
+    .action((options: CommandOptions) => {
       const { config, sources, unknown } = parseConfig(environment, {});
       const settings = (Object.keys(SETTINGS) as (keyof Config)[]).map((name) => {
         const { variable, default: fallback, meaning } = SETTINGS[name];
@@ -17,6 +18,5 @@ export function addConfigCommand(program: Command, { environment }: CommandConte
       const notes = unknown.map((variable) => `\n${printable(variable)} is set, but there is no such setting.`);
       const table = buildTable([['VARIABLE', 'VALUE', 'FROM', 'MEANING'], ...rows]);
       printAnswer(options, { settings, unknown }, table + notes.join(''));
-    },
-  );
+    });
 }

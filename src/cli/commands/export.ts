@@ -19,12 +19,8 @@ interface ExportedRecords {
 }
 
 export function addExportCommand(program: Command, { environment }: CommandContext): void {
-  addCommand(
-    program,
-    'export <team>',
-    'Export records as CSV. With --json and without --output: as {"records":[…]}.',
-    'export acme orders > orders.csv',
-  )
+  addCommand(program, 'export <team>', 'export acme orders > orders.csv')
+    .description('Export records as CSV. With --json and without --output: as {"records":[…]}.')
     .addArgument(recordTypeArgument('<type>'))
     .option('--output <file>', 'write to this file instead of standard output')
     .action(async (teamId: string, recordType: RecordType, options: ExportOptions) => {

@@ -3,22 +3,16 @@ import { Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { addField } from '../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../pims/fields.ts';
-import {
-  addCommand,
-  addGroup,
-  printAnswer,
-  recordTypeArgument,
-  type CommandContext,
-  type CommandOptions,
-} from '../command.ts';
+import { addCommand, addGroup, printAnswer, recordTypeArgument } from '../command.ts';
+import type { CommandContext, CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
-type AddOptions = CommandOptions & Pick<CustomField, 'type'>;
-
 export function addFieldCommands(program: Command, { environment }: CommandContext): void {
-  const group = addGroup(program, 'fields', 'Show and extend the fields of records.', 'fields list acme orders');
-  addCommand(group, 'list <team>', 'List the fields of one record type, or of all.', 'fields list acme orders')
+  const group = addGroup(program, 'fields', 'fields list acme orders');
+  group.description('Show and extend the fields of records.');
+  addCommand(group, 'list <team>', 'fields list acme orders')
+    .description('List the fields of one record type, or of all.')
     .addArgument(recordTypeArgument('[type]'))
     .action(async (teamId: string, wanted: RecordType | undefined, options: CommandOptions) => {
       const dictionaries = await withTenant(environment, teamId, async ({ pims }) => pims.dictionaries());
@@ -34,23 +28,26 @@ export function addFieldCommands(program: Command, { environment }: CommandConte
       });
       printAnswer(options, { teamID: teamId, fields }, buildTable(rows));
     });
-  addCommand(
-    group,
-    'add <team>',
-    'Add a custom field. It cannot be removed again.',
-    'fields add acme orders GIFT_WRAP --type flag',
-  )
+  addCommand(group, 'add <team>', 'fields add acme orders GIFT_WRAP --type flag')
+    .description('Add a custom field. It cannot be removed again.')
     .addArgument(recordTypeArgument('<type>'))
     .argument('<name>', 'upper case letters, digits and _')
     .addOption(new Option('--type <type>', 'type of its values').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory())
-    .action(async (teamId: string, recordType: RecordType, name: string, options: AddOptions) => {
-      const { type } = options;
-      await withTenant(environment, teamId, async ({ pims, store }) => {
-        await addField(pims, { recordType, name, type });
-        const entry = byCommand(new Date().toISOString(), 'field added', name, { recordType, type });
-        await store.audit.appendAudit(teamId, entry);
-      });
-      const text = `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`;
-      printAnswer(options, { teamID: teamId, recordType, name, type }, text);
-    });
+    .action(
+      async (
+        teamId: string,
+        recordType: RecordType,
+        name: string,
+        options: CommandOptions & Pick<CustomField, 'type'>,
+      ) => {
+        const { type } = options;
+        await withTenant(environment, teamId, async ({ pims, store }) => {
+          await addField(pims, { recordType, name, type });
+          const entry = byCommand(new Date().toISOString(), 'field added', name, { recordType, type });
+          await store.audit.appendAudit(teamId, entry);
+        });
+        const text = `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`;
+        printAnswer(options, { teamID: teamId, recordType, name, type }, text);
+      },
+    );
 }

@@ -1,7 +1,7 @@
 /** `storeroom import`: one CSV file into a tenant's records, with a progress bar and the rejected rows at the end. */
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { Refusal } from '../../errors.ts';
+import { refuseCommand } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
 import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../csv-import.ts';
@@ -9,38 +9,33 @@ import { withTenant } from '../open-store.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import { printable } from '../text-table.ts';
 
-interface ImportOptions extends CommandOptions {
-  readonly atomic?: true;
-}
-
 export function addImportCommand(program: Command, context: CommandContext): void {
-  addCommand(
-    program,
-    'import <team>',
-    'Import CSV. The first line names the fields. Keys and dates are kept. Ends with 1 if a row is rejected.',
-    'import acme orders orders.csv',
-  )
+  addCommand(program, 'import <team>', 'import acme orders orders.csv')
+    .description(
+      'Import CSV. The first line names the fields. Keys and dates are kept. Ends with 1 if a row is rejected.',
+    )
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV in UTF-8')
     .option('--atomic', 'import all rows, or none if one is rejected')
-    .action(async (teamId: string, recordType: RecordType, file: string, options: ImportOptions) => {
-      const bytes = fileBytes(file);
-      const bar = await createProgressBar();
-      const now = new Date().toISOString();
-      const request = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
-      bar.start(bytes);
-      const report = await withTenant(context.environment, teamId, ({ pims }) => importCsv(pims, request)).finally(
-        bar.stop,
-      );
-      if (!options.json) printRejections(report);
-      printAnswer(options, { ...report }, describeReport(report, request));
-      if (report.rejected > 0) context.exitCode = 1;
-    });
+    .action(
+      async (teamId: string, recordType: RecordType, file: string, options: CommandOptions & { atomic?: true }) => {
+        const bytes = fileBytes(file);
+        const bar = await createProgressBar();
+        const now = new Date().toISOString();
+        const request = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
+        bar.start(bytes);
+        const importing = withTenant(context.environment, teamId, ({ pims }) => importCsv(pims, request));
+        const report = await importing.finally(bar.stop);
+        if (!options.json) printRejections(report);
+        printAnswer(options, { ...report }, describeReport(report, request));
+        if (report.rejected > 0) context.exitCode = 1;
+      },
+    );
 }
 
 function fileBytes(file: string): number {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (!found || found.isDirectory()) throw new Refusal('COMMAND_REFUSED', `There is no file '${file}'.`);
+  if (!found || found.isDirectory()) throw refuseCommand(`There is no file '${file}'.`);
   return found.size;
 }
 

@@ -8,13 +8,9 @@ import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
 export function addKeyCommands(program: Command, { environment }: CommandContext): void {
-  const group = addGroup(program, 'keys', "Issue a tenant's API ID and secret.", 'keys replace acme');
-  addCommand(
-    group,
-    'replace <team>',
-    'Issue new keys. The old keys end at once, or after an overlap. The secret is shown only here.',
-    'keys replace acme --overlap 24h',
-  )
+  const group = addGroup(program, 'keys', 'keys replace acme').description("Issue a tenant's API ID and secret.");
+  addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h')
+    .description('Issue new keys. The old keys end at once, or after an overlap. The secret is shown only here.')
     .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(Object.keys(OVERLAPS_MS)))
     .action(async (teamId: string, options: CommandOptions & { overlap?: Overlap }) => {
       const { overlap = 'none' } = options;

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';
-import { Refusal } from '../../errors.ts';
-import { moveStore, type MovedTable } from '../../store/move/move.ts';
+import { refuseCommand } from '../../errors.ts';
+import { moveStore } from '../../store/move/move.ts';
 import { openMoveStore, type StorePlace } from '../../store/open.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder } from '../open-store.ts';
@@ -11,12 +11,11 @@ import { createProgressBar } from '../progress-bar.ts';
 import { buildTable } from '../text-table.ts';
 
 export function addMoveCommand(program: Command, { environment }: CommandContext): void {
-  const command: Command = addCommand(
-    program,
-    'move',
-    'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.',
-    'move --to postgres://storeroom:…@db.example.com/storeroom',
-  ).requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
+  const command: Command = addCommand(program, 'move', 'move --to postgres://storeroom:…@db.example.com/storeroom')
+    .description(
+      'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.',
+    )
+    .requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
   command.action(async ({ to, ...options }: CommandOptions & { to: string }) => {
     const target = parsePlace(to);
     // Commander's own message would show the value, and a password in it.
@@ -24,14 +23,15 @@ export function addMoveCommand(program: Command, { environment }: CommandContext
     const { config } = parseConfig(environment, {});
     const source: StorePlace = { data: resolve(config.data), databaseUrl: config.databaseUrl };
     const [from, into] = [formatPlace(source), formatPlace(target)];
-    if (from === into) throw new Refusal('COMMAND_REFUSED', `Everything is in ${from} already.`);
+    if (from === into) throw refuseCommand(`Everything is in ${from} already.`);
     if (source.databaseUrl === '') checkFolder(source.data);
     const startedAt = performance.now();
     const { tenants, tables } = await move(source, target);
     const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(3));
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    const cells = tables.map((table) => [table.team ?? '-', table.table, String(table.rows), table.sha256]);
     const text = [
-      buildTable(listTables(tables)),
+      buildTable([['TEAM', 'TABLE', 'ROWS', 'SHA-256'], ...cells]),
       '',
       `Moved ${rows} rows (tenants: ${tenants}) in ${seconds} s. Both stores were read back, and every table is equal.`,
       `${from} is unchanged; stop writing to it. To use ${into}, ${describeSettings(target)} and start the service.`,
@@ -71,8 +71,3 @@ function describeSettings({ data, databaseUrl }: StorePlace): string {
   if (databaseUrl === '') return `set ${folder.variable}=${data}, unset ${url.variable}`;
   return `set ${url.variable} to the address given to --to`;
 }
-
-const listTables = (tables: readonly MovedTable[]): string[][] => [
-  ['TEAM', 'TABLE', 'ROWS', 'SHA-256'],
-  ...tables.map(({ team, table, rows, sha256 }) => [team ?? '-', table, String(rows), sha256]),
-];

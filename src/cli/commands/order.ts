@@ -19,67 +19,39 @@ interface InvoiceOptions extends CommandOptions {
   readonly tracking: string[];
 }
 
-/** Another order with the same storefront number. */
-interface RelatedOrder {
-  readonly orderNumber: string;
-  readonly stage: string;
-}
-
 interface ShownOrder extends OrderWithLines {
-  readonly related: readonly RelatedOrder[];
+  /** Other orders with the same storefront number. */
+  readonly related: readonly { readonly orderNumber: string; readonly stage: string }[];
 }
 
-const LINE_COLUMNS = [
-  'LINE_NUMBER',
-  'PART_CODE',
-  'DESCRIPTION',
-  'QUANTITY',
-  'NUMBER_SHIPPED',
-  'SERIAL_NUMBERS',
-  'LINE_REF_LOCK_CODE',
-];
+const LINE_COLUMNS =
+  'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');
 
 export function addOrderCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'order', 'Approve, invoice and show orders.', 'order show acme 10001');
-  addCommand(
-    group,
-    'approve <team> <number>',
-    'Make a worksheet or a quote a sales order.',
-    'order approve acme 10001',
-  ).action((teamId: string, orderNumber: string, options: CommandOptions) =>
-    advance(context, { teamId, orderNumber }, { approve: true }, options),
-  );
-  addCommand(
-    group,
-    'invoice <team> <number>',
-    'Invoice an order: all of it, or the lines and quantities given; what stays open becomes a new sales order.',
-    'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999',
-  )
-    .option(
-      '--line <number=quantity>',
-      'units of a line to invoice; other lines stay open (repeatable)',
-      collectQuantity,
-    )
+  const group = addGroup(program, 'order', 'order show acme 10001').description('Approve, invoice and show orders.');
+  addCommand(group, 'approve <team> <number>', 'order approve acme 10001')
+    .description('Make a worksheet or a quote a sales order.')
+    .action((teamId: string, orderNumber: string, options: CommandOptions) =>
+      advance(context, { teamId, orderNumber }, { approve: true }, options),
+    );
+  const invoiceExample = 'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999';
+  addCommand(group, 'invoice <team> <number>', invoiceExample)
+    .description('Invoice an order, or the lines and quantities given; what stays open becomes a new sales order.')
+    .option('--line <number=quantity>', 'units of a line; other lines stay open (repeatable)', collectQuantity)
     .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
     .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, [])
     .action((teamId: string, orderNumber: string, { line, serial, tracking, ...options }: InvoiceOptions) => {
-      const invoice = {
-        quantities: line ?? new Map<string, string>(),
-        serials: serial ?? new Map<string, string[]>(),
-        tracking,
-      };
+      const [quantities, serials] = [line ?? new Map<string, string>(), serial ?? new Map<string, string[]>()];
+      const invoice = { quantities, serials, tracking };
       return advance(context, { teamId, orderNumber }, { invoice }, options);
     });
-  addCommand(
-    group,
-    'show <team> <number>',
-    'Show an order, its lines and the other orders with its storefront number.',
-    'order show acme 10001',
-  ).action(async (teamId: string, orderNumber: string, options: CommandOptions) => {
-    const found = await withTenant(context.environment, teamId, ({ pims }) => findOrder(pims, orderNumber));
-    const { order, lines, related } = found;
-    printAnswer(options, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
-  });
+  addCommand(group, 'show <team> <number>', 'order show acme 10001')
+    .description('Show an order, its lines and the other orders with its storefront number.')
+    .action(async (teamId: string, orderNumber: string, options: CommandOptions) => {
+      const found = await withTenant(context.environment, teamId, ({ pims }) => findOrder(pims, orderNumber));
+      const { order, lines, related } = found;
+      printAnswer(options, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
+    });
 }
 
 async function advance(

@@ -5,14 +5,11 @@ import { addCommand, type CommandContext, type CommandOptions } from '../command
 import { printable } from '../text-table.ts';
 
 export function addServeCommand(program: Command, { environment }: CommandContext): void {
-  const { port: portSetting, host: hostSetting } = SETTINGS;
-  addCommand(program, 'serve', 'Run the service.', 'serve --port 8080')
-    .option(
-      '--port <number>',
-      `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${portSetting.default})`,
-      parsePort,
-    )
-    .option('--host <address>', `address to listen on (default: STOREROOM_HOST or ${hostSetting.default})`)
+  const portHelp = `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${SETTINGS.port.default})`;
+  addCommand(program, 'serve', 'serve --port 8080')
+    .description('Run the service.')
+    .option('--port <number>', portHelp, parsePort)
+    .option('--host <address>', `address to listen on (default: STOREROOM_HOST or ${SETTINGS.host.default})`)
     .action(async ({ port, host, json }: { port?: string; host?: string } & CommandOptions) => {
       const { config, unknown } = parseConfig(environment, { STOREROOM_PORT: port, STOREROOM_HOST: host });
       for (const variable of unknown)

@@ -2,8 +2,9 @@
 import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
-import { orThrow, Refusal } from '../../errors.ts';
+import { orThrow, refuseCommand } from '../../errors.ts';
 import { FIRST_STAGES } from '../../pims/stages.ts';
+import type { Store } from '../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../tenant/port.ts';
 import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
@@ -21,8 +22,8 @@ interface SetOptions extends CommandOptions {
 }
 
 export function addTenantCommands(program: Command, context: CommandContext): void {
-  const summary = 'Make, list, change and remove tenants.';
-  const group = addGroup(program, 'tenant', summary, "tenant create acme --name 'Acme Ltd.'");
+  const group = addGroup(program, 'tenant', "tenant create acme --name 'Acme Ltd.'");
+  group.description('Make, list, change and remove tenants.');
   addCreateCommand(group, context);
   addListCommand(group, context);
   addSetCommand(group, context);
@@ -30,26 +31,23 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
 }
 
 function addCreateCommand(group: Command, { environment }: CommandContext): void {
-  addCommand(group, 'create <team>', 'Make a tenant. It has no keys yet.', "tenant create acme --name 'Acme Ltd.'")
+  addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'")
+    .description('Make a tenant. It has no keys yet.')
     .requiredOption('--name <name>', 'name shown to people')
     .action(async (teamId: string, options: CommandOptions & { name: string }) => {
       checkTeamId(teamId);
       checkTenantName(options.name);
-      const create = { create: true };
-      const now = new Date().toISOString();
-      const made = await withStore(
-        environment,
-        (store) => store.tenants.createTenant(teamId, options.name, now),
-        create,
-      );
+      const create = (store: Store) => store.tenants.createTenant(teamId, options.name, new Date().toISOString());
+      const made = await withStore(environment, create, { create: true });
       const text = `Made the tenant ${teamId}. \`storeroom keys replace ${teamId}\` issues its keys.`;
       printAnswer(options, viewTenant(orThrow(made)), text);
     });
 }
 
 function addListCommand(group: Command, { environment }: CommandContext): void {
-  addCommand(group, 'list', 'List the tenants and their settings.', 'tenant list --json').action(
-    async (options: CommandOptions) => {
+  addCommand(group, 'list', 'tenant list --json')
+    .description('List the tenants and their settings.')
+    .action(async (options: CommandOptions) => {
       const tenants = (await withStore(environment, (store) => store.tenants.listTenants())).map(viewTenant);
       const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
       const rows = tenants.map(({ teamID, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }) => [
@@ -62,13 +60,12 @@ function addListCommand(group: Command, { environment }: CommandContext): void {
         formatValue(callsPerSecond),
       ]);
       printAnswer(options, { tenants }, tenants.length === 0 ? 'There are no tenants.' : buildTable([head, ...rows]));
-    },
-  );
+    });
 }
 
 function addSetCommand(group: Command, { environment }: CommandContext): void {
-  const example = 'tenant set acme --strict on --quota 100000';
-  const command = addCommand(group, 'set <team>', 'Change settings of a tenant.', example)
+  const command = addCommand(group, 'set <team>', 'tenant set acme --strict on --quota 100000')
+    .description('Change settings of a tenant.')
     .addOption(new Option('--default-stage <stage>', 'stage of an order that sends none').choices(FIRST_STAGES))
     .addOption(new Option('--strict <on|off>', 'whether codes must exist in their tables').choices(['on', 'off']))
     .option('--quota <calls>', 'calls a calendar month (UTC), or none', (text) =>
@@ -98,8 +95,8 @@ function addSetCommand(group: Command, { environment }: CommandContext): void {
 }
 
 function addRemoveCommand(group: Command, { environment }: CommandContext): void {
-  const summary = 'Remove a tenant with its keys, its usage and all its records.';
-  addCommand(group, 'remove <team>', summary, 'tenant remove acme --yes')
+  addCommand(group, 'remove <team>', 'tenant remove acme --yes')
+    .description('Remove a tenant with its keys, its usage and all its records.')
     .option('--yes', 'do not ask')
     .action(async (teamId: string, options: CommandOptions & { yes?: true }) => {
       await withStore(environment, async (store) => {
@@ -113,15 +110,12 @@ function addRemoveCommand(group: Command, { environment }: CommandContext): void
 
 async function confirm({ teamId, name }: Tenant): Promise<void> {
   if (!process.stdin.isTTY)
-    throw new Refusal(
-      'COMMAND_REFUSED',
-      `This removes ${teamId} with all its records. Confirm with --yes where there is no terminal.`,
-    );
+    throw refuseCommand(`This removes ${teamId} with all its records. Confirm with --yes without a terminal.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const question = `This removes ${name} with all its records. Type ${teamId} to go on: `;
   const typed = await terminal.question(question).catch(() => '');
   terminal.close();
-  if (typed.trim() !== teamId) throw new Refusal('COMMAND_REFUSED', 'Nothing was removed.');
+  if (typed.trim() !== teamId) throw refuseCommand('Nothing was removed.');
 }
 
 function parseLimit(text: string, form: RegExp, words: string): Limit {

@@ -5,13 +5,13 @@ import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
 export function addUsageCommand(program: Command, { environment }: CommandContext): void {
-  addCommand(program, 'usage <team>', 'Show the calls of a month (UTC).', 'usage acme --month 2026-11')
+  addCommand(program, 'usage <team>', 'usage acme --month 2026-11')
+    .description('Show the calls of a month (UTC).')
     .option('--month <month>', 'YYYY-MM (default: this month)', parseMonth)
     .action(async (teamId: string, options: CommandOptions & { month?: string }) => {
       const month = options.month ?? new Date().toISOString().slice(0, 7);
-      const { total, byDay } = await withTenant(environment, teamId, ({ store }) =>
-        store.usage.loadUsage(teamId, month),
-      );
+      const found = await withTenant(environment, teamId, ({ store }) => store.usage.loadUsage(teamId, month));
+      const { total, byDay } = found;
       const days = sumCalls(byDay.map(({ day, calls }) => [day, calls]));
       const operations = sumCalls(byDay.map(({ operation, calls }) => [operation, calls]));
       const tables = [days, operations].map((sums) => buildTable(sums.map(([name, calls]) => [name, String(calls)])));

@@ -1,7 +1,8 @@
 /** `storeroom user …`: the users of a tenant's dashboard. Prints the one-time links that set their passwords. */
 import { Option, type Command } from 'commander';
+import type { UserName } from '../../account/port.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
-import { Users } from '../../account/users.ts';
+import { Users, type IssuedLink } from '../../account/users.ts';
 import { parseConfig } from '../../config.ts';
 import { addCommand, addGroup, byOperator, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
@@ -11,48 +12,34 @@ import { buildTable } from '../text-table.ts';
 type RoleOptions = CommandOptions & { role: Role };
 
 export function addUserCommands(program: Command, { environment }: CommandContext): void {
-  const group = addGroup(
-    program,
-    'user',
-    'Make, list, change and remove users of the dashboard.',
-    'user create acme ann@example.com --role owner',
-  );
+  const group = addGroup(program, 'user', 'user create acme ann@example.com --role owner');
+  group.description('Make, list, change and remove users of the dashboard.');
   const withUsers = <T>(teamId: string, work: (users: Users) => Promise<T>): Promise<T> =>
     withTenant(environment, teamId, ({ store }) => work(new Users(store.users)));
-  const printLink = (
-    options: CommandOptions,
-    { teamId, email }: { teamId: string; email: string },
-    { token, endsAt }: { token: string; endsAt: string },
-  ): void => {
+  const printLink = (options: CommandOptions, { teamId, email }: UserName, { token, endsAt }: IssuedLink): void => {
     const link = formatLink(parseConfig(environment, {}).config, token);
     const text = `This link sets the password of ${email}. It works once, until ${endsAt}, and is not shown again.`;
     printAnswer(options, { teamID: teamId, email, link, endsAt }, `${link}\n\n${text}`);
   };
 
-  addCommand(
-    group,
-    'create <team> <email>',
-    'Make a user and print the one-time link that sets a password.',
-    'user create acme ann@example.com --role owner',
-  )
+  addCommand(group, 'create <team> <email>', 'user create acme ann@example.com --role owner')
+    .description('Make a user and print the one-time link that sets a password.')
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
       const invite = (users: Users) => users.inviteUser(teamId, email, role, byOperator());
       printLink(options, { teamId, email }, await withUsers(teamId, invite));
     });
 
-  addCommand(
-    group,
-    'link <team> <email>',
-    'Print a new one-time link for a user. It sets a new password and removes the second factor.',
-    'user link acme ann@example.com',
-  ).action(async (teamId: string, email: string, options: CommandOptions) => {
-    const renew = (users: Users) => users.renewLink(teamId, email, byOperator());
-    printLink(options, { teamId, email }, await withUsers(teamId, renew));
-  });
+  addCommand(group, 'link <team> <email>', 'user link acme ann@example.com')
+    .description('Print a new one-time link for a user. It sets a new password and removes the second factor.')
+    .action(async (teamId: string, email: string, options: CommandOptions) => {
+      const renew = (users: Users) => users.renewLink(teamId, email, byOperator());
+      printLink(options, { teamId, email }, await withUsers(teamId, renew));
+    });
 
-  addCommand(group, 'list <team>', 'List the users of a tenant.', 'user list acme').action(
-    async (teamId: string, options: CommandOptions) => {
+  addCommand(group, 'list <team>', 'user list acme')
+    .description('List the users of a tenant.')
+    .action(async (teamId: string, options: CommandOptions) => {
       const found = await withUsers(teamId, (users) => users.listUsers(teamId));
       const users = found.map(({ email, role, createdAt, passwordHash, sealedSecret }) => {
         return { email, role, createdAt, hasPassword: passwordHash !== '', hasSecondFactor: sealedSecret !== null };
@@ -62,30 +49,22 @@ export function addUserCommands(program: Command, { environment }: CommandContex
       });
       const table = buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'SECOND FACTOR'], ...rows]);
       printAnswer(options, { teamID: teamId, users }, table);
-    },
-  );
+    });
 
-  addCommand(
-    group,
-    'role <team> <email>',
-    'Change the role of a user.',
-    'user role acme ann@example.com --role developer',
-  )
+  addCommand(group, 'role <team> <email>', 'user role acme ann@example.com --role developer')
+    .description('Change the role of a user.')
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
       await withUsers(teamId, (users) => users.changeRole(teamId, email, role, byOperator()));
       printAnswer(options, { teamID: teamId, email, role }, `${email} now has the role ${role} in ${teamId}.`);
     });
 
-  addCommand(
-    group,
-    'remove <team> <email>',
-    'Remove a user and end all their sessions.',
-    'user remove acme ann@example.com',
-  ).action(async (teamId: string, email: string, options: CommandOptions) => {
-    await withUsers(teamId, (users) => users.deleteUser(teamId, email, byOperator()));
-    printAnswer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
-  });
+  addCommand(group, 'remove <team> <email>', 'user remove acme ann@example.com')
+    .description('Remove a user and end all their sessions.')
+    .action(async (teamId: string, email: string, options: CommandOptions) => {
+      await withUsers(teamId, (users) => users.deleteUser(teamId, email, byOperator()));
+      printAnswer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
+    });
 }
 
 const roleOption = (): Option =>

@@ -2,9 +2,9 @@
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/port.ts';
-import { orThrow, Refusal } from '../../errors.ts';
+import { Refusal } from '../../errors.ts';
 import { row, statement, type Row, type Writing } from '../writing.ts';
-import type { ControlDatabase } from './database.ts';
+import { commit, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, toRecord } from './rows.ts';
 
 /** The end of a tenant's chain. The next record follows it. */
@@ -64,11 +64,9 @@ export class SqlAuditStore implements AuditStore {
 
   appendAudit(teamId: string, entry: AuditEntry): Promise<void> {
     const { schema } = this.#db;
-    return this.#db
-      .transaction(function* () {
-        yield* appendAudit(yield* lockAudit(schema, teamId), entry);
-      })
-      .then(orThrow);
+    return commit(this.#db, function* () {
+      yield* appendAudit(yield* lockAudit(schema, teamId), entry);
+    });
   }
 
   loadAudit(teamId: string, before: number, limit: number): Promise<AuditRecord[]> {

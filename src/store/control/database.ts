@@ -1,5 +1,5 @@
 /** The control database as the shared code sees it, with the same tables in every SQL store. */
-import type { Outcome } from '../../errors.ts';
+import { orThrow, type Outcome } from '../../errors.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 
 export interface ReadableTables {
@@ -16,6 +16,10 @@ export interface ControlDatabase extends ReadableTables {
    */
   transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
 }
+
+/** Runs a writing in one transaction and throws what refuses it. */
+export const commit = <T>(db: ControlDatabase, work: () => Writing<Outcome<T>>): Promise<T> =>
+  db.transaction(work).then(orThrow);
 
 /** Whether a store can hold the text. A text it cannot hold names nothing. */
 export const isPlain = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

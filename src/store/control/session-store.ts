@@ -1,10 +1,10 @@
 /** The sessions of the users in any SQL store. Callers know whether one has ended by itself. */
 import type { Session, SessionChoice, SessionStore, SignedIn, UserName } from '../../account/port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
-import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import { Refusal, type Outcome } from '../../errors.ts';
 import { row, rows, run, statement, type Bound, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
-import type { ControlDatabase } from './database.ts';
+import { commit, type ControlDatabase } from './database.ts';
 import {
   insertRow,
   listColumns,
@@ -44,23 +44,21 @@ export class SqlSessionStore implements SessionStore {
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void> {
     const { schema } = this.#db;
     const { teamId, email } = session;
-    return this.#db
-      .transaction(function* (): Writing<Outcome<void>> {
-        const head = entry && (yield* lockAudit(schema, teamId));
-        const forget = `UPDATE ${schema}"USERS" SET "FAILURES" = 0, "NEXT_TRY_AT" = '' WHERE ${THIS_USER} RETURNING 1`;
-        // The user may have been deleted since the password was checked.
-        if (!(yield* row(forget, teamId, email))) return new Refusal('NOT_SIGNED_IN');
-        if (replaces) yield statement(`DELETE FROM ${schema}"SESSIONS" WHERE "TOKEN_HASH" = ?`, replaces);
-        yield insertRow(`${schema}"SESSIONS"`, { ...session });
-        if (head && entry) yield* appendAudit(head, entry);
-        return undefined;
-      })
-      .then(orThrow);
+    return commit(this.#db, function* (): Writing<Outcome<void>> {
+      const head = entry && (yield* lockAudit(schema, teamId));
+      const forget = `UPDATE ${schema}"USERS" SET "FAILURES" = 0, "NEXT_TRY_AT" = '' WHERE ${THIS_USER} RETURNING 1`;
+      // The user may have been deleted since the password was checked.
+      if (!(yield* row(forget, teamId, email))) return new Refusal('NOT_SIGNED_IN');
+      if (replaces) yield statement(`DELETE FROM ${schema}"SESSIONS" WHERE "TOKEN_HASH" = ?`, replaces);
+      yield insertRow(`${schema}"SESSIONS"`, { ...session });
+      if (head && entry) yield* appendAudit(head, entry);
+      return undefined;
+    });
   }
 
   touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void> {
     const sql = `UPDATE ${this.#db.schema}"SESSIONS" SET "SEEN_AT" = ? WHERE "TOKEN_HASH" = ?`;
-    return this.#db.transaction(() => run(sql, seenAt, tokenHash)).then(orThrow);
+    return commit(this.#db, () => run(sql, seenAt, tokenHash));
   }
 
   async listSessions({ teamId, email }: UserName): Promise<Session[]> {
@@ -70,23 +68,20 @@ export class SqlSessionStore implements SessionStore {
 
   endSessions(name: UserName, which: SessionChoice, entry: AuditEntry): Promise<number> {
     const { schema } = this.#db;
-    return this.#db
-      .transaction(function* () {
-        const head = yield* lockAudit(schema, name.teamId);
-        const ended = yield* deleteSessions(schema, name, which);
-        if (ended > 0) yield* appendAudit(head, entry);
-        return ended;
-      })
-      .then(orThrow);
+    return commit(this.#db, function* () {
+      const head = yield* lockAudit(schema, name.teamId);
+      const ended = yield* deleteSessions(schema, name, which);
+      if (ended > 0) yield* appendAudit(head, entry);
+      return ended;
+    });
   }
 
   deleteSessionsBefore(createdBefore: string, seenBefore: string): Promise<void> {
     const sql = `DELETE FROM ${this.#db.schema}"SESSIONS" WHERE "CREATED_AT" < ? OR "SEEN_AT" < ?`;
-    return this.#db.transaction(() => run(sql, createdBefore, seenBefore)).then(orThrow);
+    return commit(this.#db, () => run(sql, createdBefore, seenBefore));
   }
 }
 
-/** Deletes sessions of a user. The result is their number. */
 export function* deleteSessions(schema: string, { teamId, email }: UserName, which: SessionChoice): Writing<number> {
   const [where, ...values]: [string, ...Bound[]] =
     which === 'all'

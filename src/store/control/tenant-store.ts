@@ -1,15 +1,14 @@
 /** The tenants and their keys in any SQL store. */
 import type { AuditEntry } from '../../audit/entry.ts';
-import { orThrow, type Outcome } from '../../errors.ts';
+import type { Outcome } from '../../errors.ts';
 import { isKeyValid } from '../../tenant/keys.ts';
 import type { Caller, KeyInfo, Tenant, TenantSettings, TenantStore } from '../../tenant/port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, statement, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
-import { isPlain, type ControlDatabase } from './database.ts';
+import { commit, isPlain, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
 
-/** What every store does in its own way. */
 export interface OwnTenants {
   /** The caller whom a team and an apiID belong to, and when the key ends ('' for the pair in force). */
   loadCaller(teamId: string, apiId: string): Promise<(Caller & { readonly endsAt: string }) | undefined>;
@@ -66,13 +65,11 @@ export class SqlTenantStore implements TenantStore {
   ): Promise<void> {
     const { schema } = this.#db;
     const settings = { name, defaultStage, strict: Number(strict), monthQuota, callsPerSecond };
-    return this.#db
-      .transaction(function* () {
-        const head = entry && (yield* lockAudit(schema, teamId));
-        yield updateRows(`${schema}"TENANTS"`, settings, '"TEAM_ID" = ?', teamId);
-        if (head && entry) yield* appendAudit(head, entry);
-      })
-      .then(orThrow);
+    return commit(this.#db, function* () {
+      const head = entry && (yield* lockAudit(schema, teamId));
+      yield updateRows(`${schema}"TENANTS"`, settings, '"TEAM_ID" = ?', teamId);
+      if (head && entry) yield* appendAudit(head, entry);
+    });
   }
 
   replaceKeys(
@@ -86,15 +83,13 @@ export class SqlTenantStore implements TenantStore {
     const endOld = `UPDATE ${keys} SET "ENDS_AT" = ? WHERE "TEAM_ID" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
     const deleteEnded = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "ENDS_AT" <> '' AND "ENDS_AT" <= ?`;
     const key = { apiId, teamId, secretHash, issuedAt: entry.at, endsAt: '', issuedBy: entry.actor };
-    return this.#db
-      .transaction(function* () {
-        const head = yield* lockAudit(schema, teamId);
-        yield statement(endOld, oldEndsAt, teamId, oldEndsAt);
-        yield statement(deleteEnded, teamId, entry.at);
-        yield insertRow(keys, key);
-        yield* appendAudit(head, entry);
-      })
-      .then(orThrow);
+    return commit(this.#db, function* () {
+      const head = yield* lockAudit(schema, teamId);
+      yield statement(endOld, oldEndsAt, teamId, oldEndsAt);
+      yield statement(deleteEnded, teamId, entry.at);
+      yield insertRow(keys, key);
+      yield* appendAudit(head, entry);
+    });
   }
 
   async listKeys(teamId: string, now: string): Promise<KeyInfo[]> {
@@ -108,14 +103,12 @@ export class SqlTenantStore implements TenantStore {
     if (!isPlain(apiId)) return false;
     const { schema } = this.#db;
     const replaced = `"TEAM_ID" = ? AND "API_ID" = ? AND "ENDS_AT" <> '' AND "ENDS_AT" > ?`;
-    return this.#db
-      .transaction(function* (): Writing<boolean> {
-        const head = yield* lockAudit(schema, teamId);
-        const sql = `DELETE FROM ${schema}"API_KEYS" WHERE ${replaced} RETURNING 1`;
-        if (!(yield* row(sql, teamId, apiId, entry.at))) return false;
-        yield* appendAudit(head, entry);
-        return true;
-      })
-      .then(orThrow);
+    return commit(this.#db, function* (): Writing<boolean> {
+      const head = yield* lockAudit(schema, teamId);
+      const sql = `DELETE FROM ${schema}"API_KEYS" WHERE ${replaced} RETURNING 1`;
+      if (!(yield* row(sql, teamId, apiId, entry.at))) return false;
+      yield* appendAudit(head, entry);
+      return true;
+    });
   }
 }

@@ -5,10 +5,10 @@
 import type { User, UserChange, UserName, UserStore } from '../../account/port.ts';
 import { checkUserChange, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
-import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import { Refusal, type Outcome } from '../../errors.ts';
 import { row, run, statement, type Bound, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
-import { isPlain, type ControlDatabase } from './database.ts';
+import { commit, isPlain, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, THIS_USER, toRecord, toUser, updateRows, USER } from './rows.ts';
 import { deleteSessions } from './session-store.ts';
 
@@ -77,7 +77,7 @@ export class SqlUserStore implements UserStore {
   undoAttempt({ teamId, email }: UserName, failures: number, nextTryAt: string): Promise<void> {
     const set = `SET "FAILURES" = ?, "NEXT_TRY_AT" = ? WHERE ${THIS_USER} AND "FAILURES" = ?`;
     const sql = `UPDATE ${this.#db.schema}"USERS" ${set}`;
-    return this.#db.transaction(() => run(sql, failures, nextTryAt, teamId, email, failures + 1)).then(orThrow);
+    return commit(this.#db, () => run(sql, failures, nextTryAt, teamId, email, failures + 1));
   }
 
   useStep({ teamId, email }: UserName, step: number): Promise<boolean> {
@@ -102,11 +102,9 @@ export class SqlUserStore implements UserStore {
 
   /** Whether the statement changed or deleted a row. When several run at once, one of them does. */
   #take(sql: string, ...values: Bound[]): Promise<boolean> {
-    return this.#db
-      .transaction(function* () {
-        return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
-      })
-      .then(orThrow);
+    return commit(this.#db, function* () {
+      return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
+    });
   }
 }
 
@@ -114,7 +112,6 @@ const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, failures: 0
 
 const toLinkColumns = (link: User['link']) => ({ linkHash: link?.hash ?? null, linkEndsAt: link?.endsAt ?? '' });
 
-/** What the rules of a change ask for. */
 function* loadUser(schema: string, { teamId, email }: UserName): Writing<LoadedUser | undefined> {
   const owners = `(SELECT count(*) FROM ${schema}"USERS" o WHERE o."TEAM_ID" = u."TEAM_ID" AND o."ROLE" = 'owner')`;
   const columns = listColumns(['role', 'passwordHash'], 'u');

@@ -3,21 +3,12 @@
  * after the last key in the target. Source: decision 0021.
  */
 import { createHash, hash } from 'node:crypto';
-import { orThrow, Refusal } from '../../errors.ts';
+import { orThrow, refuseCommand } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
 import { addField } from '../../pims/writes.ts';
 import type { Tenant } from '../../tenant/port.ts';
-import {
-  countRows,
-  keyOf,
-  listTables,
-  loadLastKey,
-  loadRows,
-  refuseUnfinished,
-  type MoveStore,
-  type Table,
-  type TableRow,
-} from './tables.ts';
+import { countRows, keyOf, listTables, loadLastKey, loadRows, refuseUnfinished } from './tables.ts';
+import type { MoveStore, Table, TableRow } from './tables.ts';
 
 /** A store and its name for people. */
 export interface MoveEnd {
@@ -25,7 +16,7 @@ export interface MoveEnd {
   readonly name: string;
 }
 
-export interface MovedTable {
+interface MovedTable {
   /** null for a control table. */
   readonly team: string | null;
   readonly table: string;
@@ -39,22 +30,21 @@ export interface MoveProgress {
   readonly advance: (rows: number) => void;
 }
 
-export interface MoveReport {
-  readonly tenants: number;
-  readonly tables: readonly MovedTable[];
-}
-
 const BATCH_ROWS_FIRST = 100;
 const BATCH_ROWS_MAX = 2000;
 /** Long records make smaller batches: about this many characters each. */
 const BATCH_CHARACTERS = 2_000_000;
 
 /** Moves everything, or goes on with an interrupted move. COMMAND_REFUSED when the target has tenants. */
-export async function moveStore(source: MoveEnd, target: MoveEnd, progress: MoveProgress): Promise<MoveReport> {
+export async function moveStore(
+  source: MoveEnd,
+  target: MoveEnd,
+  progress: MoveProgress,
+): Promise<{ tenants: number; tables: MovedTable[] }> {
   if ((await source.store.unfinishedMove()) !== undefined) throw refuseUnfinished(source.name);
   await source.store.takeAlone();
   const tenants = await source.store.tenants.listTenants();
-  if (tenants.length === 0) throw refuse(`There are no tenants in ${source.name}: nothing to move.`);
+  if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${source.name}: nothing to move.`);
   await target.store.takeAlone();
   await begin(target, identify(tenants));
 
@@ -81,10 +71,10 @@ async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
   const begun = await store.unfinishedMove();
   if (begun === undefined) {
     if ((await store.tenants.listTenants()).length > 0)
-      throw refuse(`There are tenants in ${name} already; a move goes into an empty store.`);
+      throw refuseCommand(`There are tenants in ${name} already; a move goes into an empty store.`);
     await store.beginMove(source);
   } else if (begun !== source)
-    throw refuse(
+    throw refuseCommand(
       `A move into ${name} from another store is unfinished, or tenants were made or removed in this one since it ` +
         `began. Finish that move, or empty ${name}.`,
     );
@@ -103,7 +93,7 @@ async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore):
       const added = { recordType, name: field, type };
       const refusal = await target.pims(copy).write((dictionaries) => addField(dictionaries, added));
       if (refusal)
-        throw refuse(`The field ${field} of the ${recordType} of ${teamId} cannot be made: ${refusal.message}`);
+        throw refuseCommand(`The field ${field} of the ${recordType} of ${teamId} cannot be made: ${refusal.message}`);
     }
 }
 
@@ -132,7 +122,7 @@ async function copyTable(
   { advance }: MoveProgress,
 ): Promise<void> {
   if (from.columns.join() !== to.columns.join())
-    throw refuse(`${describe(from)} has other fields in the target than in the source.`);
+    throw refuseCommand(`${describe(from)} has other fields in the target than in the source.`);
   let inserting = Promise.resolve();
   const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(target, to);
   for await (const rows of loadAll(source, from, after)) {
@@ -168,7 +158,7 @@ async function compareTable(
 ): Promise<MovedTable> {
   const [wanted, found] = await Promise.all([sumUp(source, from, advance), sumUp(target, to)]);
   if (wanted.sha256 !== found.sha256)
-    throw refuse(
+    throw refuseCommand(
       `${describe(from)} differs: ${wanted.rows} rows (SHA-256 ${wanted.sha256}) in the source, ` +
         `${found.rows} rows (SHA-256 ${found.sha256}) in the target. ` +
         'Has anybody written to one of them since the move began? Nothing opens the target; empty it and move again.',
@@ -195,4 +185,3 @@ async function sumUp(
 const formatValue = (value: TableRow[number]): TableRow[number] =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
 const describe = ({ tenant, name }: Table): string => (tenant ? `${name} of ${tenant.teamId}` : name);
-const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);

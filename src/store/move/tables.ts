@@ -1,5 +1,5 @@
 /** The tables that a move copies, the SQL that reads them in every store, and the port of a store that takes part. */
-import { Refusal } from '../../errors.ts';
+import { refuseCommand, type Refusal } from '../../errors.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
@@ -40,43 +40,30 @@ export interface MoveStore {
 }
 
 export const refuseUnfinished = (place: string): Refusal =>
-  new Refusal(
-    'COMMAND_REFUSED',
-    `A move into ${place} is unfinished. Run the same \`storeroom move\` again; it goes on where it was.`,
-  );
+  refuseCommand(`A move into ${place} is unfinished. Run the same \`storeroom move\` again; it goes on where it was.`);
 
-const control = (name: string, keys: string, others: string, copyMode: Table['copyMode'] = 'append'): Table =>
-  buildTable(undefined, name, keys, others, copyMode);
-
-function buildTable(
-  tenant: Tenant | undefined,
-  name: string,
-  keys: string,
-  others: string,
-  copyMode: Table['copyMode'],
-): Table {
+function buildTable(name: string, keys: string, others: string, copyMode: Table['copyMode'], tenant?: Tenant): Table {
   const key = keys.split(' ');
   return { tenant, name, key, columns: [...key, ...others.split(' ')], copyMode };
 }
 
+const USER_COLUMNS =
+  'ROLE CREATED_AT PASSWORD_HASH PASSWORD_SET_AT SEALED_SECRET LAST_STEP FAILURES NEXT_TRY_AT LINK_HASH LINK_ENDS_AT';
+
 /** The tables beside the tenants' inventory systems. Each store gives its own STORE_ID. */
 const CONTROL_TABLES: readonly Table[] = [
-  control('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
-  control('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY'),
+  buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
+  buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY', 'append'),
   // Sessions are not copied: people sign in again.
-  control(
-    'USERS',
-    'TEAM_ID EMAIL',
-    'ROLE CREATED_AT PASSWORD_HASH PASSWORD_SET_AT SEALED_SECRET LAST_STEP FAILURES NEXT_TRY_AT LINK_HASH LINK_ENDS_AT',
-  ),
-  control('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH'),
-  control('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH'),
-  control('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH'),
-  control('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS'),
-  control('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS'),
-  control('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS'),
-  control('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT'),
-  control('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES'),
+  buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
+  buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
+  buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
+  buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
+  buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
+  buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'append'),
+  buildTable('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
+  buildTable('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT', 'append'),
+  buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'append'),
 ];
 
 /** Every table of a store. Tables of records have the columns of the tenant's dictionaries, in their order. */
@@ -84,9 +71,9 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
   yield* CONTROL_TABLES;
   for (const tenant of await store.tenants.listTenants()) {
     const dictionaries = await store.pims(tenant).dictionaries();
-    yield buildTable(tenant, 'CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create');
-    yield buildTable(tenant, 'COUNTERS', 'NAME', 'NEXT', 'overwrite');
-    yield buildTable(tenant, 'IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append');
+    yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create', tenant);
+    yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite', tenant);
+    yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append', tenant);
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
       const key = recordType === 'lines' ? ['ORDER_NUMBER', 'LINE_NUMBER'] : ['SORT_KEY'];
@@ -106,12 +93,8 @@ const listNames = (names: readonly string[]): string => names.map((name) => `"${
 const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? OWN_COUNTERS : 'TRUE');
 
 export async function countRows(store: MoveStore, table: Table): Promise<number> {
-  const [count] = await store.read<[number]>(
-    table,
-    (from) => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`,
-    [],
-  );
-  return count![0];
+  const build = (from: string): string => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
+  return (await store.read<[number]>(table, build, []))[0]![0];
 }
 
 /** The key of the last row; undefined when the table is empty. */

@@ -110,7 +110,6 @@ export class Connection {
     if (command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back.');
   }
 
-  /** Runs a script of many statements. */
   async execute(script: string): Promise<void> {
     if (this.#lost) throw this.#lost;
     await this.#track(this.#client.query(script));

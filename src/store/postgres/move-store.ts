@@ -1,6 +1,6 @@
 /** PostgreSQL opened for a move. A row of the control schema says that a move into the database is unfinished. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '../../errors.ts';
+import { Refusal, refuseCommand } from '../../errors.ts';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
@@ -24,24 +24,18 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const OTHERS = `SELECT application_name FROM pg_stat_activity
   WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
 /** Columns that are not text; a tenant's own field may have any name. */
-const TYPES: Readonly<Record<string, string>> = {
-  'API_KEYS.SECRET_HASH': 'bytea',
-  'USERS.SEALED_SECRET': 'bytea',
-  'USERS.LAST_STEP': 'bigint',
-  'USERS.FAILURES': 'integer',
-  'USERS.LINK_HASH': 'bytea',
-  'RECOVERY_CODES.NUMBER': 'integer',
-  'RECOVERY_CODES.CODE_HASH': 'bytea',
-  'AUDIT.NUMBER': 'bigint',
-  'AUDIT_HEADS.NUMBER': 'bigint',
-  'USAGE.CALLS': 'bigint',
-  'USAGE_MONTHS.CALLS': 'bigint',
-  'REFUSALS.CALLS': 'bigint',
-  'REQUESTS.FIRST_NUMBER': 'bigint',
-  'REQUESTS.LAST_NUMBER': 'bigint',
-  'REQUESTS.LINES': 'bytea',
-  'COUNTERS.NEXT': 'bigint',
-  'ORDER_LINEITEMS.LINE_NUMBER': 'integer',
+const TYPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  API_KEYS: { SECRET_HASH: 'bytea' },
+  USERS: { SEALED_SECRET: 'bytea', LAST_STEP: 'bigint', FAILURES: 'integer', LINK_HASH: 'bytea' },
+  RECOVERY_CODES: { NUMBER: 'integer', CODE_HASH: 'bytea' },
+  AUDIT: { NUMBER: 'bigint' },
+  AUDIT_HEADS: { NUMBER: 'bigint' },
+  USAGE: { CALLS: 'bigint' },
+  USAGE_MONTHS: { CALLS: 'bigint' },
+  REFUSALS: { CALLS: 'bigint' },
+  REQUESTS: { FIRST_NUMBER: 'bigint', LAST_NUMBER: 'bigint', LINES: 'bytea' },
+  COUNTERS: { NEXT: 'bigint' },
+  ORDER_LINEITEMS: { LINE_NUMBER: 'integer' },
 };
 
 export class PostgresMoveStore implements MoveStore {
@@ -57,13 +51,8 @@ export class PostgresMoveStore implements MoveStore {
 
   /** Opens a database. Messages call it `name`. */
   static async open(url: string, name: string): Promise<PostgresMoveStore> {
-    const store = await PostgresStore.open({
-      url,
-      connections: 1,
-      queryBudgetMs: QUERY_BUDGET_MS,
-      name: NAME,
-      movedAs: name,
-    });
+    const options = { url, connections: 1, queryBudgetMs: QUERY_BUDGET_MS, name: NAME, movedAs: name };
+    const store = await PostgresStore.open(options);
     return new PostgresMoveStore(name, store, await store.openOwn());
   }
 
@@ -81,7 +70,7 @@ export class PostgresMoveStore implements MoveStore {
       await this.#ask(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);
     } catch (fault) {
       if (sqlStateOf(fault) !== LOCK_NOT_AVAILABLE) throw fault;
-      throw new Refusal('COMMAND_REFUSED', `Another move into or out of ${this.#name} is running.`);
+      throw refuseCommand(`Another move into or out of ${this.#name} is running.`);
     }
     const giveUpAt = performance.now() + OTHERS_WAIT_MS;
     let other = await this.#findOther();
@@ -90,8 +79,7 @@ export class PostgresMoveStore implements MoveStore {
       other = await this.#findOther();
     }
     if (other !== undefined)
-      throw new Refusal(
-        'COMMAND_REFUSED',
+      throw refuseCommand(
         `A service or a command is running on ${this.#name} (\`${other}\`); stop it, and let nobody write meanwhile.`,
       );
   }
@@ -117,24 +105,19 @@ export class PostgresMoveStore implements MoveStore {
   async insertRows(table: Table, rows: readonly TableRow[]): Promise<void> {
     const { columns, values } = toColumns(table, rows);
     const read = columns.map((name) => {
-      const type = name === 'folded' ? 'jsonb' : TYPES[`${table.name}.${name}`];
+      const type = name === 'folded' ? 'jsonb' : TYPES[table.name]?.[name];
       return type ? `"${name}"::${type}` : `"${name}"`;
     });
     const names = columns.map((name) => `"${name}"`).join(', ');
     const from = `unnest(${columns.map(() => '?::text[]').join(', ')}) AS r(${names})`;
+    const sql = `INSERT INTO ${tableOf(table)} (${names}) SELECT ${read.join(', ')} FROM ${from}${buildConflict(table)}`;
     try {
-      await this.#ask(
-        `INSERT INTO ${tableOf(table)} (${names}) SELECT ${read.join(', ')} FROM ${from}${buildConflict(table)}`,
-        values,
-      );
+      await this.#ask(sql, values);
     } catch (fault) {
       if (sqlStateOf(fault) === undefined) throw fault;
       const first = `${table.key.join(' and ')} ${rows[0]!.slice(0, table.key.length).join(' and ')}`;
       const which = `${table.name}${table.tenant ? ` of ${table.tenant.teamId}` : ''}, from ${first} on`;
-      throw new Refusal(
-        'COMMAND_REFUSED',
-        `${this.#name} does not take the rows of ${which}: ${(fault as Error).message}`,
-      );
+      throw refuseCommand(`${this.#name} does not take the rows of ${which}: ${(fault as Error).message}`);
     }
   }
 
@@ -166,9 +149,8 @@ function toColumns(
 ): { columns: readonly string[]; values: (string | null)[][] } {
   const values = columns.map((_, column) => rows.map((row) => formatText(row[column]!)));
   if (!recordType || !dictionary || recordType === 'lines') return { columns, values };
-  const texts = [...dictionary.values()]
-    .filter(({ type, searched }) => searched || type === 'text')
-    .map(({ name }) => name);
+  const fields = [...dictionary.values()].filter(({ type, searched }) => searched || type === 'text');
+  const texts = fields.map(({ name }) => name);
   const places = texts.map((name) => columns.indexOf(name));
   const records = rows.map((row): Values =>
     Object.fromEntries(texts.map((name, index) => [name, row[places[index]!] as string])),

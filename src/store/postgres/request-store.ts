@@ -74,6 +74,5 @@ export class PostgresRequests implements OwnRequests {
   }
 }
 
-/** A list of values for each column. */
 const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
   names.map((name) => rows.map((row) => row[name]));

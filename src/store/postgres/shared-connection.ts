@@ -12,7 +12,6 @@ import {
 } from './connection.ts';
 import type { Row } from '../writing.ts';
 
-/** SQLSTATEs. */
 const TAKES_NO_WRITES = '25006';
 const DISK_FULL = '53100';
 const TOO_MANY_CONNECTIONS = '53300';

@@ -3,12 +3,9 @@
  * writes. Source: decision 0020.
  */
 import { createHash } from 'node:crypto';
-import { Refusal } from '../../errors.ts';
-import type { SessionStore, UserStore } from '../../account/port.ts';
-import type { AuditStore } from '../../audit/port.ts';
+import { Refusal, refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
-import type { RequestStore } from '../../request-log/port.ts';
+import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
@@ -63,12 +60,12 @@ export class PostgresStore {
   readonly #readers: readonly SharedConnection[];
   readonly #pools: readonly Pool[];
   readonly #open = new Map<string, PimsStore>();
-  readonly tenants: TenantStore;
-  readonly usage: UsageStore;
-  readonly requests: RequestStore;
-  readonly users: UserStore;
-  readonly sessions: SessionStore;
-  readonly audit: AuditStore;
+  readonly tenants: SqlTenantStore;
+  readonly usage: SqlUsageStore;
+  readonly requests: SqlRequestStore;
+  readonly users: SqlUserStore;
+  readonly sessions: SqlSessionStore;
+  readonly audit: SqlAuditStore;
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
@@ -76,8 +73,7 @@ export class PostgresStore {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // Statements by key have one good plan. By default the server plans the first five executions, for each of many
-      // tenants.
+      // Statements by key have one good plan. By default the server plans the first five executions for each tenant.
       plan_cache_mode: 'force_generic_plan',
     });
     const long = this.#connect(
@@ -120,11 +116,12 @@ export class PostgresStore {
     } catch (fault) {
       await store.close();
       if (fault instanceof Refusal && !(fault instanceof ConnectionLost)) throw fault;
-      throw refuse(`${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${reasonOf(fault)}`);
+      throw refuseCommand(
+        `${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${reasonOf(fault)}`,
+      );
     }
   }
 
-  /** The inventory system of a tenant. */
   pims({ storeId }: Tenant): PimsStore {
     const known = this.#open.get(storeId);
     if (known) return known;
@@ -143,7 +140,6 @@ export class PostgresStore {
     return store;
   }
 
-  /** True when the database answers. */
   isUsable(): boolean {
     return this.#availability.isUsable;
   }
@@ -156,10 +152,8 @@ export class PostgresStore {
   /** Opens an unshared connection without time limits, for long work. */
   async openOwn(): Promise<Connection> {
     try {
-      return await Connection.open({
-        ...this.#connect({}, LONG_WORK_SILENCE_MS),
-        connectTimeoutMs: LONG_WORK_CONNECT_MS,
-      });
+      const options = this.#connect({}, LONG_WORK_SILENCE_MS);
+      return await Connection.open({ ...options, connectTimeoutMs: LONG_WORK_CONNECT_MS });
     } catch (fault) {
       throw new ConnectionLost(reasonOf(fault));
     }
@@ -179,14 +173,14 @@ async function checkServer(connection: Connection): Promise<void> {
   const show = async (setting: string): Promise<string> =>
     (await connection.queryOnce<[string]>(`SHOW ${setting}`))[0]![0];
   if (Number(await show('server_version_num')) < OLDEST)
-    throw refuse(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
+    throw refuseCommand(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
   for (const setting of NEEDED)
     if ((await show(setting)) === 'off')
-      throw refuse(`The database has ${setting} off and would lose what was acknowledged. Set ${setting} to on.`);
+      throw refuseCommand(
+        `The database has ${setting} off and would lose what was acknowledged. Set ${setting} to on.`,
+      );
   if ((await show('server_encoding')) !== 'UTF8')
-    throw refuse(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
+    throw refuseCommand(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
   if ((await connection.queryOnce<[boolean]>('SELECT pg_is_in_recovery()'))[0]![0])
-    throw refuse('The database is a standby and takes no writes. Point STOREROOM_DATABASE_URL at the primary.');
+    throw refuseCommand('The database is a standby and takes no writes. Point STOREROOM_DATABASE_URL at the primary.');
 }
-
-const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);

@@ -3,20 +3,11 @@
  * log; and restore, which checks every file first.
  */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
-import { Refusal } from '../../errors.ts';
+import { refuseCommand, type Refusal } from '../../errors.ts';
 import { Database, sqliteVersion } from './database.ts';
 
 const MANIFEST = 'storeroom-backup.json';
@@ -43,18 +34,15 @@ export async function backupStore(folder: string, target: string): Promise<strin
   const others = ['usage.db', 'requests.db', ...tenants].filter((file) => existsSync(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
-  const manifest: Manifest = {
-    files: Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))])),
-    sqlite: sqliteVersion(),
-  };
+  const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
+  const manifest: Manifest = { files: hashes, sqlite: sqliteVersion() };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   return files;
 }
 
 /** Copies a backup into an empty data folder and answers its files. No service may run on the folder. */
 export function restoreBackup(source: string, folder: string): string[] {
-  if (!existsSync(join(source, MANIFEST)))
-    throw new Refusal('COMMAND_REFUSED', `${source} is not a backup: ${MANIFEST} is missing.`);
+  if (!existsSync(join(source, MANIFEST))) throw refuseCommand(`${source} is not a backup: ${MANIFEST} is missing.`);
   requireEmpty(folder, 'a backup is restored into an empty data folder');
   const manifest = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as Manifest;
   for (const [file, hash] of Object.entries(manifest.files)) checkDatabase(join(source, file), hash);
@@ -65,8 +53,7 @@ export function restoreBackup(source: string, folder: string): string[] {
 }
 
 function requireEmpty(folder: string, why: string): void {
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new Refusal('COMMAND_REFUSED', `${folder} is not empty; ${why}.`);
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw refuseCommand(`${folder} is not empty; ${why}.`);
 }
 
 /** The open read holds the snapshot: without it every commit of the service would restart the copy. */
@@ -91,8 +78,7 @@ function hashFile(file: string): string {
 }
 
 function checkDatabase(file: string, hash: string): void {
-  const damaged = (how: string): Refusal =>
-    new Refusal('COMMAND_REFUSED', `${file} is damaged (${how}); use another backup.`);
+  const damaged = (how: string): Refusal => refuseCommand(`${file} is damaged (${how}); use another backup.`);
   if (!existsSync(file)) throw damaged('it is missing');
   if (hashFile(file) !== hash) throw damaged('it is not as it was written');
   let answer: string | undefined;

@@ -52,7 +52,6 @@ export class SqliteControl implements ControlDatabase {
     });
   }
 
-  /** True when the file answers. */
   isUsable(): boolean {
     try {
       return this.#db.row('SELECT EXISTS (SELECT 1 FROM TENANTS)') !== undefined;

@@ -32,7 +32,6 @@ const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200
 /** Thrown by a statement whose time budget is used up. */
 export const BUDGET_MESSAGE = 'time budget used up';
 
-/** A connection with its prepared statements. */
 export class Database {
   readonly file: string;
   readonly #connection: DatabaseSync;
@@ -88,7 +87,6 @@ export class Database {
     return Number(statement.run(...values).changes);
   }
 
-  /** The first row, or undefined. */
   row<R extends Row>(sql: string, ...values: Bound[]): R | undefined {
     return this.statement(sql).get(...values) as R | undefined;
   }

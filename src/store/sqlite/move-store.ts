@@ -1,15 +1,6 @@
 /** The embedded store opened for a move. A marker file in the folder says that a move into it is unfinished. */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
@@ -44,13 +35,8 @@ export class SqliteMoveStore implements MoveStore {
   constructor(folder: string) {
     this.#folder = folder;
     const onFatal = (fault: unknown): void => void (this.#fatal ??= fault);
-    this.#store = new SqliteStore({
-      folder,
-      busyTimeoutMs: BUSY_TIMEOUT_MS,
-      queryBudgetMs: QUERY_BUDGET_MS,
-      workers: 1,
-      onFatal,
-    });
+    const [busyTimeoutMs, queryBudgetMs] = [BUSY_TIMEOUT_MS, QUERY_BUDGET_MS];
+    this.#store = new SqliteStore({ folder, busyTimeoutMs, queryBudgetMs, workers: 1, onFatal });
   }
 
   get tenants(): TenantStore {

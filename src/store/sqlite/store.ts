@@ -4,12 +4,9 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Refusal } from '../../errors.ts';
-import type { SessionStore, UserStore } from '../../account/port.ts';
-import type { AuditStore } from '../../audit/port.ts';
+import { refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
-import type { RequestStore } from '../../request-log/port.ts';
+import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
@@ -51,12 +48,12 @@ export class SqliteStore {
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
   #lock: Database | undefined;
-  readonly tenants: TenantStore;
-  readonly usage: UsageStore;
-  readonly requests: RequestStore;
-  readonly users: UserStore;
-  readonly sessions: SessionStore;
-  readonly audit: AuditStore;
+  readonly tenants: SqlTenantStore;
+  readonly usage: SqlUsageStore;
+  readonly requests: SqlRequestStore;
+  readonly users: SqlUserStore;
+  readonly sessions: SqlSessionStore;
+  readonly audit: SqlAuditStore;
 
   constructor(options: OpenStoreOptions) {
     checkVersion();
@@ -83,7 +80,6 @@ export class SqliteStore {
     this.audit = new SqlAuditStore(this.#control);
   }
 
-  /** The inventory system of a tenant. */
   pims({ storeId }: Tenant): PimsStore {
     let store = this.#open.get(storeId);
     if (store) {
@@ -111,11 +107,10 @@ export class SqliteStore {
       this.#lock.exec('COMMIT; BEGIN IMMEDIATE');
     } catch (fault) {
       if (faultOf(fault) !== 'busy') throw fault;
-      throw new Refusal('COMMAND_REFUSED', `Another service is running on ${folder}; one folder takes one service.`);
+      throw refuseCommand(`Another service is running on ${folder}; one folder takes one service.`);
     }
   }
 
-  /** True when the store answers. */
   isUsable(): boolean {
     return this.#control.isUsable();
   }

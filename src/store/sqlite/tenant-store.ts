@@ -1,7 +1,7 @@
 /** Tenants of the embedded store: a row in the control file and files of their own. */
 import { randomUUID } from 'node:crypto';
-import { orThrow } from '../../errors.ts';
 import type { Tenant } from '../../tenant/port.ts';
+import { commit } from '../control/database.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
 import { row, run } from '../writing.ts';
@@ -45,10 +45,8 @@ export class SqliteTenants implements OwnTenants {
   }
 
   #delete({ teamId }: Tenant, tables: readonly string[]): Promise<void> {
-    return this.#control
-      .transaction(function* () {
-        for (const table of tables) yield* run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
-      })
-      .then(orThrow);
+    return commit(this.#control, function* () {
+      for (const table of tables) yield* run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+    });
   }
 }

@@ -51,7 +51,6 @@ export class SqliteUsage implements OwnUsage {
     return this.#db.rows<R>(sql, ...values);
   }
 
-  /** Deletes the counts of a tenant. */
   async deleteUsage(teamId: string): Promise<void> {
     const deleted = await this.#queue.run(() => {
       for (const table of ['USAGE', 'USAGE_MONTHS']) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
