@@ -8,6 +8,12 @@ export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
 export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
 /** The record types with a key of their own; lines belong to their order. */
 export type KeyedType = Exclude<RecordType, 'lines'>;
+/** Something for each keyed type. */
+export const ofKeyedTypes = <T>(build: (recordType: KeyedType) => T): Readonly<Record<KeyedType, T>> => ({
+  orders: build('orders'),
+  customers: build('customers'),
+  inventory: build('inventory'),
+});
 
 export interface Field {
   readonly name: string;

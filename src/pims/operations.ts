@@ -46,7 +46,7 @@ export async function findOrdersByStorefrontReference(
   storefrontNumber: string,
 ): Promise<StorefrontLookup> {
   checkText('storefront_order_number', storefrontNumber);
-  return viewStorefrontOrders(storefrontNumber, await store.findOrders('REFERENCE_NUMBER', storefrontNumber));
+  return viewStorefrontOrders(storefrontNumber, await store.findOrders(storefrontNumber));
 }
 
 const writeOf =

@@ -30,7 +30,8 @@ export interface PimsStore {
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined>;
   /** One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up. */
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
-  findOrders(field: 'REFERENCE_NUMBER' | 'ORDER_NUMBER', value: string): Promise<OrderWithLines[]>;
+  /** The orders with this REFERENCE_NUMBER, in any order. */
+  findOrders(referenceNumber: string): Promise<OrderWithLines[]>;
   /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */

@@ -221,7 +221,7 @@ export function describeNumbers(store: StoreUnderTest): void {
       assert.equal(await pims.getOrder(key), undefined);
       for (const recordType of ['orders', 'customers', 'inventory'] as const)
         assert.equal(await pims.getRecord(recordType, key), undefined);
-      assert.deepEqual(await pims.findOrders('ORDER_NUMBER', key), []);
+      assert.deepEqual(await pims.findOrders(key), []);
     }
   });
 }

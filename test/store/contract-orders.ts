@@ -104,7 +104,7 @@ export function describeOrders(store: StoreUnderTest): void {
     accepted(await updateLine(pims, '1', lines[99]!['LINE_REF_LOCK_CODE']!, { DESCRIPTION: 'changed' }, write()));
     expected[99] = '100 changed';
     assert.deepEqual(show((await readOrder(pims, '1')).lines), expected);
-    const [found] = await pims.findOrders('REFERENCE_NUMBER', '#1');
+    const [found] = await pims.findOrders('#1');
     assert.deepEqual(show(found!.lines), expected);
     assert.deepEqual(show(await readAll(pims, 'lines')), expected);
   });
@@ -130,7 +130,7 @@ export function describeOrders(store: StoreUnderTest): void {
       assert.equal(lineOf(await updateLine(pims, order, code, { QUANTITY: '3' }, write()))['LINE_REF_LOCK_CODE'], code);
     const wherever = [
       (await readOrder(pims, order)).lines,
-      (await pims.findOrders('REFERENCE_NUMBER', '#1'))[0]!.lines,
+      (await pims.findOrders('#1'))[0]!.lines,
       await readAll(pims, 'lines'),
     ];
     for (const lines of wherever)
@@ -186,7 +186,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(await stockOf(pims, 'P'), '5 on hand, 3 committed, 2 available');
     assert.equal(await invoice(pims, backorder!), null);
     assert.equal(await stockOf(pims, 'P'), '2 on hand, 0 committed, 2 available');
-    const records = await pims.findOrders('REFERENCE_NUMBER', '#1');
+    const records = await pims.findOrders('#1');
     const show = records.map(({ order: one, lines }) =>
       [
         one['ORDER_TYPE'],

@@ -74,14 +74,16 @@ async function advance(
 }
 
 async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrder> {
-  const [found] = await pims.findOrders('ORDER_NUMBER', orderNumber);
+  const found = await pims.getOrder(orderNumber);
   if (!found) throw new Refusal('NOT_FOUND', `There is no order '${orderNumber}'.`);
-  const reference = found.order['REFERENCE_NUMBER'] ?? '';
-  const sameReference = reference === '' ? [] : await pims.findOrders('REFERENCE_NUMBER', reference);
+  const order = JSON.parse(found.order) as Values;
+  const lines = JSON.parse(found.lines ?? '[]') as { ORDER_LINEITEMS: Values }[];
+  const reference = order['REFERENCE_NUMBER'] ?? '';
+  const sameReference = reference === '' ? [] : await pims.findOrders(reference);
   const related = viewStorefrontOrders(reference, sameReference)
     .orders.map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
     .filter((other) => other.orderNumber !== orderNumber);
-  return { ...found, related };
+  return { order, lines: lines.map((line) => line.ORDER_LINEITEMS), related };
 }
 
 function formatOrder({ order, lines, related }: ShownOrder): string {

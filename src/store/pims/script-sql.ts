@@ -2,7 +2,13 @@
  * The statements of every request of a script, for both stores; a dialect says what differs. Built anew when the field
  * dictionaries change. Column names come from the dictionaries alone, values are always bound.
  */
-import { RECORD_TYPES, type Dictionaries, type FieldDictionary, type KeyedType } from '../../pims/fields.ts';
+import {
+  ofKeyedTypes,
+  RECORD_TYPES,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+} from '../../pims/fields.ts';
 import type { Loads, Saves } from '../../pims/script.ts';
 import { foldCase } from '../../pims/filter.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
@@ -61,18 +67,13 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   const [orderTable, lineTable, partTable] = ['ORDERS', 'ORDER_LINEITEMS', 'INVENTORY'].map((name) =>
     dialect.table(name),
   );
-  const ofKeyed = (build: (recordType: KeyedType) => string): Readonly<Record<KeyedType, string>> => ({
-    orders: build('orders'),
-    customers: build('customers'),
-    inventory: build('inventory'),
-  });
-  const bySortKey = ofKeyed(
+  const bySortKey = ofKeyedTypes(
     (recordType) => `FROM ${dialect.table(RECORD_TYPES[recordType].table)} WHERE "SORT_KEY" = ?`,
   );
-  const record = ofKeyed(
+  const record = ofKeyedTypes(
     (recordType) => `SELECT ${dialect.recordJson(columnsOf(dictionaries[recordType]))} ${bySortKey[recordType]}`,
   );
-  const isThere = ofKeyed((recordType) => `SELECT 1 ${bySortKey[recordType]}`);
+  const isThere = ofKeyedTypes((recordType) => `SELECT 1 ${bySortKey[recordType]}`);
   const fields = (recordType: KeyedType, ...names: string[]) => {
     const sql = `SELECT ${names.map(quote).join(', ')} ${bySortKey[recordType]}`;
     const parse = ([row]: readonly Row[]): Values | undefined => {
@@ -119,16 +120,8 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
 function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
   const lineTable = dialect.table('ORDER_LINEITEMS');
   const [counters, answers] = [dialect.table('COUNTERS'), dialect.table('IDEMPOTENCY')];
-  const insert = {
-    orders: dialect.insertRecord('orders', dictionaries.orders),
-    customers: dialect.insertRecord('customers', dictionaries.customers),
-    inventory: dialect.insertRecord('inventory', dictionaries.inventory),
-  };
-  const update = {
-    orders: dialect.updateRecord('orders', dictionaries.orders),
-    customers: dialect.updateRecord('customers', dictionaries.customers),
-    inventory: dialect.updateRecord('inventory', dictionaries.inventory),
-  };
+  const insert = ofKeyedTypes((recordType) => dialect.insertRecord(recordType, dictionaries[recordType]));
+  const update = ofKeyedTypes((recordType) => dialect.updateRecord(recordType, dictionaries[recordType]));
   const lineNames = [...dictionaries.lines.keys()];
   const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
   const insertLine = buildInsert(lineTable, lineNames);

@@ -4,6 +4,7 @@
  */
 import type { Values } from '../../pims/values.ts';
 import {
+  ofKeyedTypes,
   RECORD_TYPES,
   type Dictionaries,
   type FieldDictionary,
@@ -82,11 +83,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
         lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
       ),
     ),
-    records: {
-      orders: once(() => byKeys('orders')),
-      customers: once(() => byKeys('customers')),
-      inventory: once(() => byKeys('inventory')),
-    },
+    records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
     ordersByReference: once(
       () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o

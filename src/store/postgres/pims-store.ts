@@ -4,6 +4,7 @@
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import {
+  ofKeyedTypes,
   buildDictionaries,
   type CustomField,
   type Dictionaries,
@@ -69,8 +70,7 @@ export class PostgresPimsStore implements PimsStore {
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
     this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines());
-    const records = (recordType: KeyedType): KeyBatch<KeyedRow> => byKey(() => this.#sql.records[recordType]());
-    this.#records = { orders: records('orders'), customers: records('customers'), inventory: records('inventory') };
+    this.#records = ofKeyedTypes((recordType) => byKey(() => this.#sql.records[recordType]()));
     this.#ordersByReference = new KeyBatch(async (keys) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
     );
@@ -111,17 +111,11 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  async findOrders(field: 'REFERENCE_NUMBER' | 'ORDER_NUMBER', value: string): Promise<OrderWithLines[]> {
-    const parse = (order: Json, lines: Json | null): OrderWithLines => ({
+  async findOrders(referenceNumber: string): Promise<OrderWithLines[]> {
+    return ((await this.#ordersByReference.ask(referenceNumber)) ?? []).map(([, order, lines]) => ({
       order: JSON.parse(order) as Values,
       lines: JSON.parse(lines ?? '[]') as Values[],
-    });
-    if (field === 'REFERENCE_NUMBER')
-      return ((await this.#ordersByReference.ask(value)) ?? []).map(([, order, lines]) => parse(order, lines));
-    const found = await this.getOrder(value);
-    if (!found) return [];
-    const lines = JSON.parse(found.lines ?? '[]') as { ORDER_LINEITEMS: Values }[];
-    return [{ order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) }];
+    }));
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {

@@ -2,7 +2,7 @@
  * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and what only reads. SQLite
  * builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
-import { RECORD_TYPES, type Dictionaries, type KeyedType, type RecordType } from '../../pims/fields.ts';
+import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType, type RecordType } from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { parseFilters } from '../../pims/filter.ts';
 import {
@@ -75,10 +75,10 @@ export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 
 export function buildPimsSql(dictionaries: Dictionaries) {
   const json = (recordType: RecordType): string => scriptDialect.recordJson(columnsOf(dictionaries[recordType]));
-  const orderJson = json('orders');
-  const keyedJson = { orders: orderJson, customers: json('customers'), inventory: json('inventory') };
-  const record = (recordType: KeyedType): string =>
-    `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`;
+  const keyedJson = ofKeyedTypes(json);
+  const records = ofKeyedTypes(
+    (recordType) => `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
+  );
   const rows = (recordType: RecordType): string => {
     const columns = (of = ''): string =>
       [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of)).join(', ');
@@ -89,13 +89,14 @@ export function buildPimsSql(dictionaries: Dictionaries) {
   return {
     dictionaries,
     script: buildScriptSql(dictionaries, scriptDialect),
-    records: { orders: record('orders'), customers: record('customers'), inventory: record('inventory') },
+    records,
     // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
-    orderWithLines: `SELECT ${orderJson}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
+    orderWithLines: `SELECT ${keyedJson.orders}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
         FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
-    ordersByReference: `SELECT ${orderJson} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
-    rows: { orders: rows('orders'), lines: rows('lines'), customers: rows('customers'), inventory: rows('inventory') },
+    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
+    /** Every record of a type in the order of its key, its values in the order of the dictionary. */
+    rows,
     page(recordType: KeyedType, { filters, limit, after }: QueryRequest): PageQuery & { indexLed: boolean } {
       const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.

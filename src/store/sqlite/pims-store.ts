@@ -16,7 +16,6 @@ import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { ScriptRunner, settle } from '../pims/script-runner.ts';
-import type { Query } from '../pims/script-sql.ts';
 import { Database, faultOf, runWriting } from './database.ts';
 import { migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
@@ -105,17 +104,14 @@ export class SqlitePimsStore implements PimsStore {
     );
   }
 
-  findOrders(field: 'REFERENCE_NUMBER' | 'ORDER_NUMBER', value: string): Promise<OrderWithLines[]> {
-    return this.#reader.read(() => {
-      const found =
-        field === 'REFERENCE_NUMBER'
-          ? this.#readerDb.rows<[string]>(this.#sql.ordersByReference, value)
-          : this.#readerDb.rows<[string]>(this.#sql.records.orders, sortKey(value));
-      return found.map(([json]) => {
+  findOrders(referenceNumber: string): Promise<OrderWithLines[]> {
+    return this.#reader.read(() =>
+      this.#readerDb.rows<[string]>(this.#sql.ordersByReference, referenceNumber).map(([json]) => {
         const order = JSON.parse(json) as Values;
-        return { order, lines: this.#load(this.#sql.script.loads.lines(order['ORDER_NUMBER']!)) };
-      });
-    });
+        const lines = this.#sql.script.loads.lines(order['ORDER_NUMBER']!);
+        return { order, lines: lines.parse(this.#readerDb.rows(lines.sql, ...lines.values)) };
+      }),
+    );
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
@@ -149,7 +145,7 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
-    const rows = this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows[recordType]);
+    const rows = this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows(recordType));
     let chunk: string[][] = [];
     for (const row of rows) {
       if (chunk.push(row) < EXPORT_ROWS) continue;
@@ -167,10 +163,6 @@ export class SqlitePimsStore implements PimsStore {
     this.#readerDb.close();
     this.#measureIndexes();
     this.#writerDb.close();
-  }
-
-  #load<T>(query: Query<T>): T {
-    return query.parse(this.#readerDb.rows(query.sql, ...query.values));
   }
 
   /**
