@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Contract } from '../kit/contract.ts';
 import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
-import { BASE_PATH, sharedService } from '../kit/service.ts';
+import { BASE_PATH, ownService } from '../kit/service.ts';
 
-const service = await sharedService();
+const service = await ownService();
 const contract = await Contract.load(service.origin);
 const shop = await stockShop(service, 'shop');
 const good = writeRequest('GET', targetOf(shop.call('getOrder'), 'shop'), [`Authorization: ${basicOf(shop.keys)}`]);

@@ -183,6 +183,8 @@ test('a tenant has neither quota nor rate by default', async () => {
   };
   const { monthQuota, callsPerSecond } = tenants.find(({ teamID }) => teamID === 'unlimited')!;
   assert.deepEqual([monthQuota, callsPerSecond], [null, null]);
-  const answers = await Promise.all(Array.from({ length: 200 }, () => list(keys)));
-  assert.ok(answers.every(({ status }) => status === 200));
+  for (let calls = 0; calls < 200; calls += 50) {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => list(keys)));
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  }
 });
