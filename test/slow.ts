@@ -24,6 +24,16 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'HTTP is read and refused before the store is asked; every operation is called on both stores',
   },
   {
+    files: ['values', 'order-of-checks'].map((name) => `test/api/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
+  },
+  {
+    files: ['second-factor', 'throttle'].map((name) => `test/dashboard/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'attempts, codes and their counts are part of the contract that both stores pass (test/store)',
+  },
+  {
     files: ['cross-site', 'headers', 'roles'].map((name) => `test/dashboard/${name}.test.ts`),
     store: 'postgres',
     reason: 'who may ask, and with which headers, is decided before the store is asked; isolation runs on both',
