@@ -8,22 +8,16 @@ import type { AuditStore } from '../audit/port.ts';
 import { Refusal, type Outcome } from '../errors.ts';
 import { Attempts, ownEntry, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
-import {
-  encodeBase32,
-  findStep,
-  newRecoveryCodes,
-  newSecret,
-  open,
-  parseSecret,
-  seal,
-  formatUri,
-} from './second-factor.ts';
+import { encodeBase32, findStep, formatUri, newRecoveryCodes } from './second-factor.ts';
+import { newSecret, open, parseSecret, seal } from './second-factor.ts';
 import { endedBefore, hashToken, isLive, isToTouch, newToken } from './sessions.ts';
 import type { PasswordHash, Session, SessionStore, SignedIn, User, UserChange, UserName, UserStore } from './port.ts';
 import { parseEmail } from './users.ts';
 
 const AGENT_CHARACTERS_MAX = 200;
 const REFUSAL_MS = 250;
+const WRONG_CODE =
+  'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.';
 
 export interface AccountStores {
   readonly users: UserStore;
@@ -64,15 +58,12 @@ export class Accounts {
 
   /** Asks for the password again before a sensitive action. The session goes on under a new token. */
   async confirm(
-    { user, session }: SignedIn,
+    signedIn: SignedIn,
     password: string,
     context: ClientContext,
   ): Promise<OpenedSession & { readonly key: Buffer }> {
-    const proven = await this.#proveAgain(user, { password }, context);
-    return {
-      ...(await this.#open(user, proven.user.passwordHash, context, null, session.tokenHash, session.createdAt)),
-      key: proven.key,
-    };
+    const proven = await this.#proveAgain(signedIn.user, { password }, context);
+    return { ...(await this.#renew(signedIn, proven.user.passwordHash, context)), key: proven.key };
   }
 
   /** The session of a token; undefined when it has ended. */
@@ -112,11 +103,12 @@ export class Accounts {
 
   /** Ends all other sessions and keeps the second factor. SIGN_IN_REFUSED: the old password is wrong; WEAK_PASSWORD. */
   async changePassword(
-    { user, session }: SignedIn,
+    signedIn: SignedIn,
     oldPassword: string,
     newPassword: string,
     context: ClientContext,
   ): Promise<OpenedSession> {
+    const { user, session } = signedIn;
     if (newPassword === oldPassword)
       throw new Refusal('WEAK_PASSWORD', 'The new password is the old one. Choose another.', { field: 'newPassword' });
     await checkStrength(newPassword, user, 'newPassword');
@@ -133,7 +125,7 @@ export class Accounts {
       whilePassword: proven.user.passwordHash,
     };
     await this.#change(user, change, ownEntry(user, 'password changed', context));
-    return this.#open(user, hash, context, null, session.tokenHash, session.createdAt);
+    return this.#renew(signedIn, hash, context);
   }
 
   /** A new secret. It is stored when enableSecondFactor gets it back with a code. */
@@ -144,23 +136,17 @@ export class Accounts {
 
   /** Enables or replaces a second factor. SIGN_IN_REFUSED: wrong password or code; INVALID_VALUE: malformed secret. */
   async enableSecondFactor(
-    { user, session }: SignedIn,
+    signedIn: SignedIn,
     { password, secret: text, code }: { password: string; secret: string; code: string },
     context: ClientContext,
   ): Promise<OpenedSession & { readonly recoveryCodes: string[] }> {
+    const { user } = signedIn;
     const secret = parseSecret(text);
     if (!secret)
       throw new Refusal('INVALID_VALUE', 'secret must be the 32 characters that were shown.', { field: 'secret' });
     // The caller sent the secret too, so a wrong code guesses nothing and is not counted.
     const step = findStep(secret, code, context.nowMs);
-    if (step === undefined)
-      throw new Refusal(
-        'SIGN_IN_REFUSED',
-        'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.',
-        {
-          field: 'code',
-        },
-      );
+    if (step === undefined) throw new Refusal('SIGN_IN_REFUSED', WRONG_CODE, { field: 'code' });
     const proven = await this.#proveAgain(user, { password }, context);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
@@ -168,24 +154,17 @@ export class Accounts {
       whilePassword: proven.user.passwordHash,
     };
     await this.#change(user, change, ownEntry(user, 'second factor enabled', context));
-    const opened = await this.#open(
-      user,
-      proven.user.passwordHash,
-      context,
-      null,
-      session.tokenHash,
-      session.createdAt,
-    );
-    return { ...opened, recoveryCodes: codes };
+    return { ...(await this.#renew(signedIn, proven.user.passwordHash, context)), recoveryCodes: codes };
   }
 
   /** SIGN_IN_REFUSED: wrong password or code; NOT_FOUND: there is no second factor. */
-  async disableSecondFactor({ user, session }: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
+  async disableSecondFactor(signedIn: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
+    const { user } = signedIn;
     if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'There is no second factor.');
     const proven = await this.#proveAgain(user, proof, context, true);
     const change: UserChange = { secondFactor: null, whilePassword: proven.user.passwordHash };
     await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));
-    return this.#open(user, proven.user.passwordHash, context, null, session.tokenHash, session.createdAt);
+    return this.#renew(signedIn, proven.user.passwordHash, context);
   }
 
   countRecoveryCodes(user: UserName): Promise<number> {
@@ -240,6 +219,11 @@ export class Accounts {
     if (outcome instanceof Refusal) throw outcome.code === 'NOT_FOUND' ? new Refusal('SIGN_IN_REFUSED') : outcome;
   }
 
+  /** Opens a session in place of this one. It ends when this one would have. */
+  #renew({ user, session }: SignedIn, proven: PasswordHash, context: ClientContext): Promise<OpenedSession> {
+    return this.#open(user, proven, context, null, session.tokenHash, session.createdAt);
+  }
+
   /**
    * Opens a session for the user who proved this password hash, and loads it again: a change of the password since the
    * proof ended all sessions but this one, which then ends here.
@@ -257,25 +241,14 @@ export class Accounts {
     const tokenHash = hashToken(token)!;
     const now = new Date(context.nowMs).toISOString();
     const agent = Array.from(context.agent).slice(0, AGENT_CHARACTERS_MAX).join('');
-    const session: Session = {
-      teamId,
-      email,
-      tokenHash,
-      sessionId: randomUUID(),
-      createdAt: createdAt ?? now,
-      seenAt: now,
-      client: context.client,
-      agent,
-    };
+    const sessionId = randomUUID();
+    const opened = { createdAt: createdAt ?? now, seenAt: now, client: context.client, agent };
+    const session: Session = { teamId, email, tokenHash, sessionId, ...opened };
     await this.#sessions.openSession(session, entry, replaces);
     const signedIn = await this.#sessions.findSession(tokenHash);
     if (signedIn?.user.passwordHash === proven) return { token, signedIn };
-    if (signedIn)
-      await this.#sessions.endSessions(
-        user,
-        { sessionId: session.sessionId },
-        ownEntry(user, 'sessions ended', context, { which: session.sessionId, reason: 'password changed' }),
-      );
+    const ended = ownEntry(user, 'sessions ended', context, { which: sessionId, reason: 'password changed' });
+    if (signedIn) await this.#sessions.endSessions(user, { sessionId }, ended);
     throw new Refusal('SIGN_IN_REFUSED');
   }
 }

@@ -51,13 +51,9 @@ export async function checkPassword(password: string, hash: PasswordHash): Promi
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
   if (!parts) throw new Error('A stored password hash is not of the form this version writes.');
-  const [, memory, passes, salt, kept] = parts;
-  const { verifier, key } = await derive(
-    isPossible ? password : '',
-    Buffer.from(salt!, 'base64'),
-    Number(memory),
-    Number(passes),
-  );
+  const [, memory, passes, text, kept] = parts;
+  const salt = Buffer.from(text!, 'base64');
+  const { verifier, key } = await derive(isPossible ? password : '', salt, Number(memory), Number(passes));
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
@@ -130,14 +126,8 @@ async function derive(
   await takeTurn();
   try {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const parameters = {
-      message: Buffer.from(password, 'utf8'),
-      nonce,
-      parallelism: 1,
-      tagLength: 2 * HALF_BYTES,
-      memory,
-      passes,
-    };
+    const cost = { parallelism: 1, memory, passes };
+    const parameters = { message: Buffer.from(password, 'utf8'), nonce, tagLength: 2 * HALF_BYTES, ...cost };
     argon2('argon2id', parameters, (fault, tag) => (fault ? reject(fault) : resolve(tag)));
     const tag = await promise;
     return { verifier: tag.subarray(0, HALF_BYTES), key: tag.subarray(HALF_BYTES) };

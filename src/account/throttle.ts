@@ -25,12 +25,11 @@ export function nextTry(failures: number, nowMs: number): string {
 
 /** Throws TOO_MANY_ATTEMPTS while the account takes no attempt. */
 export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number): void {
-  if (failures >= FAILURES_MAX)
-    throw new Refusal(
-      'TOO_MANY_ATTEMPTS',
-      `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. ` +
-        'An owner of the tenant, or the operator, can give a new link.',
-    );
+  if (failures >= FAILURES_MAX) {
+    const remedy = 'An owner of the tenant, or the operator, can give a new link.';
+    const message = `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. ${remedy}`;
+    throw new Refusal('TOO_MANY_ATTEMPTS', message);
+  }
   const waitMs = nextTryAt === '' ? 0 : Date.parse(nextTryAt) - nowMs;
   // Longer waits come from a clock that was set back, and must not lock anybody out.
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);

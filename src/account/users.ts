@@ -68,9 +68,8 @@ export class Users {
   async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
-    orThrow(
-      await this.#store.updateUser(name, { link, forgetFailures: true }, entryBy(actor, 'link renewed', name.email)),
-    );
+    const entry = entryBy(actor, 'link renewed', name.email);
+    orThrow(await this.#store.updateUser(name, { link, forgetFailures: true }, entry));
     return issued;
   }
 

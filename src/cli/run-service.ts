@@ -26,8 +26,7 @@ const FATAL_EXIT_MS = 200;
 
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
 export async function runService(config: Config, asJson: boolean): Promise<void> {
-  // Standard output is for the command's answer. The log goes to standard error, and a slow reader of it never stops
-  // the service.
+  // Standard output is for the command's answer. A slow reader of the log never stops the service.
   const log = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
@@ -44,18 +43,13 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
     const accounts = new Accounts(store);
     const requestLog = new RequestLog(store.requests, { keptDays: config.requestLogDays });
     const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
+    const { tenants, audit, usage, requests } = store;
+    const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
     const app = await buildApp({
       ...config,
-      tenants: store.tenants,
-      meter,
+      ...services,
       pims: (tenant) => store.pims(tenant),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
-      accounts,
-      users: new Users(store.users),
-      audit: store.audit,
-      usage: store.usage,
-      requests: store.requests,
-      requestLog,
       state,
       log,
       logRequests: log.isLevelEnabled('debug'),
@@ -90,8 +84,7 @@ function stopOnSignal(
     if (state.stopping) return;
     state.stopping = true;
     await sleep(drainMs);
-    // Not http.Server's close, which resets idle connections: their next request is still answered, with `connection:
-    // close`.
+    // Not http.Server's close, which resets idle connections: their next request is still answered, and then closed.
     Server.prototype.close.call(app.server);
     const giveUpAt = performance.now() + IN_FLIGHT_WAIT_MS;
     while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);

@@ -97,15 +97,9 @@ export class BlockPacker {
   /** One block, or several when the times of the requests span more than a block may. */
   pack(open: OpenBlock): Promise<RequestBlock>[] {
     return divide(open).map(async ({ teamId, boot, firstAt, lastAt, first, last, text }) => {
-      const block = {
-        teamId,
-        blockId: `${lastAt} ${boot}-${first}`,
-        firstAt,
-        boot,
-        firstNumber: parseNumber(first),
-        lastNumber: parseNumber(last),
-      };
-      return { ...block, lines: await this.#compress(Buffer.from(text)) };
+      const [firstNumber, lastNumber] = [parseNumber(first), parseNumber(last)];
+      const lines = await this.#compress(Buffer.from(text));
+      return { teamId, blockId: `${lastAt} ${boot}-${first}`, firstAt, boot, firstNumber, lastNumber, lines };
     });
   }
 
@@ -149,10 +143,10 @@ const isLower = (a: string, b: string): boolean => (a.length === b.length ? a < 
 export const parseNumber = (digits: string): number => Number.parseInt(digits, 36);
 
 /** The lines of a block, in the order they were recorded. */
-export const unpackLines = ({ lines }: RequestBlock): string[] => unpack(lines).toString('utf8').split('\n');
-
-const unpack = (bytes: Uint8Array): Buffer =>
-  bytes[0] === OPENING_BRACKET ? Buffer.from(bytes) : zstdDecompressSync(bytes, UNPACK);
+export function unpackLines({ lines }: RequestBlock): string[] {
+  const bytes = lines[0] === OPENING_BRACKET ? Buffer.from(lines) : zstdDecompressSync(lines, UNPACK);
+  return bytes.toString('utf8').split('\n');
+}
 
 /** Lets the event loop handle what is waiting. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -5,16 +5,8 @@
  */
 import { hideSecrets } from '../tenant/credentials.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
-import {
-  addLine,
-  BlockPacker,
-  CLIENT_CHARACTERS_MAX,
-  cut,
-  nextTurn,
-  openBlock,
-  formatLine,
-  type OpenBlock,
-} from './lines.ts';
+import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX, cut } from './lines.ts';
+import { formatLine, nextTurn, openBlock, type OpenBlock } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './port.ts';
 

@@ -2,16 +2,8 @@
 import { crc32 } from 'node:zlib';
 import { Refusal } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
-import {
-  BLOCK_SPAN_MS,
-  nextTurn,
-  parseLine,
-  parseNumber,
-  unpackLines,
-  toFoundDetail,
-  toFound,
-  type LineValues,
-} from './lines.ts';
+import { BLOCK_SPAN_MS, nextTurn, parseLine, parseNumber, unpackLines } from './lines.ts';
+import { toFound, toFoundDetail, type LineValues } from './lines.ts';
 import type { RequestBlock, RequestStore } from './port.ts';
 
 const PAGE_REQUESTS = 50;
@@ -85,11 +77,8 @@ export async function searchRequests(
 /** No boot is greater. */
 const BEFORE_ALL = 'z'.repeat(64);
 
-async function* loadBlocks(
-  store: RequestStore,
-  teamId: string,
-  { from, to, after }: Search,
-): AsyncGenerator<RequestBlock> {
+async function* loadBlocks(store: RequestStore, teamId: string, search: Search): AsyncGenerator<RequestBlock> {
+  const { from, to, after } = search;
   const newest = after && (to === '' || after.at < to) ? after.at : to;
   // No request is later than the last day whose year has four digits.
   let before = newest === '' || newest > '9999-12-31' ? '' : formatTime(Date.parse(newest) + BLOCK_SPAN_MS + 1);

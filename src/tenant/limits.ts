@@ -21,9 +21,8 @@ export class Limits {
       const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
       const begins = new Date(nextMonth).toISOString();
       const message = `The monthly quota of ${tenant.monthQuota} requests is used up; the next month begins ${begins}.`;
-      throw new Refusal('QUOTA_EXCEEDED', message, {
-        retryAfterSeconds: Math.ceil((nextMonth - now.getTime()) / 1000),
-      });
+      const retryAfterSeconds = Math.ceil((nextMonth - now.getTime()) / 1000);
+      throw new Refusal('QUOTA_EXCEEDED', message, { retryAfterSeconds });
     }
   }
 

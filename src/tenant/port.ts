@@ -16,9 +16,12 @@ export interface TenantSettings {
   callsPerSecond: number | null;
 }
 
-export interface Tenant extends TenantSettings {
-  readonly teamId: string;
+export interface TenantChange extends TenantSettings {
   readonly name: string;
+}
+
+export interface Tenant extends TenantChange {
+  readonly teamId: string;
   readonly createdAt: string;
   /** Names the tenant's inventory system. A tenant created again under the same teamID has another. */
   readonly storeId: string;
@@ -43,6 +46,11 @@ export interface MonthUsage {
   readonly byDay: { day: string; operation: string; calls: number }[];
 }
 
+export interface NewKey {
+  readonly apiId: string;
+  readonly secretHash: Uint8Array;
+}
+
 /** A key without its secret. */
 export interface KeyInfo {
   readonly apiId: string;
@@ -60,20 +68,11 @@ export interface TenantStore {
   listTenants(): Promise<Tenant[]>;
   /** COMMAND_REFUSED when the teamID is taken. */
   createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>>;
-  updateTenant(
-    teamId: string,
-    settings: TenantSettings & { readonly name: string },
-    entry: AuditEntry | null,
-  ): Promise<void>;
+  updateTenant(teamId: string, change: TenantChange, entry: AuditEntry | null): Promise<void>;
   /** Deletes the tenant, its keys, usage, users, requests, audit log and inventory system. */
   deleteTenant(tenant: Tenant): Promise<void>;
   /** Makes this the pair in force. Keys issued before end at `oldEndsAt`. The actor of the entry is the issuer. */
-  replaceKeys(
-    teamId: string,
-    key: { apiId: string; secretHash: Uint8Array },
-    oldEndsAt: string,
-    entry: AuditEntry,
-  ): Promise<void>;
+  replaceKeys(teamId: string, key: NewKey, oldEndsAt: string, entry: AuditEntry): Promise<void>;
   /** The pair in force first, then the replaced ones that are still valid at `now`. */
   listKeys(teamId: string, now: string): Promise<KeyInfo[]>;
   /** Ends a replaced key that is still valid; false when the tenant has no such key, or it is the pair in force. */

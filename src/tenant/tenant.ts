@@ -26,7 +26,6 @@ export function checkTeamId(teamId: string): void {
 /** Throws COMMAND_REFUSED. */
 export function checkTenantName(name: string): void {
   if (name.trim() !== '' && name.length <= NAME_CHARACTERS_MAX && name.isWellFormed() && !/\p{Cc}/u.test(name)) return;
-  throw new Refusal('COMMAND_REFUSED', `A name is 1 to ${NAME_CHARACTERS_MAX} characters on one line.`, {
-    field: 'name',
-  });
+  const message = `A name is 1 to ${NAME_CHARACTERS_MAX} characters on one line.`;
+  throw new Refusal('COMMAND_REFUSED', message, { field: 'name' });
 }

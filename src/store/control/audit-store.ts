@@ -36,12 +36,8 @@ export function* appendAudit({ schema, teamId, ...head }: AuditHead, entry: Audi
   const kept: AuditEntry = { at: entry.at, actor, action: entry.action, target, client, detail: entry.detail };
   const hash = hashRecord(teamId, number, head.hash, kept);
   yield insertRow(`${schema}"AUDIT"`, { teamId, number, ...kept, detail: JSON.stringify(kept.detail), hash });
-  yield statement(
-    `UPDATE ${schema}"AUDIT_HEADS" SET "NUMBER" = ?, "HASH" = ? WHERE "TEAM_ID" = ?`,
-    number,
-    hash,
-    teamId,
-  );
+  const moveHead = `UPDATE ${schema}"AUDIT_HEADS" SET "NUMBER" = ?, "HASH" = ? WHERE "TEAM_ID" = ?`;
+  yield statement(moveHead, number, hash, teamId);
 }
 
 /** Replaces what a store would refuse or change, since the hash would no longer match. JSON escapes it in `detail`. */
@@ -86,8 +82,7 @@ export class SqlAuditStore implements AuditStore {
 
   async #load(which: string, teamId: string, number: number, limit: number): Promise<AuditRecord[]> {
     const from = `FROM ${this.#db.schema}"AUDIT" a WHERE "TEAM_ID" = ? AND ${which} LIMIT ?`;
-    return (await this.#db.read(`SELECT ${listColumns(RECORD, 'a')} ${from}`, teamId, number, limit)).map(
-      toAuditRecord,
-    );
+    const found = await this.#db.read(`SELECT ${listColumns(RECORD, 'a')} ${from}`, teamId, number, limit);
+    return found.map(toAuditRecord);
   }
 }

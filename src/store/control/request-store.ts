@@ -29,12 +29,8 @@ export class SqlRequestStore implements RequestStore {
     this.#own = own;
   }
 
-  addRequests(
-    blocks: readonly RequestBlock[],
-    refusals: readonly RefusalCount[],
-    uses: readonly KeyUseOfTeam[],
-  ): Promise<void> {
-    return this.#own.insertAll(blocks, refusals, uses);
+  addRequests(...all: Parameters<RequestStore['addRequests']>): Promise<void> {
+    return this.#own.insertAll(...all);
   }
 
   loadBlocks(
@@ -61,9 +57,8 @@ export class SqlRequestStore implements RequestStore {
 
   async loadKeyUses(teamId: string): Promise<KeyUse[]> {
     const from = `FROM ${this.#own.schema}"KEY_USES" u WHERE "TEAM_ID" = ? ORDER BY "API_ID"`;
-    return (await this.#own.read(`SELECT ${listColumns(USE, 'u')} ${from}`, teamId)).map((use) =>
-      toRecord<KeyUse>(USE, use),
-    );
+    const found = await this.#own.read(`SELECT ${listColumns(USE, 'u')} ${from}`, teamId);
+    return found.map((use) => toRecord<KeyUse>(USE, use));
   }
 
   async deleteRequestsBefore(before: string): Promise<void> {

@@ -5,18 +5,8 @@ import { Refusal, type Outcome } from '../../errors.ts';
 import { row, rows, run, statement, type Bound, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
 import { commit, type ControlDatabase } from './database.ts';
-import {
-  insertRow,
-  listColumns,
-  SESSION,
-  TENANT_COLUMNS,
-  THIS_USER,
-  toSession,
-  toTenant,
-  toUser,
-  USER,
-  type TenantRow,
-} from './rows.ts';
+import { insertRow, listColumns, SESSION, TENANT_COLUMNS, THIS_USER, USER } from './rows.ts';
+import { toSession, toTenant, toUser, type TenantRow } from './rows.ts';
 
 export class SqlSessionStore implements SessionStore {
   readonly #db: ControlDatabase;
@@ -34,11 +24,8 @@ export class SqlSessionStore implements SessionStore {
     const [found] = await this.#db.read(sql, tokenHash);
     if (!found) return undefined;
     const rest = found.slice(SESSION.length);
-    return {
-      session: toSession(found),
-      user: toUser(rest),
-      tenant: toTenant(rest.slice(USER.length) as TenantRow),
-    };
+    const tenantRow = rest.slice(USER.length) as TenantRow;
+    return { session: toSession(found), user: toUser(rest), tenant: toTenant(tenantRow) };
   }
 
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void> {

@@ -2,7 +2,7 @@
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { Outcome } from '../../errors.ts';
 import { isKeyValid } from '../../tenant/keys.ts';
-import type { Caller, KeyInfo, Tenant, TenantSettings, TenantStore } from '../../tenant/port.ts';
+import type { Caller, KeyInfo, NewKey, Tenant, TenantChange, TenantStore } from '../../tenant/port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, statement, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
@@ -58,12 +58,9 @@ export class SqlTenantStore implements TenantStore {
     return this.#own.deleteAll(tenant);
   }
 
-  updateTenant(
-    teamId: string,
-    { name, defaultStage, strict, monthQuota, callsPerSecond }: TenantSettings & { readonly name: string },
-    entry: AuditEntry | null,
-  ): Promise<void> {
+  updateTenant(teamId: string, change: TenantChange, entry: AuditEntry | null): Promise<void> {
     const { schema } = this.#db;
+    const { name, defaultStage, strict, monthQuota, callsPerSecond } = change;
     const settings = { name, defaultStage, strict: Number(strict), monthQuota, callsPerSecond };
     return commit(this.#db, function* () {
       const head = entry && (yield* lockAudit(schema, teamId));
@@ -72,14 +69,10 @@ export class SqlTenantStore implements TenantStore {
     });
   }
 
-  replaceKeys(
-    teamId: string,
-    { apiId, secretHash }: { apiId: string; secretHash: Uint8Array },
-    oldEndsAt: string,
-    entry: AuditEntry,
-  ): Promise<void> {
-    const keys = `${this.#db.schema}"API_KEYS"`;
+  replaceKeys(teamId: string, newKey: NewKey, oldEndsAt: string, entry: AuditEntry): Promise<void> {
     const { schema } = this.#db;
+    const { apiId, secretHash } = newKey;
+    const keys = `${schema}"API_KEYS"`;
     const endOld = `UPDATE ${keys} SET "ENDS_AT" = ? WHERE "TEAM_ID" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
     const deleteEnded = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "ENDS_AT" <> '' AND "ENDS_AT" <= ?`;
     const key = { apiId, teamId, secretHash, issuedAt: entry.at, endsAt: '', issuedBy: entry.actor };

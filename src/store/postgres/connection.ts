@@ -66,13 +66,9 @@ export class Connection {
 
   /** Throws what the driver or the server said. */
   static async open({ url, name, session, silenceMs, connectTimeoutMs }: ConnectionOptions): Promise<Connection> {
+    const settings = { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session };
     const client = new Client({
-      connectionString: addSession(url, name, {
-        TimeZone: 'UTC',
-        jit: 'off',
-        client_min_messages: 'warning',
-        ...session,
-      }),
+      connectionString: addSession(url, name, settings),
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -134,14 +130,8 @@ export class Connection {
 
   #send({ name, text, values }: { name?: string; text: string; values: StatementValues }): Promise<QueryArrayResult> {
     if (this.#lost) return Promise.reject(this.#lost);
-    return this.#track(
-      this.#client.query({
-        ...(name !== undefined && { name }),
-        text: numberPlaceholders(text),
-        values: values as unknown[],
-        rowMode: 'array',
-      }),
-    );
+    const statement = { text: numberPlaceholders(text), values: values as unknown[], rowMode: 'array' as const };
+    return this.#track(this.#client.query({ ...statement, ...(name !== undefined && { name }) }));
   }
 
   /** The name of the prepared statement. The one used longest ago is deallocated. */
@@ -183,10 +173,8 @@ export class Connection {
 function addSession(url: string, name: string, session: ConnectionOptions['session']): string {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';
-  address.searchParams.set(
-    'options',
-    [given, ...Object.entries(session).map(([key, value]) => `-c ${key}=${value}`)].join(' ').trim(),
-  );
+  const options = [given, ...Object.entries(session).map(([key, value]) => `-c ${key}=${value}`)];
+  address.searchParams.set('options', options.join(' ').trim());
   address.searchParams.set('application_name', name);
   return address.href;
 }
@@ -211,6 +199,10 @@ function isLoss(fault: unknown): boolean {
     ? !(fault instanceof TypeError || fault instanceof Refusal)
     : /^(08|57P0[1-5]|25P0[34])/.test(state);
 }
+
+/** The values of some properties of all rows, a list for each. */
+export const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
+  names.map((name) => rows.map((row) => row[name]));
 
 const numbered = new Map<string, string>();
 const NUMBERED_MAX = 4096;

@@ -2,6 +2,7 @@
 import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
 import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
 import type { Bound, Row } from '../writing.ts';
+import { columnsOf } from './connection.ts';
 import { CONTROL } from './migrate.ts';
 import type { Pool } from './pool.ts';
 
@@ -73,6 +74,3 @@ export class PostgresRequests implements OwnRequests {
     return this.#queries.use(0, (connection) => connection.ask<R>(sql, values));
   }
 }
-
-const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
-  names.map((name) => rows.map((row) => row[name]));

@@ -1,15 +1,8 @@
 /** A connection that many callers share, opened again after it was lost. Turns faults of the server into refusals. */
 import { Refusal } from '../../errors.ts';
 import type { Availability } from './availability.ts';
-import {
-  CANCELED,
-  Connection,
-  ConnectionLost,
-  reasonOf,
-  sqlStateOf,
-  type ConnectionOptions,
-  type StatementValues,
-} from './connection.ts';
+import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf } from './connection.ts';
+import type { ConnectionOptions, StatementValues } from './connection.ts';
 import type { Row } from '../writing.ts';
 
 const TAKES_NO_WRITES = '25006';
@@ -107,11 +100,9 @@ export class SharedConnection {
     if (state === TAKES_NO_WRITES) this.#availability.lose('it takes no writes');
     if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
     if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-    if (BUSY.includes(state))
-      return new Refusal('SERVICE_BUSY', 'The database is busy, or a row is locked; nothing was written.', {
-        retryAfterSeconds: 1,
-      });
-    return fault;
+    if (!BUSY.includes(state)) return fault;
+    const message = 'The database is busy, or a row is locked; nothing was written.';
+    return new Refusal('SERVICE_BUSY', message, { retryAfterSeconds: 1 });
   }
 
   async #open(): Promise<Connection> {

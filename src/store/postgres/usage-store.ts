@@ -7,6 +7,7 @@ import { Refusal } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/port.ts';
 import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
+import { columnsOf } from './connection.ts';
 import { CONTROL } from './migrate.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
@@ -40,12 +41,10 @@ const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS"
 const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
 
 /** The call may have saved records before it could not be counted. */
-const uncounted = ({ code, retryAfterSeconds = 1 }: Refusal): Refusal =>
-  new Refusal(
-    code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE',
-    'The call could not be counted. The outcome of a write is unknown.',
-    { retryAfterSeconds },
-  );
+function uncounted({ code, retryAfterSeconds = 1 }: Refusal): Refusal {
+  const message = 'The call could not be counted. The outcome of a write is unknown.';
+  return new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', message, { retryAfterSeconds });
+}
 
 export class PostgresUsage implements OwnUsage {
   readonly schema = `${CONTROL}.` as const;
@@ -68,24 +67,14 @@ export class PostgresUsage implements OwnUsage {
       else months.set(`${teamId} ${month}`, { team: teamId, month, calls });
     }
     const sums = [...months.values()];
-    const of = [sums.map(({ team }) => team), sums.map(({ month }) => month)];
-    const days = [
-      counts.map(({ teamId }) => teamId),
-      counts.map(({ day }) => day),
-      counts.map(({ operation }) => operation),
-      counts.map(({ calls }) => calls),
-    ];
+    const days = columnsOf(counts, ['teamId', 'day', 'operation', 'calls']);
+    const values = [this.#node, ++this.#sequence, ...days, ...columnsOf(sums, ['team', 'month', 'calls'])];
     type Total = [string, string, number];
     let totals: Total[];
     try {
-      totals = await this.#connection.ask<Total>(ADD, [
-        this.#node,
-        ++this.#sequence,
-        ...days,
-        ...of,
-        sums.map(({ calls }) => calls),
-      ]);
-      if (totals.length === 0) totals = await this.#connection.ask<Total>(READ_TOTALS, of);
+      totals = await this.#connection.ask<Total>(ADD, values);
+      if (totals.length === 0)
+        totals = await this.#connection.ask<Total>(READ_TOTALS, columnsOf(sums, ['team', 'month']));
     } catch (fault) {
       throw fault instanceof Refusal ? uncounted(fault) : fault;
     }

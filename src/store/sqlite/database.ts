@@ -44,12 +44,8 @@ export class Database {
     { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions,
   ) {
     this.file = file;
-    this.#connection = new DatabaseSync(file, {
-      readOnly: false,
-      timeout: busyTimeoutMs,
-      limits: LIMITS,
-      enableForeignKeyConstraints: true,
-    });
+    const options = { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true };
+    this.#connection = new DatabaseSync(file, options);
     retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync));
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
       const searched = String(text);
@@ -138,11 +134,9 @@ export class Database {
   /** Sets a pragma and reads it back, since SQLite reports no error when it keeps the old value. */
   #set(pragma: string, value: string): void {
     const answer = this.row<[string]>(`PRAGMA ${pragma}=${value}`);
-    if (answer?.[0] !== value)
-      throw new Error(
-        `${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. ` +
-          'Is the folder on a network or memory file system?',
-      );
+    if (answer?.[0] === value) return;
+    const hint = 'Is the folder on a network or memory file system?';
+    throw new Error(`${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. ${hint}`);
   }
 }
 
