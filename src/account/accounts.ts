@@ -25,8 +25,6 @@ export interface AccountStores {
   readonly audit: AuditStore;
 }
 
-export type Visitor = Pick<ClientContext, 'client' | 'agent'>;
-
 /** `token` goes into the cookie. The store has only its hash. */
 export interface OpenedSession {
   readonly token: string;

@@ -20,9 +20,9 @@ import { observeCalls, observeRequests } from './observers.ts';
 import { allOperations } from './operations/all-operations.ts';
 import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './receive.ts';
 import { addReference } from './reference.ts';
-import { addOperation, admitByKey, type OperationServices } from './stages.ts';
+import { addOperation, admitByKey } from './stages.ts';
 
-export interface AppOptions extends Omit<OperationServices, 'limits'>, PageLimits, DashboardServices {
+export interface AppOptions extends Omit<DashboardServices, 'limits'>, PageLimits {
   readonly state: ServiceState;
   readonly inFlightMost: number;
   readonly keepAliveMs: number;

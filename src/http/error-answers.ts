@@ -1,6 +1,4 @@
-/**
- * Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse.
- */
+/** Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';

@@ -1,6 +1,4 @@
-/**
- * `/metrics` in the format of Prometheus. It needs no credentials and names no tenant.
- */
+/** `/metrics` in the format of Prometheus. It needs no credentials and names no tenant. */
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { RequestLog } from '../request-log/request-log.ts';

@@ -1,6 +1,4 @@
-/**
- * Builders of JSON Schemas. The service validates requests with them, and the contract is made from them.
- */
+/** Builders of JSON Schemas. The service validates requests with them, and the contract is made from them. */
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,4 @@
-/**
- * Words for what Fastify's validation found wrong: the refusal with its code, field and remedy.
- */
+/** Words for what Fastify's validation found wrong: the refusal with its code, field and remedy. */
 import type { FastifySchemaValidationError as SchemaError } from 'fastify';
 import { Refusal, type ErrorCode } from '../errors.ts';
 

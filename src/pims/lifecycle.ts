@@ -1,6 +1,4 @@
-/**
- * How an order moves to its next stage: approved, or invoiced whole or in part. Source: decision 0010.
- */
+/** How an order moves to its next stage: approved, or invoiced whole or in part. Source: decision 0010. */
 import { Refusal, type Outcome } from '../errors.ts';
 import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
 import { refuseSerials } from './line-item.ts';

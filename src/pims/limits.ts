@@ -1,6 +1,4 @@
-/**
- * How much a request may hold.
- */
+/** How much a request may hold. */
 export const FILTERS_MAX = 50;
 export const FILTER_VALUE_CHARACTERS_MAX = 256;
 export const VALUE_CHARACTERS_MAX = 8192;

@@ -1,6 +1,4 @@
-/**
- * Lists kept in one field with commas between: serial numbers and tracking numbers.
- */
+/** Lists kept in one field with commas between: serial numbers and tracking numbers. */
 
 /** `'A, B'` gives `['A', 'B']`. */
 export const splitList = (text: string): string[] =>

@@ -1,6 +1,4 @@
-/**
- * The stages of an order: worksheet → quote → sales_order → invoice. Forward only; stages may be skipped.
- */
+/** The stages of an order: worksheet → quote → sales_order → invoice. Forward only; stages may be skipped. */
 
 export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;
 export type Stage = (typeof STAGES)[number];

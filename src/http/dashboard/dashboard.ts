@@ -11,15 +11,17 @@ import { Refusal } from '../../errors.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { parseClaim } from '../authenticate.ts';
 import type { Operation } from '../operations/operation.ts';
-import { addOperation, type Admission, type OperationServices } from '../stages.ts';
-import { accountRoutes, signInRoutes } from './account-routes.ts';
+import { addOperation, type Admission } from '../stages.ts';
+import { accountRoutes } from './account-routes.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
+import type { RouteName } from './interface.ts';
 import { keyRoutes } from './key-routes.ts';
 import { addPages } from './pages.ts';
 import { recordRoutes } from './record-routes.ts';
+import { ROUTES } from './route-table.ts';
 import type { DashboardServices } from './services.ts';
 import { tenantRoutes } from './tenant-routes.ts';
-import { addOpenRoute, addRoute, API_PATH } from './typed-route.ts';
+import { addRoute, API_PATH, type Handlers } from './typed-route.ts';
 import { usageRoutes } from './usage-routes.ts';
 
 /**
@@ -30,7 +32,7 @@ const COMPRESSED_BYTES_LEAST = 2048;
 
 export async function addDashboard(
   app: FastifyInstance,
-  services: OperationServices & DashboardServices,
+  services: DashboardServices,
   operations: readonly Operation[],
 ): Promise<void> {
   const { accounts } = services;
@@ -40,11 +42,14 @@ export async function addDashboard(
     encodings: ['br', 'gzip'],
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
   });
-  for (const route of signInRoutes(services)) addOpenRoute(app, route);
-  const routes = [accountRoutes, keyRoutes, usageRoutes, recordRoutes, tenantRoutes].flatMap((routesOf) =>
-    routesOf(services, operations),
-  );
-  for (const route of routes) addRoute(app, accounts, route);
+  const handlers: Handlers = {
+    ...accountRoutes(services),
+    ...keyRoutes(services),
+    ...usageRoutes(services, operations),
+    ...recordRoutes(services),
+    ...tenantRoutes(services),
+  };
+  for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, accounts, name, handlers[name]);
 
   for (const operation of operations) {
     addOperation(app, operation, services, admitBySession(accounts, '/explorer', true));

@@ -1,82 +1,47 @@
-/**
- * The JSON between the dashboard's pages and the service, under /dashboard/api: the routes, what each takes and
- * answers. Types only.
- */
+/** The JSON between the dashboard's pages and the service, under /dashboard/api, as types. Routes: route-table.ts. */
 import type { AuditRecord } from '../../audit/entry.ts';
-import type { Role } from '../../account/roles.ts';
+import type { Session, User } from '../../account/port.ts';
 import type { Field, RecordType } from '../../pims/fields.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
-import type { TenantSettings } from '../../tenant/port.ts';
-import type * as schemas from './request-schemas.ts';
+import type { Tenant, TenantSettings } from '../../tenant/port.ts';
+import type { NOTHING, ROUTES } from './route-table.ts';
 import type { TypeOf } from './typed-schema.ts';
 
-type Sent<Name extends keyof typeof schemas> = TypeOf<(typeof schemas)[Name]>;
-
-/**
- * A route without a body takes `{}`, a route without an answer answers `{}`. Every route may answer 401 NOT_SIGNED_IN
- * and 403 ROLE_NOT_ALLOWED; errors have the body of the API's errors.
- */
-interface Routes {
-  /** 401 SIGN_IN_REFUSED · 401 SECOND_FACTOR_NEEDED: send it again with `code` · 429 TOO_MANY_ATTEMPTS. */
-  'POST /sign-in': { body: Sent<'SIGN_IN'>; answer: SessionView };
-  /** Whom a one-time link is for. 400 LINK_INVALID. */
-  'POST /link/check': { body: Sent<'LINK_TOKEN'>; answer: LinkView };
-  /** Sets the password and signs in. 400 LINK_INVALID, WEAK_PASSWORD. */
-  'POST /link': { body: Sent<'LINK_PASSWORD'>; answer: SessionView };
-  'POST /sign-out': {};
-  'GET /session': { answer: SessionView };
-  'GET /sessions': { answer: SessionsView };
-  'POST /sessions/end': { body: Sent<'SESSION_END'> };
-  /** All other sessions end. 401 SIGN_IN_REFUSED, 400 WEAK_PASSWORD. */
-  'POST /password': { body: Sent<'PASSWORD_CHANGE'> };
-  /** A new secret, in force once it is enabled. */
-  'POST /second-factor/begin': { answer: SecondFactorView };
-  /** 401 SIGN_IN_REFUSED: wrong password or code. */
-  'POST /second-factor/enable': { body: Sent<'SECOND_FACTOR'>; answer: RecoveryCodesView };
-  'POST /second-factor/disable': { body: Sent<'SECOND_FACTOR_PROOF'> };
-
-  'GET /keys': { answer: KeysView };
-  /** 401 SIGN_IN_REFUSED: wrong password. */
-  'POST /keys/replace': { body: Sent<'KEY_REPLACEMENT'>; answer: IssuedKeyView };
-  /** Ends a replaced key at once. 404 NOT_FOUND. */
-  'POST /keys/end': { body: Sent<'KEY_END'> };
-
-  /** This month unless another is asked for. */
-  'GET /usage': { query: Sent<'USAGE_QUERY'>; answer: UsageView };
-  'GET /requests': { query: Sent<'REQUESTS_QUERY'>; answer: RequestsView };
-  /** 404 NOT_FOUND. */
-  'GET /requests/single': { query: Sent<'REQUEST_QUERY'>; answer: RequestDetailView };
-
-  /** Makes a worksheet or quote a sales order. */
-  'POST /orders/approve': { body: Sent<'APPROVAL'>; answer: AdvancedOrderView };
-  /** 400 QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED. */
-  'POST /orders/invoice': { body: Sent<'INVOICE'>; answer: AdvancedOrderView };
-  'GET /fields': { answer: FieldsView };
-  /** Adds a custom field. 400 COMMAND_REFUSED. */
-  'POST /fields': { body: Sent<'NEW_FIELD'> };
-
-  'GET /settings': { answer: SettingsView };
-  'POST /settings': { body: Sent<'SETTINGS'>; answer: SettingsView };
-  'GET /users': { answer: UsersView };
-  'POST /users': { body: Sent<'USER_WITH_ROLE'>; answer: UserLinkView };
-  /** A new link, which takes password and second factor away once it is used. */
-  'POST /users/link': { body: Sent<'USER'>; answer: UserLinkView };
-  /** 400 LAST_OWNER. */
-  'POST /users/role': { body: Sent<'USER_WITH_ROLE'> };
-  'POST /users/remove': { body: Sent<'USER'> };
-  'GET /audit': { query: Sent<'AUDIT_QUERY'>; answer: AuditView };
-  'GET /audit/verify': { answer: AuditCheckView };
+/** The answers. A route without one answers `{}`. */
+interface Answers {
+  'POST /sign-in': SessionView;
+  'POST /link/check': LinkView;
+  'POST /link': SessionView;
+  'GET /session': SessionView;
+  'GET /sessions': SessionsView;
+  'POST /second-factor/begin': SecondFactorView;
+  /** Shown this once. */
+  'POST /second-factor/enable': { recoveryCodes: string[] };
+  'GET /keys': KeysView;
+  'POST /keys/replace': IssuedKeyView;
+  'GET /usage': UsageView;
+  'GET /requests': RequestsView;
+  'GET /requests/single': RequestDetailView;
+  'POST /orders/approve': AdvancedOrderView;
+  'POST /orders/invoice': AdvancedOrderView;
+  'GET /fields': FieldsView;
+  'GET /settings': SettingsView;
+  'POST /settings': SettingsView;
+  'GET /users': UsersView;
+  'POST /users': UserLinkView;
+  'POST /users/link': UserLinkView;
+  'GET /audit': AuditView;
+  'GET /audit/verify': AuditCheckView;
 }
 
-export type RouteName = keyof Routes;
+type Table = typeof ROUTES;
+export type RouteName = keyof Table;
 /** The names of the routes with this method. */
 export type RouteWith<Method extends 'GET' | 'POST'> = Extract<RouteName, `${Method} ${string}`>;
-type Member<Name extends RouteName, Key extends string, Otherwise> = Routes[Name] extends { [K in Key]: infer T }
-  ? T
-  : Otherwise;
-export type BodyOf<Name extends RouteName> = Member<Name, 'body', Sent<'NOTHING'>>;
-export type QueryOf<Name extends RouteName> = Member<Name, 'query', Sent<'NOTHING'>>;
-export type AnswerOf<Name extends RouteName> = Member<Name, 'answer', void>;
+type Sent<Terms, Key extends string> = TypeOf<Terms extends { [K in Key]: infer S } ? S : typeof NOTHING>;
+export type BodyOf<Name extends RouteName> = Sent<Table[Name], 'body'>;
+export type QueryOf<Name extends RouteName> = Sent<Table[Name], 'query'>;
+export type AnswerOf<Name extends RouteName> = Name extends keyof Answers ? Answers[Name] : void;
 
 export interface LinkView {
   teamID: string;
@@ -84,7 +49,13 @@ export interface LinkView {
 }
 
 export interface SessionView {
-  user: { email: string; role: Role; hasSecondFactor: boolean; recoveryCodesLeft: number; passwordSetAt: string };
+  user: {
+    email: string;
+    role: User['role'];
+    hasSecondFactor: boolean;
+    recoveryCodesLeft: number;
+    passwordSetAt: string;
+  };
   tenant: { teamID: string; name: string };
   /** When it ends at the latest, UTC ISO 8601. */
   endsAt: string;
@@ -93,14 +64,7 @@ export interface SessionView {
 }
 
 export interface SessionsView {
-  sessions: {
-    sessionId: string;
-    createdAt: string;
-    seenAt: string;
-    client: string;
-    agent: string;
-    isThisOne: boolean;
-  }[];
+  sessions: (Pick<Session, 'sessionId' | 'createdAt' | 'seenAt' | 'client' | 'agent'> & { isThisOne: boolean })[];
 }
 
 export interface SecondFactorView {
@@ -108,10 +72,6 @@ export interface SecondFactorView {
   secret: string;
   /** otpauth://…, for a QR code. */
   uri: string;
-}
-interface RecoveryCodesView {
-  /** Shown this once. */
-  recoveryCodes: string[];
 }
 
 /** The pair in force first, then replaced ones that have not ended. */
@@ -174,23 +134,18 @@ export interface FieldsView {
 }
 
 /** The limits are set by the operator. */
-export interface SettingsView extends TenantSettings {
+export interface SettingsView extends TenantSettings, Pick<Tenant, 'name' | 'createdAt'> {
   teamID: string;
-  name: string;
-  createdAt: string;
   /** Requests are kept this long. */
   requestLogDays: number;
 }
 
 export interface UsersView {
-  users: {
-    email: string;
-    role: Role;
-    createdAt: string;
+  users: (Pick<User, 'email' | 'role' | 'createdAt'> & {
     hasPassword: boolean;
     hasSecondFactor: boolean;
     isYou: boolean;
-  }[];
+  })[];
 }
 export interface UserLinkView {
   /** One-time link to set a password, shown this once. */

@@ -5,77 +5,49 @@
 import { issueKey } from '../../tenant/credentials.ts';
 import { endOfOverlap } from '../../tenant/keys.ts';
 import { Refusal } from '../../errors.ts';
-import type { OperationServices } from '../stages.ts';
 import { setSession } from './admission.ts';
-import { KEY_END, KEY_REPLACEMENT } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
-import { entryOf, route, type Route } from './typed-route.ts';
+import { entryOf, pick, type Handlers } from './typed-route.ts';
 
-export const keyRoutes = ({
-  tenants,
-  requests,
-  requestLog,
-  accounts,
-}: OperationServices & DashboardServices): Route[] => [
-  route('GET /keys', {
-    role: 'viewer',
-    run: async ({ signedIn: { tenant }, nowMs }) => {
+const NOT_ENDED = 'There is no replaced key with this API ID; the pair in force ends by being replaced.';
+
+export const keyRoutes = ({ tenants, requests, requestLog, accounts }: DashboardServices) =>
+  ({
+    'GET /keys': async ({ signedIn: { tenant }, client }) => {
       await requestLog.settled();
       const [keys, uses] = await Promise.all([
-        tenants.listKeys(tenant.teamId, new Date(nowMs).toISOString()),
+        tenants.listKeys(tenant.teamId, new Date(client.nowMs).toISOString()),
         requests.loadKeyUses(tenant.teamId),
       ]);
-      return {
-        keys: keys.map(({ apiId, issuedAt, issuedBy, endsAt }) => {
-          const use = uses.find((one) => one.apiId === apiId);
-          return {
-            apiID: apiId,
-            issuedAt,
-            issuedBy,
-            endsAt: endsAt || null,
-            lastUsedAt: use?.usedAt ?? null,
-            lastUsedFrom: use?.client ?? null,
-            lastUsedInUrlAt: use?.usedInUrlAt || null,
-          };
-        }),
-      };
+      const viewed = keys.map((key) => {
+        const use = uses.find(({ apiId }) => apiId === key.apiId);
+        return {
+          apiID: key.apiId,
+          ...pick(key, 'issuedAt', 'issuedBy'),
+          endsAt: key.endsAt || null,
+          lastUsedAt: use?.usedAt ?? null,
+          lastUsedFrom: use?.client ?? null,
+          lastUsedInUrlAt: use?.usedInUrlAt || null,
+        };
+      });
+      return { keys: viewed };
     },
-  }),
-  route('POST /keys/replace', {
-    role: 'developer',
-    body: KEY_REPLACEMENT,
-    run: async (context) => {
-      const { signedIn, body, nowMs, visitor, reply } = context;
-      const { token } = await accounts.confirm(signedIn, body.password, { nowMs, ...visitor });
+    'POST /keys/replace': async (context) => {
+      const { signedIn, body, client, reply } = context;
+      const { token } = await accounts.confirm(signedIn, body.password, client);
       setSession(reply, token);
       const { teamId } = signedIn.tenant;
+      const { overlap } = body;
       const key = issueKey();
-      const oldKeysEndAt = endOfOverlap(body.overlap, nowMs);
-      await tenants.replaceKeys(
-        teamId,
-        key,
-        oldKeysEndAt,
-        entryOf(context, 'keys replaced', key.apiId, { overlap: body.overlap }),
-      );
+      const oldKeysEndAt = endOfOverlap(overlap, client.nowMs);
+      const entry = entryOf(context, 'keys replaced', key.apiId, { overlap });
+      await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry);
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
     },
-  }),
-  route('POST /keys/end', {
-    role: 'developer',
-    body: KEY_END,
-    run: async (context) => {
-      const { signedIn, body } = context;
-      const isEnded = await tenants.endKey(
-        signedIn.tenant.teamId,
-        body.apiID,
-        entryOf(context, 'key ended', body.apiID),
-      );
-      if (!isEnded)
-        throw new Refusal(
-          'NOT_FOUND',
-          'There is no replaced key with this API ID; the pair in force ends by being replaced.',
-          { field: 'apiID' },
-        );
+    'POST /keys/end': async (context) => {
+      const { apiID } = context.body;
+      const entry = entryOf(context, 'key ended', apiID);
+      const isEnded = await tenants.endKey(context.signedIn.tenant.teamId, apiID, entry);
+      if (!isEnded) throw new Refusal('NOT_FOUND', NOT_ENDED, { field: 'apiID' });
     },
-  }),
-];
+  }) satisfies Partial<Handlers>;

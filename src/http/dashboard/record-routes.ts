@@ -5,81 +5,46 @@
 import { addField, advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
 import type { Dictionaries, RecordType } from '../../pims/fields.ts';
-import type { OperationServices } from '../stages.ts';
 import type { AdvancedOrderView, FieldsView, FieldView } from './interface.ts';
-import { APPROVAL, INVOICE, NEW_FIELD } from './request-schemas.ts';
 import type { DashboardServices } from './services.ts';
-import { entryOf, route, type RequestContext, type Route } from './typed-route.ts';
+import { entryOf, pick, type Handlers, type RequestContext } from './typed-route.ts';
 
-export function recordRoutes({ pims, audit }: OperationServices & DashboardServices): Route[] {
+export function recordRoutes({ pims, audit }: DashboardServices) {
   async function advance(
     context: RequestContext<{ ORDER_NUMBER: string }>,
     transition: OrderTransition,
   ): Promise<AdvancedOrderView> {
-    const { signedIn, body, nowMs } = context;
-    const { tenant } = signedIn;
-    const { stage, backorder } = await advanceOrder(pims(tenant), body.ORDER_NUMBER, transition, {
-      now: new Date(nowMs).toISOString(),
-      strict: tenant.strict,
-    });
-    const entry = entryOf(
-      context,
-      stage === 'invoice' ? 'order invoiced' : 'order approved',
-      body.ORDER_NUMBER,
-      backorder === null ? {} : { backorder },
-    );
+    const { tenant } = context.signedIn;
+    const { ORDER_NUMBER } = context.body;
+    const options = { now: new Date(context.client.nowMs).toISOString(), strict: tenant.strict };
+    const { stage, backorder } = await advanceOrder(pims(tenant), ORDER_NUMBER, transition, options);
+    const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
+    const entry = entryOf(context, action, ORDER_NUMBER, backorder === null ? {} : { backorder });
     await audit.appendAudit(tenant.teamId, entry);
-    return { ORDER_NUMBER: body.ORDER_NUMBER, ORDER_TYPE: stage, backorder };
+    return { ORDER_NUMBER, ORDER_TYPE: stage, backorder };
   }
 
-  return [
-    route('POST /orders/approve', {
-      role: 'developer',
-      body: APPROVAL,
-      run: (context) => advance(context, { approve: true }),
-    }),
-    route('POST /orders/invoice', {
-      role: 'developer',
-      body: INVOICE,
-      run: (context) => {
-        const { quantities, serials, tracking } = context.body;
-        return advance(context, {
-          invoice: {
-            quantities: new Map(Object.entries(quantities)),
-            serials: new Map(Object.entries(serials)),
-            tracking,
-          },
-        });
-      },
-    }),
-    route('GET /fields', {
-      role: 'viewer',
-      run: async ({ signedIn }) => ({
-        fields: listFields(await pims(signedIn.tenant).dictionaries()),
-      }),
-    }),
-    route('POST /fields', {
-      role: 'developer',
-      body: NEW_FIELD,
-      run: async (context) => {
-        const { tenant } = context.signedIn;
-        const { recordType, name, type } = context.body;
-        await addField(pims(tenant), { recordType, name, type });
-        await audit.appendAudit(tenant.teamId, entryOf(context, 'field added', name, { recordType, type }));
-      },
-    }),
-  ];
+  return {
+    'POST /orders/approve': (context) => advance(context, { approve: true }),
+    'POST /orders/invoice': (context) => {
+      const { quantities, serials, tracking } = context.body;
+      const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
+      return advance(context, { invoice: { ...asked, tracking } });
+    },
+    'GET /fields': async ({ signedIn }) => ({ fields: listFields(await pims(signedIn.tenant).dictionaries()) }),
+    'POST /fields': async (context) => {
+      const { tenant } = context.signedIn;
+      const { recordType, name, type } = context.body;
+      await addField(pims(tenant), { recordType, name, type });
+      await audit.appendAudit(tenant.teamId, entryOf(context, 'field added', name, { recordType, type }));
+    },
+  } satisfies Partial<Handlers>;
 }
 
 function listFields(dictionaries: Dictionaries): FieldsView['fields'] {
   const list = (recordType: RecordType): FieldView[] =>
-    [...dictionaries[recordType].values()].map(({ name, type, assigned, indexed, searched, custom }) => ({
-      name,
-      type,
-      assigned,
-      indexed,
-      searched,
-      custom,
-    }));
+    [...dictionaries[recordType].values()].map((field) =>
+      pick(field, 'name', 'type', 'assigned', 'indexed', 'searched', 'custom'),
+    );
   return { orders: list('orders'), lines: list('lines'), customers: list('customers'), inventory: list('inventory') };
 }

@@ -1,14 +1,13 @@
-/**
- * What the dashboard uses besides the operations: users, and what their pages read.
- */
+/** What the dashboard uses: the services of the operations, users, and what their pages read. */
 import type { Accounts } from '../../account/accounts.ts';
 import type { Users } from '../../account/users.ts';
 import type { AuditStore } from '../../audit/port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 import type { UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
+import type { OperationServices } from '../stages.ts';
 
-export interface DashboardServices {
+export interface DashboardServices extends OperationServices {
   readonly accounts: Accounts;
   readonly users: Users;
   readonly audit: AuditStore;

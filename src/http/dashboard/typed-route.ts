@@ -1,156 +1,95 @@
 /**
- * Routes of the dashboard: typed by interface.ts, put on their path behind admission and validation. A route sees the
- * tenant of its session alone.
+ * Puts a route of route-table.ts on its path, behind admission and validation. A route sees the tenant of its session
+ * alone.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
-import type { Accounts, Visitor } from '../../account/accounts.ts';
+import type { Accounts } from '../../account/accounts.ts';
+import type { ClientContext } from '../../account/attempts.ts';
 import type { SignedIn } from '../../account/port.ts';
-import type { Role } from '../../account/roles.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { Refusal } from '../../errors.ts';
 import { foldQuery } from '../authenticate.ts';
 import { takeBody } from '../body.ts';
 import { sendAnswer } from '../envelope.ts';
-import type { Schema } from '../schemas.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
-import { NOTHING } from './request-schemas.ts';
-import type { TypedSchema } from './typed-schema.ts';
+import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
 
-/** A request without a session, checked against the route's schemas. */
-export interface OpenContext<Body = unknown, Query = unknown> {
+/** A request without a session, checked against the schemas of its route. */
+interface OpenContext<Body, Query> {
   readonly body: Body;
   readonly query: Query;
-  readonly nowMs: number;
-  readonly visitor: Visitor;
+  readonly client: ClientContext;
   readonly reply: FastifyReply;
 }
 export interface RequestContext<Body = unknown, Query = unknown> extends OpenContext<Body, Query> {
   readonly signedIn: SignedIn;
 }
+type ContextOf<Name extends RouteName> = (typeof ROUTES)[Name] extends { role: string }
+  ? RequestContext<BodyOf<Name>, QueryOf<Name>>
+  : OpenContext<BodyOf<Name>, QueryOf<Name>>;
 
-interface Place {
-  readonly method: string;
-  /** Below API_PATH. */
-  readonly path: string;
-  readonly query?: Schema;
-  /** Of a POST. */
-  readonly body?: Schema;
-}
-export interface OpenRoute extends Place {
-  run(context: OpenContext): Promise<unknown>;
-}
-export interface Route extends Place {
-  /** The least role. */
-  readonly role: Role;
-  run(context: RequestContext): Promise<unknown>;
-}
-
-interface Schemas<Name extends RouteName> {
-  readonly query?: TypedSchema<QueryOf<Name>>;
-  readonly body?: TypedSchema<BodyOf<Name>>;
-}
-
-const placeOf = (name: RouteName): Place => {
-  const [method = '', path = ''] = name.split(' ');
-  return { method, path };
+/** What each route does. */
+export type Handlers = {
+  readonly [Name in RouteName]: (context: ContextOf<Name>) => Promise<AnswerOf<Name>>;
 };
 
-/** Example: `route('POST /keys/end', { role: 'developer', body: KEY_END, run: async ({ body }) => … })`. */
-export const route = <Name extends RouteName>(
-  name: Name,
-  rest: Schemas<Name> & {
-    readonly role: Role;
-    readonly run: (context: RequestContext<BodyOf<Name>, QueryOf<Name>>) => Promise<AnswerOf<Name>>;
-  },
-): Route => ({ ...placeOf(name), ...rest });
-
-/** A route for users without a session. */
-export const openRoute = <Name extends RouteName>(
-  name: Name,
-  rest: Schemas<Name> & {
-    readonly run: (context: OpenContext<BodyOf<Name>, QueryOf<Name>>) => Promise<AnswerOf<Name>>;
-  },
-): OpenRoute => ({ ...placeOf(name), ...rest });
-
-export function addRoute(app: FastifyInstance, accounts: Accounts, given: Route): void {
-  const admit = async (request: FastifyRequest) => requireRole(await findSession(accounts, request), given.role);
-  add(app, given, admit, (request, reply) => given.run({ ...contextOf(request, reply), signedIn: request.signedIn! }));
-}
-
-export function addOpenRoute(app: FastifyInstance, given: OpenRoute): void {
-  add(
-    app,
-    given,
-    async () => undefined,
-    (request, reply) => given.run(contextOf(request, reply)),
-  );
-}
-
-function contextOf(request: FastifyRequest, reply: FastifyReply): OpenContext {
-  const agent = (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
-  return { body: request.body, query: request.query, nowMs: Date.now(), visitor: { client: request.ip, agent }, reply };
-}
-
-function add(
+export function addRoute<Name extends RouteName>(
   app: FastifyInstance,
-  { method, path, query = NOTHING, body = NOTHING }: Place,
-  admit: (request: FastifyRequest) => Promise<void>,
-  run: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+  accounts: Accounts,
+  name: Name,
+  handle: Handlers[Name],
 ): void {
+  const [method = '', path = ''] = name.split(' ');
+  const { role, query = NOTHING, body = NOTHING }: RouteTerms = ROUTES[name];
   app.route({
     method,
     url: API_PATH + path,
     schemaErrorFormatter: ([error], context) => refuseForm(error!, context),
     schema: { querystring: query, ...(method === 'POST' && { body }) },
     preValidation: async (request) => {
-      request.operation = `dashboard ${method} ${path}`;
+      request.operation = `dashboard ${name}`;
       refuseCrossSite(request);
-      await admit(request);
+      if (role) requireRole(await findSession(accounts, request), role);
       foldQuery(request.query as Record<string, unknown>);
       request.body = takeBody(request, request.body ?? {});
     },
-    handler: async (request, reply) =>
-      sendAnswer(request, reply, 200, JSON.stringify((await run(request, reply)) ?? {})),
+    handler: async (request, reply) => {
+      const answer = await handle(contextOf(request, reply) as ContextOf<Name>);
+      return sendAnswer(request, reply, 200, JSON.stringify(answer ?? {}));
+    },
   });
 }
 
+function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext {
+  const agent = (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
+  const client = { nowMs: Date.now(), client: request.ip, agent };
+  return { body: request.body, query: request.query, client, reply, signedIn: request.signedIn! };
+}
+
 /** What is wrong with what a page sent, as its form can show it. */
-function refuseForm(
-  { keyword, params, instancePath, message }: FastifySchemaValidationError,
-  context: string,
-): Refusal {
-  const name = (
-    (params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '') as string
-  ).slice(0, 64);
-  const about = { field: name };
-  if (keyword === 'required') return new Refusal('MISSING_FIELD', `${name} is missing: send it.`, about);
-  if (keyword === 'additionalProperties' && instancePath === '')
-    return new Refusal(
-      context === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER',
-      `There is no '${name}' here.`,
-      about,
-    );
+function refuseForm({ keyword, params, instancePath, message }: FastifySchemaValidationError, place: string): Refusal {
+  const named = params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '';
+  const field = (named as string).slice(0, 64);
+  if (keyword === 'required') return new Refusal('MISSING_FIELD', `${field} is missing: send it.`, { field });
+  if (keyword === 'additionalProperties' && instancePath === '') {
+    const code = place === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER';
+    return new Refusal(code, `There is no '${field}' here.`, { field });
+  }
   const allowed = params['allowedValues'] ? `: ${(params['allowedValues'] as string[]).join(', ')}` : '';
-  return new Refusal(
-    name === '' ? 'INVALID_BODY' : 'INVALID_VALUE',
-    `${name || 'The body'} ${message}${allowed}.`,
-    name === '' ? {} : about,
-  );
+  const form = `${message}${allowed}.`;
+  if (field === '') return new Refusal('INVALID_BODY', `The body ${form}`);
+  return new Refusal('INVALID_VALUE', `${field} ${form}`, { field });
 }
 
 /** Where the browser found the service. */
 export const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
 
-/** Who does it, for the audit entries that the rules of accounts write. */
-export const actorOf = ({ signedIn, nowMs, visitor }: RequestContext): Actor => ({
-  nowMs,
-  actor: signedIn.user.email,
-  client: visitor.client,
-});
+/** Who acts, for the audit log. */
+export const actorOf = ({ signedIn, client }: RequestContext): Actor => ({ ...client, actor: signedIn.user.email });
 
 /** The entry of the audit log for what this request does. */
 export const entryOf = (
@@ -159,3 +98,7 @@ export const entryOf = (
   target: string,
   detail?: AuditEntry['detail'],
 ): AuditEntry => entryBy(actorOf(context), action, target, detail);
+
+/** These members of an object, in this order. */
+export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
+  Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;

@@ -1,6 +1,4 @@
-/**
- * The twelve operations of the API, in the order of the contract.
- */
+/** The twelve operations of the API, in the order of the contract. */
 import type { PageLimits } from '../cursor.ts';
 import { customerOperations } from './customers.ts';
 import { inventoryOperations } from './inventory.ts';

@@ -1,6 +1,4 @@
-/**
- * The four operations on customers. Source: specification 4.2 and 4.7 to 4.9.
- */
+/** The four operations on customers. Source: specification 4.2 and 4.7 to 4.9. */
 import { KEY_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../../pims/operations.ts';
 import type { PageLimits } from '../cursor.ts';

@@ -1,6 +1,4 @@
-/**
- * The two operations on inventory items, both read-only. Source: specification 4.2 and 4.10.
- */
+/** The two operations on inventory items, both read-only. Source: specification 4.2 and 4.10. */
 import { getInventoryItem, queryInventoryItems } from '../../pims/operations.ts';
 import type { PageLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';

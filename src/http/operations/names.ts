@@ -1,6 +1,4 @@
-/**
- * The names of the twelve operations, in the order of the reference.
- */
+/** The names of the twelve operations, in the order of the reference. */
 export const OPERATION_NAMES = [
   'getOrder',
   'queryOrders',

@@ -1,6 +1,4 @@
-/**
- * The six operations on orders and their lines. Source: specification 4.1 to 4.6.
- */
+/** The six operations on orders and their lines. Source: specification 4.1 to 4.6. */
 import {
   addLineItem,
   createOrder,
