@@ -75,6 +75,7 @@ async function runWorker({ store, files }: Pass, databaseUrl: string): Promise<v
       ...process.env,
       // What a developer has set for a service of their own is not for tests.
       STOREROOM_DATABASE_URL: undefined,
+      NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/storeroom-tests'),
       STOREROOM_TEST_STORE: store,
       STOREROOM_TEST_DATABASE_URL: databaseUrl,
       ...(server && { STOREROOM_TEST_KEEP_DATABASES: 'on' }), // they go with the server
