@@ -108,6 +108,17 @@ export function describeRepetition(store: StoreUnderTest): void {
     accepted(await first);
   });
 
+  test('a body that is refused is refused whether its key is new, running or used, and leaves the key as it was', async () => {
+    const { pims } = await store.newTenant();
+    const refuse = async (): Promise<void> =>
+      assertRefused(await createRecord(pims, 'orders', { COLOUR: 'red' }, idempotency('key')), 'UNKNOWN_FIELD');
+    await refuse();
+    const first = create(pims, idempotency('key'));
+    await refuse();
+    assert.equal(accepted(await first).replayed, false);
+    await refuse();
+  });
+
   test('two processes under one key write once', async () => {
     const { tenant, pims } = await store.newTenant();
     const other = (await store.openAgain()).pims(tenant);

@@ -52,6 +52,8 @@ export class Connection {
   readonly #prepared = new Map<string, string>();
   #statements = 0;
   #unanswered = 0;
+  /** Set while closing: resolved once every statement is answered. */
+  #idle: PromiseWithResolvers<void> | undefined;
   #heardAt = 0;
   #watch: NodeJS.Timeout | undefined;
   #lost: ConnectionLost | undefined;
@@ -114,7 +116,7 @@ export class Connection {
   /** Closes the connection once all running statements are answered. */
   async close(): Promise<void> {
     if (this.#lost) return;
-    while (this.#unanswered > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    if (this.#unanswered > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
     this.#lost = new ConnectionLost('it was closed');
     clearInterval(this.#watch);
     await this.#client.end().catch(() => undefined);
@@ -160,6 +162,7 @@ export class Connection {
     } finally {
       this.#unanswered--;
       this.#heardAt = performance.now();
+      if (this.#unanswered === 0) this.#idle?.resolve();
     }
   }
 
