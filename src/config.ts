@@ -5,7 +5,6 @@ import { Refusal } from './errors.ts';
 interface Setting<T> {
   readonly variable: string;
   readonly default: T;
-  readonly meaning: string;
   /** undefined when the text is not valid. */
   readonly parse: (text: string) => T | undefined;
   /** What `parse` takes, in words. */
@@ -14,58 +13,43 @@ interface Setting<T> {
   readonly secret?: true;
 }
 
-function wholeNumber(
-  variable: string,
-  defaultValue: number,
-  [least, most]: [number, number],
-  meaning: string,
-): Setting<number> {
+function wholeNumber(variable: string, defaultValue: number, [least, most]: [number, number]): Setting<number> {
   const parse = (text: string): number | undefined =>
     /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
-  return { variable, default: defaultValue, meaning, parse, form: `a whole number from ${least} to ${most}` };
+  return { variable, default: defaultValue, parse, form: `a whole number from ${least} to ${most}` };
 }
 
-function choice<T extends string>(
-  variable: string,
-  defaultValue: T,
-  choices: readonly T[],
-  meaning: string,
-): Setting<T> {
+function choice<T extends string>(variable: string, defaultValue: T, choices: readonly T[]): Setting<T> {
   const parse = (text: string): T | undefined => choices.find((word) => word === text);
-  return { variable, default: defaultValue, meaning, parse, form: choices.join(', ') };
+  return { variable, default: defaultValue, parse, form: choices.join(', ') };
 }
 
-function anyText(variable: string, defaultValue: string, meaning: string): Setting<string> {
-  return {
-    variable,
-    default: defaultValue,
-    meaning,
-    parse: (given) => given || undefined,
-    form: 'a text that is not empty',
-  };
+function anyText(variable: string, defaultValue: string): Setting<string> {
+  const parse = (given: string): string | undefined => given || undefined;
+  return { variable, default: defaultValue, parse, form: 'a text that is not empty' };
 }
 
-function databaseAddress(variable: string, meaning: string): Setting<string> {
+function databaseAddress(variable: string): Setting<string> {
   const parse = (url: string): string | undefined =>
     /^postgres(ql)?:\/\/[^\s]+$/.test(url) && URL.canParse(url) ? url : undefined;
   const form = 'an address such as postgres://user:password@host:5432/database';
-  return { variable, default: '', meaning, parse, form, secret: true };
+  return { variable, default: '', parse, form, secret: true };
 }
 
 /** Scheme, host and port, without a path. */
-function origin(variable: string, meaning: string): Setting<string> {
+function origin(variable: string): Setting<string> {
   const parse = (url: string): string | undefined =>
     /^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined;
-  return { variable, default: '', meaning, parse, form: 'an address without a path, such as https://pims.example.com' };
+  return { variable, default: '', parse, form: 'an address without a path, such as https://pims.example.com' };
 }
 
-function networks(variable: string, meaning: string): Setting<readonly string[]> {
+function networks(variable: string): Setting<readonly string[]> {
   const parse = (list: string): string[] | undefined => {
     const words = list.split(',').map((word) => word.trim());
     return words.every(isNetwork) ? words : undefined;
   };
   const form = 'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8';
-  return { variable, default: [], meaning, parse, form };
+  return { variable, default: [], parse, form };
 }
 
 /** An IP address without a zone, or one with the length of a prefix: `::1`, `10.0.0.0/8`. */
@@ -76,83 +60,81 @@ function isNetwork(word: string): boolean {
 }
 
 export const SETTINGS = {
-  data: anyText('STOREROOM_DATA', './data', 'Folder of the embedded store. It is made if it does not exist.'),
-  databaseUrl: databaseAddress(
-    'STOREROOM_DATABASE_URL',
-    'Address of a PostgreSQL database. If it is set, it is used instead of the embedded store.',
-  ),
-  databaseConnections: wholeNumber(
-    'STOREROOM_DATABASE_CONNECTIONS',
-    4,
-    [1, 100],
-    'Connections to PostgreSQL for each of: reads by key, writes, queries. A node opens three more.',
-  ),
-  port: wholeNumber('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on. 0 takes a free port.'),
-  host: anyText(
-    'STOREROOM_HOST',
-    '127.0.0.1',
-    'Address to listen on. Use any but a loopback address only behind a proxy that speaks TLS.',
-  ),
-  publicUrl: origin(
-    'STOREROOM_PUBLIC_URL',
-    'Address that people use to reach the service, for links to the dashboard. Not set: the address of each request.',
-  ),
-  trustedProxies: networks(
-    'STOREROOM_TRUSTED_PROXIES',
-    'Proxies in front of the service whose X-Forwarded-For and X-Forwarded-Proto are trusted.',
-  ),
-  demo: choice(
-    'STOREROOM_DEMO',
-    'on',
-    ['on', 'off'],
-    'Whether `serve` makes the demo tenant in an empty data folder. It never makes one in PostgreSQL.',
-  ),
-  logLevel: choice(
-    'STOREROOM_LOG_LEVEL',
-    'info',
-    ['debug', 'info', 'warn', 'error'],
-    'What is logged. `debug` adds one line a request. Credentials and query strings are never logged.',
-  ),
-  metrics: choice(
-    'STOREROOM_METRICS',
-    'on',
-    ['on', 'off'],
-    'Whether /metrics answers. It names operations and statuses, never tenants.',
-  ),
-  maxReturnDefault: wholeNumber(
-    'STOREROOM_MAX_RETURN_DEFAULT',
-    500,
-    [1, 100_000],
-    'Records a query returns when it sends no maxReturn.',
-  ),
-  maxReturnMost: wholeNumber('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000], 'Most records a query returns.'),
-  queryBudgetMs: wholeNumber(
-    'STOREROOM_QUERY_BUDGET_MS',
-    2000,
-    [10, 60_000],
-    'Milliseconds a query may take before it is refused.',
-  ),
-  queryThreads: wholeNumber('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
-  idempotencyHours: wholeNumber('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760], 'Hours an Idempotency-Key is kept.'),
-  requestLogDays: wholeNumber('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365], 'Days the request log is kept.'),
-  inFlightMost: wholeNumber(
-    'STOREROOM_IN_FLIGHT_MOST',
-    1024,
-    [1, 100_000],
-    'Most requests in flight at the same time. More are answered 503.',
-  ),
-  keepAliveMs: wholeNumber(
-    'STOREROOM_KEEP_ALIVE_MS',
-    72_000,
-    [1000, 600_000],
-    'Milliseconds an idle connection is kept open. Set it above the idle timeout of the load balancer.',
-  ),
-  drainMs: wholeNumber(
-    'STOREROOM_DRAIN_MS',
-    0,
-    [0, 60_000],
-    'Milliseconds between "not ready" and closing the listener when the service stops, for load balancers to notice.',
-  ),
+  data: {
+    ...anyText('STOREROOM_DATA', './data'),
+    meaning: 'Folder of the embedded store. It is made if it does not exist.',
+  },
+  databaseUrl: {
+    ...databaseAddress('STOREROOM_DATABASE_URL'),
+    meaning: 'Address of a PostgreSQL database. If it is set, it is used instead of the embedded store.',
+  },
+  databaseConnections: {
+    ...wholeNumber('STOREROOM_DATABASE_CONNECTIONS', 4, [1, 100]),
+    meaning: 'Connections to PostgreSQL for each of: reads by key, writes, queries. A node opens three more.',
+  },
+  port: { ...wholeNumber('STOREROOM_PORT', 8080, [0, 65_535]), meaning: 'Port to listen on. 0 takes a free port.' },
+  host: {
+    ...anyText('STOREROOM_HOST', '127.0.0.1'),
+    meaning: 'Address to listen on. Use any but a loopback address only behind a proxy that speaks TLS.',
+  },
+  publicUrl: {
+    ...origin('STOREROOM_PUBLIC_URL'),
+    meaning:
+      'Address that people use to reach the service, for links to the dashboard. Not set: the address of each request.',
+  },
+  trustedProxies: {
+    ...networks('STOREROOM_TRUSTED_PROXIES'),
+    meaning: 'Proxies in front of the service whose X-Forwarded-For and X-Forwarded-Proto are trusted.',
+  },
+  demo: {
+    ...choice('STOREROOM_DEMO', 'on', ['on', 'off']),
+    meaning: 'Whether `serve` makes the demo tenant in an empty data folder. It never makes one in PostgreSQL.',
+  },
+  logLevel: {
+    ...choice('STOREROOM_LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error']),
+    meaning: 'What is logged. `debug` adds one line a request. Credentials and query strings are never logged.',
+  },
+  metrics: {
+    ...choice('STOREROOM_METRICS', 'on', ['on', 'off']),
+    meaning: 'Whether /metrics answers. It names operations and statuses, never tenants.',
+  },
+  maxReturnDefault: {
+    ...wholeNumber('STOREROOM_MAX_RETURN_DEFAULT', 500, [1, 100_000]),
+    meaning: 'Records a query returns when it sends no maxReturn.',
+  },
+  maxReturnMost: {
+    ...wholeNumber('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000]),
+    meaning: 'Most records a query returns.',
+  },
+  queryBudgetMs: {
+    ...wholeNumber('STOREROOM_QUERY_BUDGET_MS', 2000, [10, 60_000]),
+    meaning: 'Milliseconds a query may take before it is refused.',
+  },
+  queryThreads: {
+    ...wholeNumber('STOREROOM_QUERY_THREADS', 2, [1, 64]),
+    meaning: 'Threads for long queries of the embedded store.',
+  },
+  idempotencyHours: {
+    ...wholeNumber('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760]),
+    meaning: 'Hours an Idempotency-Key is kept.',
+  },
+  requestLogDays: {
+    ...wholeNumber('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365]),
+    meaning: 'Days the request log is kept.',
+  },
+  inFlightMost: {
+    ...wholeNumber('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000]),
+    meaning: 'Most requests in flight at the same time. More are answered 503.',
+  },
+  keepAliveMs: {
+    ...wholeNumber('STOREROOM_KEEP_ALIVE_MS', 72_000, [1000, 600_000]),
+    meaning: 'Milliseconds an idle connection is kept open. Set it above the idle timeout of the load balancer.',
+  },
+  drainMs: {
+    ...wholeNumber('STOREROOM_DRAIN_MS', 0, [0, 60_000]),
+    meaning:
+      'Milliseconds between "not ready" and closing the listener when the service stops, for load balancers to notice.',
+  },
 } as const;
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;

@@ -74,12 +74,7 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
 }
 
 /** A second signal (npm sends one on Ctrl-C) changes nothing. */
-function stopOnSignal(
-  app: FastifyInstance,
-  state: ServiceState,
-  drainMs: number,
-  closeStore: () => Promise<void>,
-): void {
+function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number, close: () => Promise<void>): void {
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
@@ -90,7 +85,7 @@ function stopOnSignal(
     while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);
     app.server.closeAllConnections();
     await app.close();
-    await closeStore();
+    await close();
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
@@ -119,12 +114,8 @@ function printReady(app: FastifyInstance, config: Config, demo: Demo | undefined
     ownerLink: formatLink(config, demo.linkToken, port),
   };
   const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
-  const lines = [
-    'Storeroom is ready.',
-    `  Base URL    ${baseURL}`,
-    `  Dashboard   ${dashboard}`,
-    `  Reference   ${reference}`,
-  ];
+  const addresses = [`  Base URL    ${baseURL}`, `  Dashboard   ${dashboard}`, `  Reference   ${reference}`];
+  const lines = ['Storeroom is ready.', ...addresses];
   if (tenant)
     lines.push(
       `  Team ID     ${DEMO_TEAM}`,

@@ -51,13 +51,8 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   if (databaseUrl === '') return openEmbedded(settings, user);
   // Loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
-  return PostgresStore.open({
-    url: databaseUrl,
-    connections: databaseConnections,
-    queryBudgetMs,
-    name: user.name,
-    report: user.report,
-  });
+  const { name, report } = user;
+  return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name, report });
 }
 
 export function openEmbedded(

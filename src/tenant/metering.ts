@@ -45,10 +45,7 @@ export class Meter {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, number>>();
     // Nobody may wait for a batch: the clients of its calls can be gone.
     promise.catch(() => undefined);
-    if (!this.#adding)
-      setImmediate(() => {
-        this.#adding ??= this.#addBatches();
-      });
+    if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
     return { counts: new Map(), added: promise, settle: { resolve, reject } };
   }
 

@@ -5,12 +5,8 @@ import type { TenantSettings } from './port.ts';
 const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_CHARACTERS_MAX = 200;
 
-export const FIRST_SETTINGS: TenantSettings = {
-  defaultStage: 'worksheet',
-  strict: false,
-  monthQuota: null,
-  callsPerSecond: null,
-};
+const NO_LIMITS = { monthQuota: null, callsPerSecond: null };
+export const FIRST_SETTINGS: TenantSettings = { defaultStage: 'worksheet', strict: false, ...NO_LIMITS };
 
 export const refuseTaken = (teamId: string): Refusal =>
   new Refusal('COMMAND_REFUSED', `There is a tenant '${teamId}' already (upper and lower case count as the same).`);

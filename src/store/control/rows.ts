@@ -13,19 +13,16 @@ export const listColumns = (properties: readonly string[], alias: string): strin
 export const toRecord = <T>(properties: readonly (keyof T)[], row: Row): T =>
   Object.fromEntries(properties.map((property, index) => [property, row[index]])) as T;
 
-export function insertRow(table: string, record: Readonly<Record<string, Bound>>): Statement {
+type BoundRecord = Readonly<Record<string, Bound>>;
+
+export function insertRow(table: string, record: BoundRecord): Statement {
   const columns = Object.keys(record).map(columnOf).join(', ');
   const places = Object.keys(record).fill('?').join(', ');
   return statement(`INSERT INTO ${table} (${columns}) VALUES (${places})`, ...Object.values(record));
 }
 
 /** `UPDATE … SET …` with all values of the record; the condition follows. */
-export function updateRows(
-  table: string,
-  record: Readonly<Record<string, Bound>>,
-  where: string,
-  ...values: Bound[]
-): Statement {
+export function updateRows(table: string, record: BoundRecord, where: string, ...values: Bound[]): Statement {
   const set = Object.keys(record).map((property) => `${columnOf(property)} = ?`);
   return statement(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...Object.values(record), ...values);
 }

@@ -26,10 +26,8 @@ export async function migrate(connection: Connection): Promise<void> {
   await connection.execute(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
   try {
     await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
-    await connection.execute(
-      `CREATE SCHEMA IF NOT EXISTS ${CONTROL};
-        CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`,
-    );
+    const table = `CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`;
+    await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}; ${table}`);
     await migrateControl(connection);
     await migrateTenants(connection);
   } finally {
@@ -71,14 +69,13 @@ export function buildTenantScript(storeId: string, from = 0): string {
   // The extension can be installed in any schema.
   const path = `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true)
     FROM pg_extension WHERE extname = 'pg_trgm'`;
-  return `${create}${path}; ${migrationsOf('pims')
-    .slice(from, from === 0 ? undefined : from + 1)
-    .join(';\n')}; SET LOCAL search_path TO DEFAULT`;
+  const scripts = migrationsOf('pims').slice(from, from === 0 ? undefined : from + 1);
+  return `${create}${path}; ${scripts.join(';\n')}; SET LOCAL search_path TO DEFAULT`;
 }
 
 function refuseNewer(found: number, known: number): void {
-  if (found > known)
-    throw new Error(
-      `The database was written by a newer version of Storeroom (schema ${found}, this one knows ${known}).`,
-    );
+  if (found <= known) return;
+  throw new Error(
+    `The database was written by a newer version of Storeroom (schema ${found}, this one knows ${known}).`,
+  );
 }

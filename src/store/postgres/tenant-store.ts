@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Caller, Tenant } from '../../tenant/port.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
-import type { Connection } from './connection.ts';
+import { columnsOf, type Connection } from './connection.ts';
 import { KeyBatch } from './key-batch.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import type { SharedConnection } from './shared-connection.ts';
@@ -44,11 +44,8 @@ export class PostgresTenants implements OwnTenants {
   }
 
   insertTenant(tenant: Tenant): Promise<boolean> {
-    const { sql, values } = insertRow(TENANTS, {
-      ...tenant,
-      strict: Number(tenant.strict),
-      schemaVersion: PIMS_VERSION(),
-    });
+    const record = { ...tenant, strict: Number(tenant.strict), schemaVersion: PIMS_VERSION() };
+    const { sql, values } = insertRow(TENANTS, record);
     return this.#transaction(async (connection) => {
       const added = await connection.query(`${sql} ON CONFLICT DO NOTHING RETURNING 1`, values);
       if (added.length > 0) await connection.execute(buildTenantScript(tenant.storeId));
@@ -79,15 +76,11 @@ export class PostgresTenants implements OwnTenants {
 
   async #loadCallers(questions: string[]): Promise<ReadonlyMap<string, FoundCaller>> {
     const pairs = questions.map((question) => question.split(' ') as [string, string]);
-    const rows = await this.#connection.ask<[string, Uint8Array, string, ...TenantRow]>(FIND_CALLERS, [
-      pairs.map(([apiId]) => apiId),
-      pairs.map(([, teamId]) => teamId),
-    ]);
-    return new Map(
-      rows.map(([apiId, secretHash, endsAt, ...row]) => {
-        const tenant = toTenant(row);
-        return [`${apiId} ${tenant.teamId}`, { tenant, secretHash, endsAt }];
-      }),
-    );
+    type CallerRow = [string, Uint8Array, string, ...TenantRow];
+    const rows = await this.#connection.ask<CallerRow>(FIND_CALLERS, columnsOf(pairs, [0, 1]));
+    const found = new Map<string, FoundCaller>();
+    for (const [apiId, secretHash, endsAt, ...row] of rows)
+      found.set(`${apiId} ${row[0]}`, { tenant: toTenant(row), secretHash, endsAt });
+    return found;
   }
 }

@@ -15,12 +15,7 @@ const ADD_MONTH =
   'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
 
 /** The call may have saved records before its count found no space. */
-const uncounted = (): Refusal =>
-  new Refusal(
-    'STORAGE_FULL',
-    'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.',
-    { retryAfterSeconds: 30 },
-  );
+const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
 export class SqliteUsage implements OwnUsage {
   readonly schema = '';
@@ -43,8 +38,9 @@ export class SqliteUsage implements OwnUsage {
       }
       return sums;
     });
-    if (totals instanceof Refusal) throw totals.code === 'STORAGE_FULL' ? uncounted() : totals;
-    return totals;
+    if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
+      throw new Refusal('STORAGE_FULL', UNCOUNTED, { retryAfterSeconds: 30 });
+    return orThrow(totals);
   }
 
   async read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
