@@ -108,7 +108,7 @@ const BREAKS: Break[] = [
     file: 'store/postgres/migrate.ts',
     good: 'SELECT pg_advisory_lock(${MIGRATION_LOCK})',
     // All of them at the same instant.
-    broken: 'SELECT pg_sleep(3 - extract(epoch FROM clock_timestamp()) % 3)',
+    broken: 'SELECT pg_sleep(8 - extract(epoch FROM clock_timestamp()) % 8)',
     says: /before it was ready/,
   },
   {

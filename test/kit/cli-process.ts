@@ -1,6 +1,6 @@
 /**
- * Runs `storeroom` on a data folder of its own that goes when the tests of the file are over: in the process that the commands of a file
- * share, or in one of its own.
+ * Runs `storeroom` on a data folder of its own that goes when the tests of the file are over: in the process that the
+ * commands of a file share, or in one of its own.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,18 +21,27 @@ export interface CommandLine {
   /** The data folder; not made before a command makes it. */
   readonly data: string;
   /** Runs a command line and takes whatever it ends with. */
-  readonly run: (...words: string[]) => Promise<Outcome>;
-  /** Runs one with --json that has to succeed, and gives its answer: one object on standard output, nothing on standard error. */
-  readonly ask: <T = Record<string, unknown>>(...words: string[]) => Promise<T>;
-  /** Runs one with --json that has to be refused, and gives the error: nothing on standard output, one object on standard error. */
-  readonly refused: (...words: string[]) => Promise<Fault>;
+  readonly run: (line: string, ...more: string[]) => Promise<Outcome>;
+  /**
+   * Runs one with --json that has to succeed, and gives its answer: one object on standard output, nothing on standard
+   * error.
+   */
+  readonly ask: <T = Record<string, unknown>>(line: string, ...more: string[]) => Promise<T>;
+  /**
+   * Runs one with --json that has to be refused, and gives the error: nothing on standard output, one object on
+   * standard error.
+   */
+  readonly refused: (line: string, ...more: string[]) => Promise<Fault>;
   /** Runs one in a process of its own. */
-  readonly runAlone: (...words: string[]) => Promise<Outcome>;
+  readonly runAlone: (line: string) => Promise<Outcome>;
   /** The same, with a reader that goes away after the first of its output. */
-  readonly runUnread: (...words: string[]) => Promise<Outcome>;
+  readonly runUnread: (line: string) => Promise<Outcome>;
   /** Writes a file beside the data and gives its path. */
   readonly file: (name: string, content: string | Buffer) => string;
 }
+
+/** The words of a line, which spaces separate, and more, which may contain spaces. */
+const wordsOf = (line: string, more: readonly string[] = []): string[] => [...line.split(' ').filter(Boolean), ...more];
 
 /** A command line with nothing but this in its environment. */
 export function openCommandLine(environment: Record<string, string> = {}): CommandLine {
@@ -40,20 +49,20 @@ export function openCommandLine(environment: Record<string, string> = {}): Comma
   after(() => rmSync(folder, { recursive: true }));
   const data = join(folder, 'data');
   const env = { ...EMPTY, STOREROOM_DATA: data, ...environment };
-  const run = (...words: string[]): Promise<Outcome> => runInRunner({ words, env });
+  const run = (line: string, ...more: string[]): Promise<Outcome> => runInRunner({ words: wordsOf(line, more), env });
   return {
     data,
     run,
-    runAlone: (...words) => runProcess({ words, env }),
-    runUnread: (...words) => runProcess({ words, env }, { stopsReading: true }),
-    async ask<T>(...words: string[]) {
-      const { exitCode, out, err } = await run(...words, '--json');
-      assert.equal(`${exitCode} ${err}`, '0 ', words.join(' '));
+    runAlone: (line) => runProcess({ words: wordsOf(line), env }),
+    runUnread: (line) => runProcess({ words: wordsOf(line), env }, { stopsReading: true }),
+    async ask<T>(line: string, ...more: string[]) {
+      const { exitCode, out, err } = await run(line, ...more, '--json');
+      assert.equal(`${exitCode} ${err}`, '0 ', line);
       return readOneObject<T>(out);
     },
-    async refused(...words) {
-      const { exitCode, out, err } = await run(...words, '--json');
-      assert.equal(`${exitCode} ${out}`, '1 ', words.join(' '));
+    async refused(line, ...more) {
+      const { exitCode, out, err } = await run(line, ...more, '--json');
+      assert.equal(`${exitCode} ${out}`, '1 ', line);
       return readOneObject<{ error: Fault }>(err).error;
     },
     file(name, content) {

@@ -1,6 +1,6 @@
 /**
- * A process that runs command lines one after another, each as `storeroom` runs it, and sends back what it printed: for tests to which the
- * end of the process is not the point. commands.ts starts it.
+ * A process that runs command lines one after another, each as `storeroom` runs it, and sends back what it printed: for
+ * tests to which the end of the process is not the point. commands.ts starts it.
  */
 import { runCommandLine } from '../../src/cli/program.ts';
 

@@ -1,4 +1,7 @@
-/** Runs command lines of `storeroom`: in a process of their own, or one after another in the process that a test file has for all (command-runner.ts). */
+/**
+ * Runs command lines of `storeroom`: in a process of their own, or one after another in the process that a test file
+ * has for all (command-runner.ts).
+ */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

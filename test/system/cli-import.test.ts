@@ -9,7 +9,8 @@ import { after, before, suite, test } from 'node:test';
 import { createDemo } from '../../src/cli/demo-tenant.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import type { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { openFolder } from '../store/sqlite-folder.ts';
 import { openCommandLine, readOneObject, type CommandLine } from '../kit/cli-process.ts';
 
 interface Report {
@@ -28,17 +29,10 @@ const TYPES = ['customers', 'orders', 'lines', 'inventory'];
 
 /** Imports with --json, and gives the exit code with the report. */
 async function importRows({ run, file }: CommandLine, type: string, csv: string | Buffer, ...options: string[]) {
-  const { exitCode, out, err } = await run('import', 'acme', type, file('rows.csv', csv), ...options, '--json');
+  const { exitCode, out, err } = await run('import acme', type, file('rows.csv', csv), ...options, '--json');
   assert.equal(err, '');
   const { imported, rejected, rejections } = readOneObject<Report>(out);
   return { exitCode, imported, rejected, lines: rejections.map(({ line }) => line), rejections };
-}
-
-function openStore(folder: string): SqliteStore {
-  const onFatal = (fault: unknown): never => {
-    throw fault;
-  };
-  return new SqliteStore({ folder, busyTimeoutMs: 5000, queryBudgetMs: 5000, workers: 1, onFatal });
 }
 
 suite('import, beside a running service', () => {
@@ -54,8 +48,8 @@ suite('import, beside a running service', () => {
   };
 
   before(async () => {
-    await line.ask('tenant', 'create', 'acme', '--name', 'Acme');
-    service = openStore(line.data);
+    await line.ask('tenant create acme --name Acme');
+    service = openFolder(line.data, { busyTimeoutMs: 5000 });
     service.lock();
     pims = service.pims((await service.tenants.findTenant('acme'))!);
   });
@@ -105,7 +99,7 @@ suite('import, beside a running service', () => {
 
   test('without --json every rejected row is a line on standard error', async () => {
     const file = line.file('rows.csv', 'ORDER_NUMBER,FREIGHT\n700,1\n701,\u{1b}[31mten\n');
-    const { exitCode, out, err } = await line.run('import', 'acme', 'orders', file);
+    const { exitCode, out, err } = await line.run('import acme orders', file);
     assert.equal(exitCode, 1);
     assert.match(out, /^Imported 1 orders, rejected 1, in /);
     assert.match(err, /^line 3: FREIGHT must be a decimal number such as '3' or '1.5', not '\u{fffd}\[31mten'\.\n$/u);
@@ -136,9 +130,7 @@ suite('import, beside a running service', () => {
     test(`a header with ${what} refuses the whole file before anything is written`, async () => {
       const was = await exportRows('orders');
       const { message } = await line.refused(
-        'import',
-        'acme',
-        'orders',
+        'import acme orders',
         line.file('rows.csv', header && `${header}\n900,a,b\n`),
       );
       assert.match(message, new RegExp(word));
@@ -167,12 +159,9 @@ suite('import, beside a running service', () => {
   });
 
   test('a file, a team or a type that is not there is refused', async () => {
-    assert.match(
-      (await line.refused('import', 'acme', 'orders', '/nowhere.csv')).message,
-      /There is no file '\/nowhere\.csv'/,
-    );
+    assert.match((await line.refused('import acme orders /nowhere.csv')).message, /There is no file '\/nowhere\.csv'/);
     assert.equal(
-      (await line.refused('import', 'nobody', 'orders', line.file('rows.csv', 'NOTES\n'))).code,
+      (await line.refused('import nobody orders', line.file('rows.csv', 'NOTES\n'))).code,
       'TENANT_NOT_FOUND',
     );
   });
@@ -214,13 +203,13 @@ suite('what goes in comes out again', () => {
 
   test('the demo tenant has every row of its files', async () => {
     mkdirSync(source.data);
-    const store = openStore(source.data);
+    const store = openFolder(source.data, { busyTimeoutMs: 5000 });
     const { key } = await createDemo(store, new Date().toISOString());
     assert.match(key.apiId, /^sr_id_/);
     await assert.rejects(() => createDemo(store, new Date().toISOString()), /already/);
     await store.close();
     exported = await Promise.all(TYPES.map((type) => read(source, 'demo', type)));
-    const records = await Promise.all(TYPES.map((type) => source.ask<Records>('export', 'demo', type)));
+    const records = await Promise.all(TYPES.map((type) => source.ask<Records>('export demo', type)));
     assert.deepEqual(
       records.map(({ records: { length } }) => length),
       [91 + 8, 830 + 14, 2155 + 35, 77 + 15],
@@ -228,15 +217,15 @@ suite('what goes in comes out again', () => {
   });
 
   test('an exported tenant, imported again, exports the same', async () => {
-    await target.ask('tenant', 'create', 'copy', '--name', 'Copy');
+    await target.ask('tenant create copy --name Copy');
     for (const [index, type] of TYPES.entries())
-      await target.ask('import', 'copy', type, target.file(`${type}.csv`, exported[index]!));
+      await target.ask('import copy', type, target.file(`${type}.csv`, exported[index]!));
     assert.deepEqual(await findDifferences(target, 'copy'), []);
   });
 
   test('an export into a file says how many records it has', async () => {
     const file = source.file('orders.csv', '');
-    assert.deepEqual(await source.ask('export', 'demo', 'orders', '--output', file), {
+    assert.deepEqual(await source.ask('export demo orders --output', file), {
       teamID: 'demo',
       type: 'orders',
       exported: 844,
@@ -245,7 +234,7 @@ suite('what goes in comes out again', () => {
   });
 
   test('an export ends quietly when its reader has read enough', async () => {
-    const { exitCode, out, err } = await source.runUnread('export', 'demo', 'orders');
+    const { exitCode, out, err } = await source.runUnread('export demo orders');
     assert.equal(`${exitCode} ${err}`, '0 ');
     assert.ok(out.length > 0 && out.length < exported[1]!.length);
   });
@@ -257,14 +246,14 @@ suite('what goes in comes out again', () => {
     assert.match((await source.refused('backup', backup)).message, /is not empty/);
     const restored = openCommandLine();
     await restored.ask('restore', backup);
-    assert.deepEqual(await restored.ask('tenant', 'list'), await source.ask('tenant', 'list'));
+    assert.deepEqual(await restored.ask('tenant list'), await source.ask('tenant list'));
     assert.deepEqual(await findDifferences(restored, 'demo'), []);
     assert.match((await restored.refused('restore', backup)).message, /is not empty/);
   });
 
   test('a folder that is no backup is not restored', async () => {
     const { refused, data } = openCommandLine();
-    assert.match((await refused('restore', '/tmp')).message, /is not a backup/);
+    assert.match((await refused('restore /tmp')).message, /is not a backup/);
     assert.equal(existsSync(data), false);
   });
 

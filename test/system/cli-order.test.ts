@@ -20,24 +20,24 @@ const LINES = 'ORDER_NUMBER,PART_CODE,QUANTITY\n1000,MB/14,3\n1000,PLAN+3Y,3\n10
 
 suite('the life of an order', () => {
   const { ask, run, refused, file } = openCommandLine();
-  const show = (orderNumber: string): Promise<Shown> => ask<Shown>('order', 'show', 'acme', orderNumber);
+  const show = (orderNumber: string): Promise<Shown> => ask<Shown>('order show acme', orderNumber);
   /** On hand, committed, available. */
   const stock = async (): Promise<string> => {
-    const { records } = await ask<{ records: Values[] }>('export', 'acme', 'inventory');
+    const { records } = await ask<{ records: Values[] }>('export acme inventory');
     const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = records.find(({ PART_CODE }) => PART_CODE === 'MB/14')!;
     return `${QTY_ONHAND} − ${QTY_COMMITTED} = ${QTY_AVAILABLE}`;
   };
 
   before(async () => {
-    await ask('tenant', 'create', 'acme', '--name', 'Acme');
-    await ask('import', 'acme', 'inventory', file('inventory.csv', INVENTORY));
-    await ask('import', 'acme', 'orders', file('orders.csv', ORDERS));
-    await ask('import', 'acme', 'lines', file('lines.csv', LINES));
+    await ask('tenant create acme --name Acme');
+    await ask('import acme inventory', file('inventory.csv', INVENTORY));
+    await ask('import acme orders', file('orders.csv', ORDERS));
+    await ask('import acme lines', file('lines.csv', LINES));
   });
 
   test('a quote reserves nothing, and approved commits its stock but not its care plans', async () => {
     assert.equal(await stock(), '10 − 0 = 10');
-    assert.deepEqual(await ask('order', 'approve', 'acme', '1000'), {
+    assert.deepEqual(await ask('order approve acme 1000'), {
       teamID: 'acme',
       orderNumber: '1000',
       stage: 'sales_order',
@@ -48,40 +48,21 @@ suite('the life of an order', () => {
   });
 
   test('what does not fit is refused and changes nothing', async () => {
-    const invoice = ['order', 'invoice', 'acme', '1000'];
-    assert.equal((await refused('order', 'approve', 'acme', '1000')).code, 'STAGE_NOT_ALLOWED');
-    assert.equal((await refused(...invoice, '--line', '1=4')).code, 'QUANTITY_NOT_ALLOWED');
-    assert.equal((await refused(...invoice, '--line', '7=1')).code, 'LINE_NOT_FOUND');
-    assert.equal((await refused(...invoice, '--line', '1=1', '--serial', '1=A,B')).code, 'SERIALS_NOT_ALLOWED');
-    assert.equal((await refused(...invoice, '--line', '2=1', '--serial', '2=A')).code, 'SERIALS_NOT_ALLOWED');
-    assert.equal((await refused('order', 'invoice', 'acme', '1002')).code, 'STAGE_NOT_ALLOWED');
-    assert.equal((await refused('order', 'approve', 'acme', '9')).code, 'ORDER_NOT_FOUND');
-    assert.equal((await refused('order', 'show', 'acme', '9')).code, 'NOT_FOUND');
+    const invoice = 'order invoice acme 1000';
+    assert.equal((await refused('order approve acme 1000')).code, 'STAGE_NOT_ALLOWED');
+    assert.equal((await refused(`${invoice} --line 1=4`)).code, 'QUANTITY_NOT_ALLOWED');
+    assert.equal((await refused(`${invoice} --line 7=1`)).code, 'LINE_NOT_FOUND');
+    assert.equal((await refused(`${invoice} --line 1=1 --serial 1=A,B`)).code, 'SERIALS_NOT_ALLOWED');
+    assert.equal((await refused(`${invoice} --line 2=1 --serial 2=A`)).code, 'SERIALS_NOT_ALLOWED');
+    assert.equal((await refused('order invoice acme 1002')).code, 'STAGE_NOT_ALLOWED');
+    assert.equal((await refused('order approve acme 9')).code, 'ORDER_NOT_FOUND');
+    assert.equal((await refused('order show acme 9')).code, 'NOT_FOUND');
     assert.equal(await stock(), '10 − 3 = 7');
   });
 
-  test('a partial invoice takes its units from stock; its backorder stays committed, under the same reference', async () => {
-    const words = [
-      '--line',
-      '1=2',
-      '--line',
-      '2=2',
-      '--serial',
-      '1=SN1',
-      '--serial',
-      '1=SN2',
-      '--tracking',
-      'T1,T2',
-      '--tracking',
-      'T3',
-    ];
-    const { backorder, stage } = await ask<{ backorder: string; stage: string }>(
-      'order',
-      'invoice',
-      'acme',
-      '1000',
-      ...words,
-    );
+  test('a partial invoice takes its units from stock; its backorder stays committed', async () => {
+    const words = '--line 1=2 --line 2=2 --serial 1=SN1 --serial 1=SN2 --tracking T1,T2 --tracking T3';
+    const { backorder, stage } = await ask<{ backorder: string; stage: string }>(`order invoice acme 1000 ${words}`);
     assert.equal(stage, 'invoice');
     assert.equal(await stock(), '8 − 1 = 7');
 
@@ -116,14 +97,14 @@ suite('the life of an order', () => {
     assert.deepEqual(open.sameReference, [{ orderNumber: '1000', stage: 'invoice' }]);
     assert.equal(new Set([...invoice.lines, ...open.lines].map((line) => line['LINE_REF_LOCK_CODE'])).size, 4);
 
-    const last = await run('order', 'invoice', 'acme', backorder);
+    const last = await run('order invoice acme', backorder);
     assert.equal(last.out, `Order ${backorder} is now an invoice.\n`);
     assert.equal(await stock(), '7 − 0 = 7');
-    assert.equal((await refused('order', 'invoice', 'acme', backorder)).code, 'STAGE_NOT_ALLOWED');
+    assert.equal((await refused('order invoice acme', backorder)).code, 'STAGE_NOT_ALLOWED');
   });
 
   test('a worksheet can be invoiced at once, whole', async () => {
-    assert.deepEqual(await ask('order', 'invoice', 'acme', '1001'), {
+    assert.deepEqual(await ask('order invoice acme 1001'), {
       teamID: 'acme',
       orderNumber: '1001',
       stage: 'invoice',
@@ -133,7 +114,7 @@ suite('the life of an order', () => {
   });
 
   test('people see the order, its lines and the other records of its reference', async () => {
-    const { out } = await run('order', 'show', 'acme', '1000');
+    const { out } = await run('order show acme 1000');
     assert.match(out, /^ORDER_NUMBER +1000$/m);
     assert.match(out, /^1 +MB\/14 +Notebook +2 +2 +SN1,SN2 /m);
     assert.match(out, /^Other orders of #1001:\n\d+ +invoice$/m);

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { SqliteStore } from '../../src/store/sqlite/store.ts';
+import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { hashSecret, looksLikeSecret, sameHash } from '../../src/tenant/credentials.ts';
+import { openFolder } from '../store/sqlite-folder.ts';
 import { openCommandLine, type CommandLine } from '../kit/cli-process.ts';
 
 interface Keys {
@@ -15,10 +16,7 @@ interface Keys {
 
 /** Opens the store beside the command line, as the service does. */
 async function withStore<T>({ data }: CommandLine, work: (store: SqliteStore) => Promise<T>): Promise<T> {
-  const onFatal = (fault: unknown): never => {
-    throw fault;
-  };
-  const store = new SqliteStore({ folder: data, busyTimeoutMs: 5000, queryBudgetMs: 5000, workers: 1, onFatal });
+  const store = openFolder(data, { busyTimeoutMs: 5000 });
   try {
     return await work(store);
   } finally {
@@ -38,7 +36,7 @@ suite('tenants', () => {
   const { ask, run, refused } = line;
 
   test('a tenant is made with its settings, and makes the data folder', async () => {
-    const made = await ask('tenant', 'create', 'acme', '--name', 'Acme Ltd.');
+    const made = await ask('tenant create acme --name', 'Acme Ltd.');
     const { createdAt, ...rest } = made;
     assert.match(String(createdAt), /^\d{4}-.*Z$/);
     assert.deepEqual(rest, {
@@ -49,76 +47,64 @@ suite('tenants', () => {
       monthQuota: null,
       callsPerSecond: null,
     });
-    assert.deepEqual(await ask('tenant', 'list'), { tenants: [made] });
+    assert.deepEqual(await ask('tenant list'), { tenants: [made] });
   });
 
   test('a team ID is taken once, whatever the case', async () => {
-    assert.match((await refused('tenant', 'create', 'ACME', '--name', 'x')).message, /already/);
+    assert.match((await refused('tenant create ACME --name x')).message, /already/);
   });
 
   for (const teamId of ['.acme', 'a/b', 'a b', 'a'.repeat(65), ''])
     test(`'${teamId}' is no team ID`, async () => {
-      const { code, field } = await refused('tenant', 'create', teamId, '--name', 'x');
+      const { code, field } = await refused('tenant create', teamId, '--name', 'x');
       assert.equal(`${code} ${field}`, 'COMMAND_REFUSED teamID');
     });
 
   test('a name is not empty', async () => {
-    assert.equal((await refused('tenant', 'create', 'b', '--name', ' ')).field, 'name');
+    assert.equal((await refused('tenant create b --name', ' ')).field, 'name');
   });
 
   test('settings change one by one, and none takes a limit away', async () => {
-    const set = await ask(
-      'tenant',
-      'set',
-      'acme',
-      '--strict',
-      'on',
-      '--default-stage',
-      'quote',
-      '--quota',
-      '1000',
-      '--rate',
-      '2.5',
-    );
+    const set = await ask('tenant set acme --strict on --default-stage quote --quota 1000 --rate 2.5');
     assert.deepEqual(
       [set['strict'], set['defaultStage'], set['monthQuota'], set['callsPerSecond']],
       [true, 'quote', 1000, 2.5],
     );
-    const unset = await ask('tenant', 'set', 'acme', '--quota', 'none');
+    const unset = await ask('tenant set acme --quota none');
     assert.deepEqual(
       [unset['strict'], unset['defaultStage'], unset['monthQuota'], unset['callsPerSecond']],
       [true, 'quote', null, 2.5],
     );
-    assert.deepEqual(await ask('tenant', 'list'), { tenants: [unset] });
+    assert.deepEqual(await ask('tenant list'), { tenants: [unset] });
   });
 
   test('without --json people get words, also of what was refused', async () => {
-    assert.match((await run('tenant', 'list')).out, /^TEAM +NAME .*\nacme +Acme Ltd\. /);
-    const { exitCode, out, err } = await run('tenant', 'set', 'nobody', '--strict', 'on');
+    assert.match((await run('tenant list')).out, /^TEAM +NAME .*\nacme +Acme Ltd\. /);
+    const { exitCode, out, err } = await run('tenant set nobody --strict on');
     assert.equal(`${exitCode} ${out}`, '1 ');
     assert.equal(err, "storeroom: There is no tenant 'nobody'. `storeroom tenant list` shows all tenants.\n");
   });
 
   test('a tenant is not removed where nobody can be asked, unless --yes says so', async () => {
-    const { code, message } = await refused('tenant', 'remove', 'acme');
+    const { code, message } = await refused('tenant remove acme');
     assert.equal(code, 'COMMAND_REFUSED');
     assert.match(message, /--yes/);
-    assert.equal((await ask<{ tenants: unknown[] }>('tenant', 'list')).tenants.length, 1);
+    assert.equal((await ask<{ tenants: unknown[] }>('tenant list')).tenants.length, 1);
   });
 
   test('a removed tenant leaves neither keys nor records nor usage, and its team ID is free', async () => {
-    const keys = await ask<Keys>('keys', 'replace', 'acme');
-    await ask('fields', 'add', 'acme', 'orders', 'GIFT', '--type', 'flag');
+    const keys = await ask<Keys>('keys replace acme');
+    await ask('fields add acme orders GIFT --type flag');
     await withStore(line, (store) =>
       store.usage.addUsage([{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]),
     );
-    assert.deepEqual(await ask('tenant', 'remove', 'acme', '--yes'), { teamID: 'acme', removed: true });
-    assert.deepEqual(await ask('tenant', 'list'), { tenants: [] });
+    assert.deepEqual(await ask('tenant remove acme --yes'), { teamID: 'acme', removed: true });
+    assert.deepEqual(await ask('tenant list'), { tenants: [] });
     assert.deepEqual(readdirSync(join(line.data, 'tenants')), []);
-    assert.equal((await refused('keys', 'replace', 'acme')).code, 'TENANT_NOT_FOUND');
-    await ask('tenant', 'create', 'acme', '--name', 'Another');
+    assert.equal((await refused('keys replace acme')).code, 'TENANT_NOT_FOUND');
+    await ask('tenant create acme --name Another');
     assert.equal(await isLetIn(line, keys), false);
-    assert.equal((await ask('usage', 'acme', '--month', '2026-11'))['total'], 0);
+    assert.equal((await ask('usage acme --month 2026-11'))['total'], 0);
   });
 });
 
@@ -127,24 +113,24 @@ suite('keys', () => {
   const { ask, run } = line;
 
   test('the new pair is let in and the old one is not, from that moment on', async () => {
-    await ask('tenant', 'create', 'acme', '--name', 'Acme');
-    const first = await ask<Keys>('keys', 'replace', 'acme');
+    await ask('tenant create acme --name Acme');
+    const first = await ask<Keys>('keys replace acme');
     assert.deepEqual(Object.keys(first), ['teamID', 'apiID', 'apiSecret']);
     assert.ok(looksLikeSecret(first.apiSecret));
     assert.equal(await isLetIn(line, first), true);
-    const second = await ask<Keys>('keys', 'replace', 'acme');
+    const second = await ask<Keys>('keys replace acme');
     assert.deepEqual([await isLetIn(line, first), await isLetIn(line, second)], [false, true]);
   });
 
   test('with an overlap the old pair ends when it is over', async () => {
-    const first = await ask<Keys>('keys', 'replace', 'acme');
-    const second = await ask<Keys>('keys', 'replace', 'acme', '--overlap', '1h');
+    const first = await ask<Keys>('keys replace acme');
+    const second = await ask<Keys>('keys replace acme --overlap 1h');
     assert.deepEqual([await isLetIn(line, first), await isLetIn(line, second)], [true, true]);
     assert.deepEqual([await isLetIn(line, first, 3_601_000), await isLetIn(line, second, 3_601_000)], [false, true]);
   });
 
   test('people are told that the secret is not shown again', async () => {
-    const { out } = await run('keys', 'replace', 'acme');
+    const { out } = await run('keys replace acme');
     assert.match(out, /^teamID +acme\napiID +sr_id_\w+\napiSecret +sr_sk_\w+\n\nThe secret is not shown again\. /);
   });
 });
@@ -155,18 +141,18 @@ suite('fields and usage', () => {
   type Fields = { fields: { recordType: string; name: string; type: string; custom: boolean }[] };
 
   test('a tenant gets a field of its own, and no second one of that name', async () => {
-    await ask('tenant', 'create', 'acme', '--name', 'Acme');
-    const before = await ask<Fields>('fields', 'list', 'acme', 'orders');
-    await ask('fields', 'add', 'acme', 'orders', 'GIFT_WRAP', '--type', 'flag');
-    const { fields } = await ask<Fields>('fields', 'list', 'acme', 'orders');
+    await ask('tenant create acme --name Acme');
+    const before = await ask<Fields>('fields list acme orders');
+    await ask('fields add acme orders GIFT_WRAP --type flag');
+    const { fields } = await ask<Fields>('fields list acme orders');
     assert.equal(fields.length, before.fields.length + 1);
     assert.deepEqual(
       fields.filter(({ custom }) => custom).map(({ recordType, name, type }) => [recordType, name, type]),
       [['orders', 'GIFT_WRAP', 'flag']],
     );
-    assert.equal((await refused('fields', 'add', 'acme', 'orders', 'GIFT_WRAP', '--type', 'flag')).field, 'GIFT_WRAP');
-    assert.equal((await refused('fields', 'add', 'acme', 'orders', 'Gift', '--type', 'flag')).code, 'COMMAND_REFUSED');
-    assert.match((await run('fields', 'list', 'acme')).out, /^inventory +BARCODE +text +indexed$/m);
+    assert.equal((await refused('fields add acme orders GIFT_WRAP --type flag')).field, 'GIFT_WRAP');
+    assert.equal((await refused('fields add acme orders Gift --type flag')).code, 'COMMAND_REFUSED');
+    assert.match((await run('fields list acme')).out, /^inventory +BARCODE +text +indexed$/m);
   });
 
   test('usage adds up one month in all, by day and by operation', async () => {
@@ -179,7 +165,7 @@ suite('fields and usage', () => {
         { teamId: 'other', day: '2020-11-30', operation: 'getOrder', calls: 1000 },
       ]),
     );
-    assert.deepEqual(await ask('usage', 'acme', '--month', '2020-11'), {
+    assert.deepEqual(await ask('usage acme --month 2020-11'), {
       teamID: 'acme',
       month: '2020-11',
       total: 8,
@@ -193,13 +179,13 @@ suite('fields and usage', () => {
       ],
     });
     assert.match(
-      (await run('usage', 'acme', '--month', '2020-11')).out,
+      (await run('usage acme --month 2020-11')).out,
       /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/,
     );
   });
 
   test('usage without a month is of this month', async () => {
-    const { month, total } = await ask('usage', 'acme');
+    const { month, total } = await ask('usage acme');
     assert.match(String(month), /^\d{4}-\d{2}$/);
     assert.equal(total, 0);
   });
