@@ -56,13 +56,11 @@ export class Pool {
       new Refusal('SERVICE_BUSY', 'All connections to the database are in use.', { retryAfterSeconds: 1 });
     if (this.#waiting.size >= WAITING_MAX) throw busy();
     return new Promise((take, reject) => {
-      const waiting: Borrower = {
-        take,
-        giveUp: setTimeout(() => {
-          this.#waiting.delete(waiting);
-          reject(busy());
-        }, WAIT_MS),
-      };
+      const giveUp = setTimeout(() => {
+        this.#waiting.delete(waiting);
+        reject(busy());
+      }, WAIT_MS);
+      const waiting: Borrower = { take, giveUp };
       this.#waiting.add(waiting);
     });
   }
