@@ -1,7 +1,4 @@
-/**
- * docs/conformance.md has a row for every rule of the specification and of the decisions page, and every test it names exists. The rules are
- * listed and counted here, so that no row goes missing there.
- */
+/** docs/conformance.md has a row for every rule, listed and counted here, and every test it names exists. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * The contract itself: openapi.json passes Redocly's recommended rules, its examples are what its schemas say and what
- * the service takes and gives, and the file in the repository is the one the service gives out.
- */
+/** openapi.json: Redocly's rules, examples its schemas and the service take, and the file the service gives out. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

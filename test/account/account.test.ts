@@ -1,6 +1,4 @@
-/**
- * What somebody does with their own account and an owner with the users, over a real store: links, sessions, passwords, the second factor, roles.
- */
+/** What users do with their own account and owners with the users: links, sessions, passwords, second factor, roles. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';

@@ -1,6 +1,4 @@
-/**
- * Passwords: the form and the two halves of a hash, who never matches, how many hashings run at once, and which passwords are refused with which words.
- */
+/** Passwords: the form of a hash, how many hashings run at once, and which passwords are refused with which words. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';

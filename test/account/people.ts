@@ -1,6 +1,4 @@
-/**
- * People for the tests of accounts: tenants and users in a real store in a folder of their own, who sign in at the times a test says.
- */
+/** Tenants and users in a real store in a folder of their own, who sign in at the times a test says. */
 import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
 import { Users } from '../../src/account/users.ts';
 import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';

@@ -1,6 +1,4 @@
-/**
- * The second factor against its standards: base32 (RFC 4648), codes and their windows (RFC 6238), sealing, and recovery codes as people type them.
- */
+/** The second factor against RFC 4648 and RFC 6238: base32, codes, their windows, sealing, recovery codes as typed. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';

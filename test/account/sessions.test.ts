@@ -1,6 +1,4 @@
-/**
- * Sessions: when one has ended, whatever the clock does, and what a token looks like.
- */
+/** Sessions: when one has ended, whatever the clock does, and what a token looks like. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,7 +1,4 @@
-/**
- * Signing in, over a real store: one refusal for every cause, how many guesses are looked at whoever makes them and however many at once, and codes that are
- * good once.
- */
+/** Signing in: one refusal for every cause, how many guesses are looked at, and codes that are good once. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { trials } from '../kit/trials.ts';

@@ -1,6 +1,4 @@
-/**
- * How often may be tried: the waits after failures, attempts of an address in a minute, and that neither a clock that jumps nor many addresses break it.
- */
+/** Throttling: the waits after failures, the attempts of an address in a minute, clocks that jump, many addresses. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { checkFailures, ClientThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/throttle.ts';

@@ -1,7 +1,4 @@
-/**
- * Who may call: the three ways of sending credentials, which of them counts, and that whatever is wrong with them is answered alike.
- * The forms of the Authorization header are in authorization-header.test.ts, what a tenant can reach in isolation.test.ts.
- */
+/** Who may call: the three ways to send credentials, which of them counts, and one answer to all that is wrong. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { basicOf, bodyOf, sendBy, stockShop, waysOf, type Sent, type Way } from '../kit/operations.ts';

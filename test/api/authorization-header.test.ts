@@ -1,7 +1,4 @@
-/**
- * The Authorization header as an attacker would write it: of about a hundred forms only the canonical one authenticates, and a request has one.
- * Written to a socket by hand, since clients refuse to send most of them.
- */
+/** The Authorization header by hand: of about a hundred forms only the canonical one authenticates. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { basicOf, stockShop, targetOf } from '../kit/operations.ts';

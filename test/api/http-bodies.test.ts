@@ -1,7 +1,4 @@
-/**
- * What a request brings: bodies and how they are sent, their media type and coding, JSON at its edges, and what a query string can be made of.
- * Written to a socket by hand, byte by byte.
- */
+/** Bodies by hand: media type, coding, JSON at its edges, and what a query string can be made of. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';

@@ -1,7 +1,4 @@
-/**
- * Connections that waste time: those that send too slowly are closed with 408, those that only wait between requests are kept. All are opened side
- * by side, so that the file takes as long as the slowest; the service answers others meanwhile.
- */
+/** Connections that waste time, all side by side: slow ones get 408, those that wait between requests are kept. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

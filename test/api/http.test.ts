@@ -1,7 +1,4 @@
-/**
- * HTTP itself, before any operation: the headers every answer has, unknown paths and methods, the limits of a request line and its headers, and
- * requests that are no HTTP. Written to a socket by hand.
- */
+/** HTTP by hand, before any operation: headers of every answer, unknown paths and methods, limits, bad requests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';

@@ -1,7 +1,4 @@
-/**
- * Writes that can be repeated: an Idempotency-Key on any of the five creates and updates answers a repeated request as the first one was answered,
- * writes nothing again, and keeps nothing of what was refused.
- */
+/** Idempotency-Key: a repeated create or update gets its first answer; a refused one leaves its key free. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stockShop, type GoodCall } from '../kit/operations.ts';

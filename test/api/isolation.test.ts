@@ -1,7 +1,4 @@
-/**
- * Two tenants side by side: whatever one sends, in whatever way, it sees nothing of the other and changes nothing there.
- * Every operation is tried; one that is not in the matrix fails it.
- */
+/** Two tenants side by side see and change nothing of each other, in every operation and every way to send keys. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../kit/operations.ts';

@@ -1,7 +1,4 @@
-/**
- * The life of an order: worksheet → quote → sales_order → invoice, driven by `storeroom order …` beside the running service, and what the API shows of
- * it at every step: stages, stock, quantities that add up over the records of a reference, tracking and serial numbers.
- */
+/** The life of an order, driven by `storeroom order …` beside the service, as the API shows it at every step. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { Shop, succeed, type Values, valuesOf } from '../kit/records.ts';

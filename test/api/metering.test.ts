@@ -1,7 +1,4 @@
-/**
- * What is counted: every call that passed authentication, once, whatever its answer, on disk before the answer leaves; and the two limits a tenant
- * may be given. Each test counts on a tenant of its own.
- */
+/** What is counted, before the answer leaves, and the limits of a tenant. Each test counts on its own tenant. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendBy, stockShop, waysOf } from '../kit/operations.ts';

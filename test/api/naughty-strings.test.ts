@@ -1,7 +1,4 @@
-/**
- * Strings that break programs, sent wherever a string can be sent: no answer is a 5xx or outside the contract, what is stored reads back as it was
- * sent, and nobody is let in, nothing lost, by any of them.
- */
+/** Strings that break programs, sent wherever a string fits: no 5xx, nothing lost, nobody let in. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';

@@ -1,7 +1,4 @@
-/**
- * What is looked at first: teamID, then credentials, then the call is counted, then everything else. Every fault a request can have is sent to every
- * operation it fits: without teamID, with wrong credentials, and with good ones. Written to a socket by hand, since clients refuse some of it.
- */
+/** The order of the checks: teamID, credentials, the count, everything else. By hand; every fault, every operation. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';

@@ -1,7 +1,4 @@
-/**
- * The paths beside the operations: health, readiness, metrics, the contract and its reference page. None asks for credentials, none names a tenant,
- * and the page works in a real browser that reaches nothing but the service.
- */
+/** The paths beside the operations: health, readiness, metrics, the contract and its reference page in a browser. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';

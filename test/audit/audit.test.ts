@@ -1,6 +1,4 @@
-/**
- * The audit log in a real store, tampered with behind its back: whatever is changed, taken out, put in or swapped is found, and nothing else is.
- */
+/** The audit log of a real store, tampered with: what is changed, taken out, put in or swapped is found. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';

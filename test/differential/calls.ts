@@ -1,7 +1,4 @@
-/**
- * The calls of a run: what the steps of a plan come to, given what the model has at that moment; how a call is made on
- * the model and on a store through the operations; and its outcome as one text. Compares nothing.
- */
+/** The calls of a plan: made from what the model has, run on the model and on a store, their outcome as one text. */
 import { createHash } from 'node:crypto';
 import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';

@@ -1,8 +1,5 @@
-/**
- * Every store answers what a model in plain Maps answers, byte for byte: random runs of the twelve operations, and of
- * the steps an operator takes between them, on a tenant that has nothing but what the run begins with.
- * STOREROOM_TEST_RUNS sets how many, STOREROOM_TEST_SEED repeats those of a run that is told below a failure.
- */
+// Every store answers what the model answers, byte for byte, in random runs of the operations and operator commands.
+// STOREROOM_TEST_RUNS sets how many; STOREROOM_TEST_SEED repeats a run that failed.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';

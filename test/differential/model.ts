@@ -1,8 +1,4 @@
-/**
- * The inventory system of one tenant in plain Maps: what the twelve operations answer, written again from the
- * specification and the decisions. It shares the rules with the service (values, filters' words, stages, lines) and
- * nothing of its stores: no SQL, no index, no transaction.
- */
+/** One tenant in plain Maps: the twelve operations, written again from the specification. Shares the rules of pims. */
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import { containsFolded, parseFilters } from '../../src/pims/filter.ts';

@@ -1,7 +1,4 @@
-/**
- * What a random caller and operator of one tenant do: plans of steps that name records by their place among those that
- * are there, so that a plan still makes sense when steps before it are taken away. Never runs anything.
- */
+/** Random plans of a caller and operator; steps name records by place, so that a plan can shrink. Runs nothing. */
 import * as fc from 'fast-check';
 import type { RawValue } from '../../src/pims/values.ts';
 import {

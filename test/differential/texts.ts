@@ -1,8 +1,4 @@
-/**
- * Values for the fields of a PIMS, as a caller may send them: odd Unicode of many scripts, wildcards of other systems,
- * dates and numbers in all their forms, long texts that no compression makes short, and now and then what must be
- * refused. Knows no operation.
- */
+/** Values as a caller may send them: odd Unicode, wildcards, dates and numbers in all forms, what is refused. */
 import * as fc from 'fast-check';
 import type { RawValue } from '../../src/pims/values.ts';
 import type { FieldType } from '../../src/pims/fields.ts';

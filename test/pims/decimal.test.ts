@@ -1,7 +1,4 @@
-/**
- * Decimal numbers: one canonical text for each number, and arithmetic that is exact. The oracle is whole numbers of
- * 10⁻³⁰.
- */
+/** Decimal numbers: one canonical text each, exact arithmetic. The oracle is whole numbers of 10⁻³⁰. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,6 +1,4 @@
-/**
- * Filters: AND before OR, exact and contains, and what `contains` means in every script.
- */
+/** Filters: AND before OR, exact and contains, and what `contains` means in every script. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,7 +1,4 @@
-/**
- * The life of an order: forward only, splits that always add up, and the stock each stage holds. Stock is checked
- * against a model that counts whole units in numbers of JavaScript.
- */
+/** The life of an order. Stock is checked against a model that counts whole units in numbers of JavaScript. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';

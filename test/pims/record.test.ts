@@ -1,6 +1,4 @@
-/**
- * Records: the field dictionaries, how values are read in, what is refused, and the order of records.
- */
+/** Records: the field dictionaries, how values are parsed, what is refused, and the order of records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,7 +1,4 @@
-/**
- * The request log over a real store: what was recorded is found, page by page and by its ID, as a plain list would have it; no secret gets into it, what is
- * old leaves it, and a store that fails disturbs nobody, loses nothing while there is room, and is never told the same twice.
- */
+/** The request log over a real store: searches, page by page; no secrets; forgetting; a store that fails. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Contract: users and sessions are what was last said of them, for every process; what is good once is taken once;
- * and a tenant keeps an owner.
- */
+/** Contract: users and sessions are what was last said of them, for every process; what is good once is taken once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User, UserChange, UserName } from '../../src/account/port.ts';

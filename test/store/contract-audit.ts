@@ -1,7 +1,4 @@
-/**
- * Contract: whatever changes leaves one record in one unbroken chain, also when many change at once, and goes with
- * its tenant; keys are listed, ended and replaced with it.
- */
+/** Contract: every change leaves one record in one unbroken chain, which goes with its tenant. Keys change with it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accepted, entry, NOW, type StoreUnderTest } from './store-under-test.ts';

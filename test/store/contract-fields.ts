@@ -1,37 +1,16 @@
-/**
- * Contract: fields of a tenant's own are fields like all others, from the moment they are added, for every process
- * and for good.
- */
+/** Contract: a tenant's own fields are fields like all others, at once, for every process and for good. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/fields.ts';
-import {
-  type StoreUnderTest,
-  accepted,
-  addField,
-  addLine,
-  ask,
-  assertRefused,
-  createOrder,
-  createRecord,
-  fields,
-  importAll,
-  lineOf,
-  numberOf,
-  readAll,
-  readOrder,
-  readRecord,
-  updateCustomer,
-  updateLine,
-  write,
-} from './store-under-test.ts';
+import { parseValues, type Values } from '../../src/pims/values.ts';
+import { type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
 
 const RECORD_TYPES: RecordType[] = ['orders', 'lines', 'customers', 'inventory'];
 
 export function describeFields(store: StoreUnderTest): void {
   test('a new tenant has the fields of the embedded PIMS', async () => {
     const { pims } = await store.newTenant();
-    const dictionaries = await pims.dictionaries();
+    const dictionaries = await pims.port.dictionaries();
     assert.deepEqual(
       RECORD_TYPES.map((recordType) => dictionaries[recordType].size),
       [40, 13, 27, 15],
@@ -44,9 +23,9 @@ export function describeFields(store: StoreUnderTest): void {
     const { tenant, pims } = await store.newTenant();
     for (const recordType of RECORD_TYPES)
       for (const type of CUSTOM_FIELD_TYPES)
-        accepted(await addField(pims, { recordType, name: `OWN_${type.toUpperCase()}`, type }));
-    for (const one of [pims, (await store.openAgain()).pims(tenant)]) {
-      const dictionaries = await one.dictionaries();
+        accepted(await pims.addField({ recordType, name: `OWN_${type.toUpperCase()}`, type }));
+    for (const one of [pims, await store.reopened(tenant)]) {
+      const dictionaries = await one.port.dictionaries();
       for (const recordType of RECORD_TYPES)
         for (const type of CUSTOM_FIELD_TYPES) {
           const field = dictionaries[recordType].get(`OWN_${type.toUpperCase()}`);
@@ -57,35 +36,35 @@ export function describeFields(store: StoreUnderTest): void {
 
   test('records that were there before have no value in it; then it is written, read, changed and queried like any other', async () => {
     const { pims } = await store.newTenant();
-    const old = await createOrder(pims);
-    accepted(await addLine(pims, old, { QUANTITY: '1' }, write()));
-    const customer = numberOf(await createRecord(pims, 'customers', {}, write()));
+    const old = await pims.createOrder();
+    accepted(await pims.addLine(old, { QUANTITY: '1' }));
+    const customer = await pims.createCustomer({});
     for (const recordType of RECORD_TYPES)
-      accepted(await addField(pims, { recordType, name: 'GIFT_DATE', type: 'date' }));
-    assert.equal((await readOrder(pims, old)).order['GIFT_DATE'], '');
-    assert.equal((await readOrder(pims, old)).lines[0]!['GIFT_DATE'], '');
+      accepted(await pims.addField({ recordType, name: 'GIFT_DATE', type: 'date' }));
+    assert.equal((await pims.readOrder(old)).order['GIFT_DATE'], '');
+    assert.equal((await pims.readOrder(old)).lines[0]!['GIFT_DATE'], '');
 
     const values = { GIFT_DATE: '12/24/2026' };
-    const order = await createOrder(pims, await fields(pims, 'orders', values));
-    const line = lineOf(await addLine(pims, order, await fields(pims, 'lines', values), write()));
+    const parse = async (recordType: 'orders' | 'lines'): Promise<Values> =>
+      parseValues((await pims.port.dictionaries())[recordType], recordType, values);
+    const order = await pims.createOrder(await parse('orders'));
+    const line = await pims.newLine(order, await parse('lines'));
     assert.equal(line['GIFT_DATE'], '12/24/2026');
     assert.equal(
-      lineOf(await updateLine(pims, order, line['LINE_REF_LOCK_CODE']!, { GIFT_DATE: '12/25/2026' }, write()))[
-        'GIFT_DATE'
-      ],
+      lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { GIFT_DATE: '12/25/2026' }))['GIFT_DATE'],
       '12/25/2026',
     );
-    accepted(await updateCustomer(pims, customer, values, write()));
-    assert.equal((await readRecord(pims, 'customers', customer))!['GIFT_DATE'], '12/24/2026');
-    await importAll(pims, 'inventory', [{ PART_CODE: 'P', ...values }]);
+    accepted(await pims.updateCustomer(customer, values));
+    assert.equal((await pims.readRecord('customers', customer))!['GIFT_DATE'], '12/24/2026');
+    await pims.importAll('inventory', [{ PART_CODE: 'P', ...values }]);
     for (const recordType of ['orders', 'customers', 'inventory'] as const)
       for (const filter of [
         { field: 'GIFT_DATE', value: '2026-12-24' },
         { field: 'GIFT_DATE', value: '24/20', contains: true },
       ])
-        assert.equal((await ask(pims, recordType, [filter])).records.length, 1, `${recordType} ${filter.value}`);
+        assert.equal((await pims.ask(recordType, [filter])).records.length, 1, `${recordType} ${filter.value}`);
     assert.deepEqual(
-      (await readAll(pims, 'lines')).map((one) => one['GIFT_DATE']),
+      (await pims.readAll('lines')).map((one) => one['GIFT_DATE']),
       ['', '12/25/2026'],
     );
   });
@@ -105,12 +84,12 @@ export function describeFields(store: StoreUnderTest): void {
       '1A',
       'A'.repeat(64),
     ])
-      assertRefused(await addField(pims, { recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
+      assertRefused(await pims.addField({ recordType: 'orders', name, type: 'text' }), 'COMMAND_REFUSED');
     const outcomes = await Promise.all(
-      [1, 2, 3].map(() => addField(pims, { recordType: 'orders', name: 'OWN', type: 'text' })),
+      [1, 2, 3].map(() => pims.addField({ recordType: 'orders', name: 'OWN', type: 'text' })),
     );
     assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
-    assert.equal((await pims.dictionaries()).orders.size, 41);
+    assert.equal((await pims.port.dictionaries()).orders.size, 41);
   });
 
   test('a name that means something in SQL is a name like any other', async () => {
@@ -131,39 +110,36 @@ export function describeFields(store: StoreUnderTest): void {
       'SEARCH',
       'A'.repeat(63),
     ]) {
-      accepted(await addField(pims, { recordType: 'orders', name, type: 'text' }));
-      accepted(await addField(pims, { recordType: 'lines', name, type: 'text' }));
-      const order = await createOrder(pims, { [name]: 'x', NOTES: name });
-      assert.equal(lineOf(await addLine(pims, order, { [name]: 'y' }, write()))[name], 'y', name);
-      assert.equal((await readOrder(pims, order)).order[name], 'x', name);
+      accepted(await pims.addField({ recordType: 'orders', name, type: 'text' }));
+      accepted(await pims.addField({ recordType: 'lines', name, type: 'text' }));
+      const order = await pims.createOrder({ [name]: 'x', NOTES: name });
+      assert.equal((await pims.newLine(order, { [name]: 'y' }))[name], 'y', name);
+      assert.equal((await pims.readOrder(order)).order[name], 'x', name);
       assert.deepEqual(
-        (await ask(pims, 'orders', [{ field: name, value: 'x' }])).records.map((one) => one['NOTES']),
+        (await pims.ask('orders', [{ field: name, value: 'x' }])).records.map((one) => one['NOTES']),
         [name],
       );
     }
-    assert.equal((await readAll(pims, 'lines')).length, 14);
+    assert.equal((await pims.readAll('lines')).length, 14);
   });
 
   test('a field another process has added is there at the next call, and so is what it wrote into it', async () => {
     const { tenant, pims } = await store.newTenant();
-    const other = (await store.openAgain()).pims(tenant);
-    const order = await createOrder(pims, { NOTES: 'before' });
-    assert.ok(!(await pims.dictionaries()).orders.has('COLOUR'));
-    accepted(await addField(other, { recordType: 'orders', name: 'COLOUR', type: 'text' }));
-    assert.ok((await pims.dictionaries()).orders.has('COLOUR'));
-    const coloured = await createOrder(other, { COLOUR: 'red' });
-    assert.equal((await readOrder(pims, coloured)).order['COLOUR'], 'red');
-    assert.equal((await readOrder(pims, order)).order['COLOUR'], '');
-    assert.equal(
-      (await ask(pims, 'orders', [{ field: 'COLOUR', value: 'red' }])).records[0]!['ORDER_NUMBER'],
-      coloured,
-    );
-    assert.equal((await readAll(pims, 'orders')).length, 2);
-    accepted(await addField(other, { recordType: 'customers', name: 'SIZE', type: 'number' }));
-    const customer = numberOf(await createRecord(pims, 'customers', { SIZE: '7' }, write()));
-    assert.equal((await readRecord(other, 'customers', customer))!['SIZE'], '7', 'a write is the next call too');
-    accepted(await addField(other, { recordType: 'inventory', name: 'WEIGHT', type: 'number' }));
-    await importAll(pims, 'inventory', [{ PART_CODE: 'P', WEIGHT: '1.5' }]);
-    assert.equal((await readRecord(other, 'inventory', 'P'))!['WEIGHT'], '1.5', 'and so is an import');
+    const other = await store.reopened(tenant);
+    const order = await pims.createOrder({ NOTES: 'before' });
+    assert.ok(!(await pims.port.dictionaries()).orders.has('COLOUR'));
+    accepted(await other.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
+    assert.ok((await pims.port.dictionaries()).orders.has('COLOUR'));
+    const coloured = await other.createOrder({ COLOUR: 'red' });
+    assert.equal((await pims.readOrder(coloured)).order['COLOUR'], 'red');
+    assert.equal((await pims.readOrder(order)).order['COLOUR'], '');
+    assert.equal((await pims.ask('orders', [{ field: 'COLOUR', value: 'red' }])).records[0]!['ORDER_NUMBER'], coloured);
+    assert.equal((await pims.readAll('orders')).length, 2);
+    accepted(await other.addField({ recordType: 'customers', name: 'SIZE', type: 'number' }));
+    const customer = await pims.createCustomer({ SIZE: '7' });
+    assert.equal((await other.readRecord('customers', customer))!['SIZE'], '7', 'a write is the next call too');
+    accepted(await other.addField({ recordType: 'inventory', name: 'WEIGHT', type: 'number' }));
+    await pims.importAll('inventory', [{ PART_CODE: 'P', WEIGHT: '1.5' }]);
+    assert.equal((await other.readRecord('inventory', 'P'))!['WEIGHT'], '1.5', 'and so is an import');
   });
 }

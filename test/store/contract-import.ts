@@ -1,7 +1,4 @@
-/**
- * Contract: rows are imported as they are given, each good one whatever the others are, or all or none; stock and
- * counters follow; and what is exported is what was imported.
- */
+/** Contract: each good row is imported, or all or none; stock and counters follow; exports are what was imported. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -10,26 +7,7 @@ import type { Values } from '../../src/pims/values.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import { anyCharacter, compareKeys, smallKey } from './query-model.ts';
-import {
-  NOW,
-  type StoreUnderTest,
-  accepted,
-  addField,
-  addLine,
-  advanceOrder,
-  assertRefused,
-  batches,
-  createOrder,
-  createRecord,
-  importAll,
-  importRows,
-  readAll,
-  readEverything,
-  readOrder,
-  readRecord,
-  updateCustomer,
-  write,
-} from './store-under-test.ts';
+import { NOW, type StoreUnderTest, accepted, assertRefused, batches } from './store-under-test.ts';
 
 const RECORD_TYPES_IN_ORDER: RecordType[] = ['customers', 'inventory', 'orders', 'lines'];
 const reasons = ({ rejected }: ImportResult): string[] =>
@@ -38,8 +16,8 @@ const reasons = ({ rejected }: ImportResult): string[] =>
 export function describeImport(store: StoreUnderTest): void {
   test('what is exported is what was imported: every value of every field, in the order of the keys', async () => {
     const { pims } = await store.newTenant();
-    accepted(await addField(pims, { recordType: 'customers', name: 'COLOUR', type: 'text' }));
-    const names = [...(await pims.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
+    accepted(await pims.addField({ recordType: 'customers', name: 'COLOUR', type: 'text' }));
+    const names = [...(await pims.port.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
     const text = fc.string({ unit: anyCharacter, maxLength: 12 });
     const record = fc.tuple(smallKey, fc.array(text, { minLength: names.length, maxLength: names.length }));
     const rows = fc.sample(
@@ -50,57 +28,53 @@ export function describeImport(store: StoreUnderTest): void {
       CUSTOMER_CODE: key,
       ...Object.fromEntries(names.map((name, index) => [name, values[index]!])),
     }));
-    await importAll(pims, 'customers', given);
+    await pims.importAll('customers', given);
     assert.deepEqual(
-      await readAll(pims, 'customers'),
+      await pims.readAll('customers'),
       given.toSorted((a, b) => compareKeys(a.CUSTOMER_CODE, b.CUSTOMER_CODE)),
     );
-    for (const row of given.slice(0, 20)) assert.deepEqual(await readRecord(pims, 'customers', row.CUSTOMER_CODE), row);
+    for (const row of given.slice(0, 20)) assert.deepEqual(await pims.readRecord('customers', row.CUSTOMER_CODE), row);
   });
 
   test('an export carries a tenant to another store: numbers, dates, lock codes and stock are the same there', async () => {
     const [from, to] = [await store.newTenant(), await store.newTenant()];
-    await importAll(from.pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '10' }]);
+    await from.pims.importAll('inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '10' }]);
     for (const stage of ['worksheet', 'sales_order', 'sales_order']) {
-      const order = await createOrder(from.pims, { ORDER_TYPE: stage, REFERENCE_NUMBER: '#1' });
-      for (const QUANTITY of ['2', '3.5'])
-        accepted(await addLine(from.pims, order, { PART_CODE: 'P', QUANTITY }, write()));
+      const order = await from.pims.createOrder({ ORDER_TYPE: stage, REFERENCE_NUMBER: '#1' });
+      for (const QUANTITY of ['2', '3.5']) accepted(await from.pims.addLine(order, { PART_CODE: 'P', QUANTITY }));
     }
     accepted(
-      await advanceOrder(
-        from.pims,
-        '10002',
-        { invoice: { quantities: new Map([['1', '1']]), serials: new Map(), tracking: ['1Z'] } },
-        write(),
-      ),
+      await from.pims.advanceOrder('10002', {
+        invoice: { quantities: new Map([['1', '1']]), serials: new Map(), tracking: ['1Z'] },
+      }),
     );
-    const exported = await readEverything(from.pims);
-    for (const recordType of RECORD_TYPES_IN_ORDER) await importAll(to.pims, recordType, exported[recordType]);
-    assert.deepEqual(await readEverything(to.pims), exported);
-    assert.equal(await createOrder(to.pims), await createOrder(from.pims));
+    const exported = await from.pims.readEverything();
+    for (const recordType of RECORD_TYPES_IN_ORDER) await to.pims.importAll(recordType, exported[recordType]);
+    assert.deepEqual(await to.pims.readEverything(), exported);
+    assert.equal(await to.pims.createOrder(), await from.pims.createOrder());
   });
 
   test('what a file does not say is set as for a new record', async () => {
     const { pims } = await store.newTenant();
-    await importAll(pims, 'orders', [
+    await pims.importAll('orders', [
       { REFERENCE_NUMBER: '#1' },
       { ORDER_NUMBER: '7', ORDER_TYPE: 'invoice', CREATE_DATE: '2020-01-01T00:00:00.000Z' },
     ]);
-    await importAll(pims, 'customers', [{ CUSTOMER_NAME: 'no code' }]);
-    await importAll(pims, 'inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part' }]);
-    await importAll(pims, 'lines', [
+    await pims.importAll('customers', [{ CUSTOMER_NAME: 'no code' }]);
+    await pims.importAll('inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part' }]);
+    await pims.importAll('lines', [
       { ORDER_NUMBER: '7', PART_CODE: 'P' },
       { ORDER_NUMBER: '7', LINE_NUMBER: '9', DESCRIPTION: 'own' },
       { ORDER_NUMBER: '7' },
     ]);
-    const [seven, numbered] = await readAll(pims, 'orders');
+    const [seven, numbered] = await pims.readAll('orders');
     assert.deepEqual(
       [seven!['CREATE_DATE'], seven!['MODIFIED_DATE'], seven!['ORDER_TYPE']],
       ['2020-01-01T00:00:00.000Z', NOW, 'invoice'],
     );
     assert.deepEqual([numbered!['ORDER_TYPE'], numbered!['CREATE_DATE']], ['worksheet', NOW]);
-    assert.match((await readAll(pims, 'customers'))[0]!['CUSTOMER_CODE']!, /^\d+$/);
-    const lines = (await readOrder(pims, '7')).lines;
+    assert.match((await pims.readAll('customers'))[0]!['CUSTOMER_CODE']!, /^\d+$/);
+    const lines = (await pims.readOrder('7')).lines;
     assert.deepEqual(
       lines.map(
         (line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']} ${line['QUANTITY']} ${line['NUMBER_SHIPPED']}`,
@@ -108,12 +82,12 @@ export function describeImport(store: StoreUnderTest): void {
       ['1 Part 0 0', '9 own 0 0', '10  0 0'],
     );
     for (const line of lines) assert.ok(line['LINE_REF_LOCK_CODE']!.length >= 22);
-    assert.equal((await readRecord(pims, 'inventory', 'P'))!['QTY_AVAILABLE'], '0');
+    assert.equal((await pims.readRecord('inventory', 'P'))!['QTY_AVAILABLE'], '0');
   });
 
   test('a row that cannot be is rejected with its line and reason, and the others come in', async () => {
     const { pims } = await store.newTenant();
-    await importAll(pims, 'orders', [{ ORDER_NUMBER: '1' }]);
+    await pims.importAll('orders', [{ ORDER_NUMBER: '1' }]);
     const table: [RecordType, Values[], string[]][] = [
       [
         'orders',
@@ -157,15 +131,15 @@ export function describeImport(store: StoreUnderTest): void {
     ];
     for (const [recordType, rows, expected] of table)
       for (const size of [1000, 1]) {
-        const before = (await readAll(pims, recordType)).length;
-        const result = await importRows(pims, recordType, rows, { size });
+        const before = (await pims.readAll(recordType)).length;
+        const result = await pims.importRows(recordType, rows, { size });
         if (size === 1000) assert.deepEqual(reasons(result), expected);
         assert.equal(result.imported + result.rejected.length, rows.length);
-        assert.equal((await readAll(pims, recordType)).length, before + result.imported);
+        assert.equal((await pims.readAll(recordType)).length, before + result.imported);
         if (size === 1) assert.equal(result.imported, 0, 'imported again, all is there already');
       }
     assert.deepEqual(
-      (await readOrder(pims, '1')).lines.map((line) => line['LINE_NUMBER']),
+      (await pims.readOrder('1')).lines.map((line) => line['LINE_NUMBER']),
       ['2', '5'],
     );
   });
@@ -190,30 +164,30 @@ export function describeImport(store: StoreUnderTest): void {
     // Parts first, parts last, and parts between the lines: the stock is the same.
     for (const partsAt of [0, 4, 8, 12]) {
       const { pims: own } = await store.newTenant();
-      await importAll(own, 'orders', orders);
-      await importAll(own, 'lines', lines.slice(0, partsAt));
-      await importAll(own, 'inventory', parts);
-      await importAll(own, 'lines', lines.slice(partsAt));
-      const stock = (await readAll(own, 'inventory')).map((part) =>
+      await own.importAll('orders', orders);
+      await own.importAll('lines', lines.slice(0, partsAt));
+      await own.importAll('inventory', parts);
+      await own.importAll('lines', lines.slice(partsAt));
+      const stock = (await own.readAll('inventory')).map((part) =>
         [part['PART_CODE'], part['QTY_ONHAND'], part['QTY_COMMITTED'], part['QTY_AVAILABLE']].join(' '),
       );
       assert.deepEqual(stock, ['P 10 3.5 6.5', 'PLAN 0 0 0'], `parts after ${partsAt} lines`);
     }
-    assert.deepEqual(await readAll(pims, 'inventory'), []);
+    assert.deepEqual(await pims.readAll('inventory'), []);
   });
 
   test('an atomic import is all rows or none', async () => {
     const { pims } = await store.newTenant();
     const rows = Array.from({ length: 25 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
-    const bad = await importRows(pims, 'customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], {
+    const bad = await pims.importRows('customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], {
       atomic: true,
       size: 10,
     });
     assert.equal(bad.rejected.length, 26);
-    assert.deepEqual(await readAll(pims, 'customers'), []);
-    const good = await importRows(pims, 'customers', rows, { atomic: true, size: 10 });
+    assert.deepEqual(await pims.readAll('customers'), []);
+    const good = await pims.importRows('customers', rows, { atomic: true, size: 10 });
     assert.deepEqual(good, { imported: 25, rejected: [] });
-    assert.equal((await readAll(pims, 'customers')).length, 25);
+    assert.equal((await pims.readAll('customers')).length, 25);
   });
 
   test('an atomic import that is given up, by its source or its reader, leaves nothing and lets others write', async () => {
@@ -224,15 +198,15 @@ export function describeImport(store: StoreUnderTest): void {
       throw new Error('the file ended early');
     }
     await assert.rejects(async () => {
-      for await (const result of pims.importRows('customers', breakingOff(), { now: NOW, atomic: true }))
+      for await (const result of pims.port.importRows('customers', breakingOff(), { now: NOW, atomic: true }))
         assert.equal(result.imported, 10);
     }, /ended early/);
-    for await (const result of pims.importRows('customers', batches(rows, 10), { now: NOW, atomic: true })) {
+    for await (const result of pims.port.importRows('customers', batches(rows, 10), { now: NOW, atomic: true })) {
       assert.equal(result.imported, 10);
       break;
     }
-    assert.deepEqual(await readAll(pims, 'customers'), []);
-    accepted(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'C1' }, write()));
+    assert.deepEqual(await pims.readAll('customers'), []);
+    accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1' }));
   });
 
   test('an import that breaks off keeps the batches it has reported', async () => {
@@ -246,39 +220,41 @@ export function describeImport(store: StoreUnderTest): void {
     }
     let reported = 0;
     await assert.rejects(async () => {
-      for await (const { imported } of pims.importRows('customers', breakingOff(), { now: NOW, atomic: false }))
+      for await (const { imported } of pims.port.importRows('customers', breakingOff(), { now: NOW, atomic: false }))
         reported += imported;
     });
     assert.equal(reported, 20);
-    assert.equal((await readAll(pims, 'customers')).length, 20);
+    assert.equal((await pims.readAll('customers')).length, 20);
   });
 
   test('calls go on while an import runs, and see its batches as they are done', async () => {
     const { pims } = await store.newTenant();
     const rows = Array.from({ length: 50 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
     let batch = 0;
-    for await (const { imported } of pims.importRows('customers', batches(rows, 10), { now: NOW, atomic: false })) {
+    for await (const { imported } of pims.port.importRows('customers', batches(rows, 10), {
+      now: NOW,
+      atomic: false,
+    })) {
       assert.equal(imported, 10);
-      assert.ok(await readRecord(pims, 'customers', `C${batch * 10}`));
+      assert.ok(await pims.readRecord('customers', `C${batch * 10}`));
       assertRefused(
-        await createRecord(pims, 'customers', { CUSTOMER_CODE: `C${batch++ * 10}` }, write()),
+        await pims.createRecord('customers', { CUSTOMER_CODE: `C${batch++ * 10}` }),
         'CODE_TAKEN' satisfies ErrorCode,
       );
-      accepted(await createRecord(pims, 'customers', {}, write()));
+      accepted(await pims.createRecord('customers', {}));
     }
-    assert.equal((await readAll(pims, 'customers')).length, 55);
+    assert.equal((await pims.readAll('customers')).length, 55);
   });
 
   test('two exports of one kind can be read side by side', async () => {
     const { pims } = await store.newTenant();
     const codes = Array.from({ length: 1201 }, (_, index) => String(index));
-    await importAll(
-      pims,
+    await pims.importAll(
       'customers',
       codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
     );
     const exports = [1, 2].map(() => ({
-      chunks: pims.exportRows('customers')[Symbol.asyncIterator](),
+      chunks: pims.port.exportRows('customers')[Symbol.asyncIterator](),
       read: [] as string[],
     }));
     for (let isDone = false; !isDone;)
@@ -295,24 +271,23 @@ export function describeImport(store: StoreUnderTest): void {
   test('an export is of one moment, whatever is written while it is read, and can be given up', async () => {
     const { pims } = await store.newTenant();
     const codes = Array.from({ length: 1100 }, (_, index) => `C${String(index).padStart(4, '0')}`);
-    await importAll(
-      pims,
+    await pims.importAll(
       'customers',
       codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' })),
     );
     const read: string[] = [];
-    for await (const chunk of pims.exportRows('customers')) {
+    for await (const chunk of pims.port.exportRows('customers')) {
       read.push(...chunk.map(([code, name]) => `${code} ${name}`));
       if (read.length > 500) continue;
-      accepted(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'C1050x' }, write()));
-      accepted(await updateCustomer(pims, 'C1099', { CUSTOMER_NAME: 'after' }, write()));
+      accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1050x' }));
+      accepted(await pims.updateCustomer('C1099', { CUSTOMER_NAME: 'after' }));
     }
     assert.deepEqual(
       read,
       codes.map((code) => `${code} before`),
     );
-    for await (const chunk of pims.exportRows('customers')) if (chunk.length > 0) break;
-    assert.equal((await readRecord(pims, 'customers', 'C1099'))!['CUSTOMER_NAME'], 'after');
-    assert.equal((await readAll(pims, 'customers')).length, 1101);
+    for await (const chunk of pims.port.exportRows('customers')) if (chunk.length > 0) break;
+    assert.equal((await pims.readRecord('customers', 'C1099'))!['CUSTOMER_NAME'], 'after');
+    assert.equal((await pims.readAll('customers')).length, 1101);
   });
 }

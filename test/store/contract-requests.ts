@@ -1,8 +1,4 @@
-/**
- * Contract: blocks of the request log come back as they were given, in the order of time and by their numbers; a
- * batch is added once, however often it is sent; counts of refusals add up, of uses the later wins; what is old is
- * forgotten and nothing else; a removed tenant leaves nothing.
- */
+/** Contract: blocks of the request log, counts of refusals and uses of keys, and what is forgotten of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UsageStore } from '../../src/tenant/port.ts';
@@ -34,13 +30,7 @@ const use = (
   usedAt: string,
   client: string,
   usedInUrlAt = '',
-): KeyUse & { teamId: string } => ({
-  teamId,
-  apiId,
-  usedAt,
-  client,
-  usedInUrlAt,
-});
+): KeyUse & { teamId: string } => ({ teamId, apiId, usedAt, client, usedInUrlAt });
 
 export function describeRequests(store: StoreUnderTest): void {
   const requests = async (): Promise<RequestStore> => (await store.first()).requests;

@@ -1,20 +1,9 @@
-/**
- * Contract: tenants and their keys are what was last said of them, at once and for every process; a removed tenant
- * leaves nothing; usage is exact.
- */
+/** Contract: tenants and keys are what was last said of them; a removed tenant leaves nothing; usage is exact. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Tenant, UsageCount } from '../../src/tenant/port.ts';
-import {
-  accepted,
-  assertRefused,
-  createOrder,
-  entry,
-  NOW,
-  readEverything,
-  type StoreUnderTest,
-} from './store-under-test.ts';
+import { accepted, assertRefused, entry, NOW, type StoreUnderTest, Pims } from './store-under-test.ts';
 
 const HASH = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const at = (minutes: number): string => new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
@@ -191,7 +180,7 @@ export function describeTenants(store: StoreUnderTest): void {
     const { tenants: keys } = first;
     await keys.replaceKeys('again', { apiId: 'again-1', secretHash: HASH(1) }, NOW, entry());
     const other = await store.openAgain();
-    for (const one of [first, other]) await createOrder(one.pims(old), { NOTES: 'of the old tenant' });
+    for (const one of [first, other]) await new Pims(one.pims(old)).createOrder({ NOTES: 'of the old tenant' });
     await (await usage()).addUsage([count('again', 5)]);
     await keys.deleteTenant(old);
     assert.equal(await keys.findTenant('again'), undefined);
@@ -202,7 +191,12 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.notEqual(anew.storeId, old.storeId);
     assert.equal(await keys.findCaller('again', 'again-1', NOW), undefined);
     for (const one of [first, other, await store.openAgain()])
-      assert.deepEqual(await readEverything(one.pims(anew)), { orders: [], lines: [], customers: [], inventory: [] });
+      assert.deepEqual(await new Pims(one.pims(anew)).readEverything(), {
+        orders: [],
+        lines: [],
+        customers: [],
+        inventory: [],
+      });
     assert.deepEqual(await (await usage()).loadUsage('again', '2026-11'), { total: 0, byDay: [] });
     assert.deepEqual([...(await (await usage()).addUsage([count('again', 1)])).values()], [1]);
   });

@@ -1,8 +1,5 @@
-/**
- * The promises of the ports PimsStore, TenantStore, UsageStore, UserStore, SessionStore and AuditStore, as one suite
- * that every store has to pass. A store takes part with `describeStore('SQLite', (place) => …)`, where each place is an
- * empty store of its own, and the same place opened twice is one store.
- */
+// The promises of the ports, as one suite that every store passes: `describeStore('SQLite', (place) => …)`.
+// Each place is an empty store of its own; the same place opened twice is one store.
 import { suite } from 'node:test';
 import { describeAccounts } from './contract-accounts.ts';
 import { describeAudit } from './contract-audit.ts';

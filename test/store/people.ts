@@ -1,7 +1,4 @@
-/**
- * Tenants with users for the contract, their sessions, and the audit log read back as the one chain it has to be.
- * Speaks the ports alone.
- */
+/** Tenants with users, their sessions, and the audit log as one chain. Speaks the ports alone. */
 import assert from 'node:assert/strict';
 import type { Session, User, UserChange, UserName } from '../../src/account/port.ts';
 import { Refusal } from '../../src/errors.ts';

@@ -1,6 +1,4 @@
-/**
- * The PostgreSQL store passes the contract of the ports, and keeps its audit log also from those who have the database.
- */
+/** The PostgreSQL store passes the contract, and keeps its audit log also from those who have the database. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresStore } from '../../src/store/postgres/store.ts';

@@ -1,7 +1,4 @@
-/**
- * Queries in plain JavaScript: what a list of filters means, written again from the decisions page without a line of
- * the service, and in another way wherever there is one. The queries of every store are compared with it.
- */
+/** What filters mean in plain JavaScript, without a line of the service. Every store's queries are compared with it. */
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/filter.ts';
 import type { Values } from '../../src/pims/values.ts';

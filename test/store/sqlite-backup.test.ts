@@ -1,7 +1,4 @@
-/**
- * Backup and restore of the embedded store: a moment of it, whole, while it goes on being written; and nothing is
- * restored that is not whole.
- */
+/** Backup and restore of the embedded store: one moment of it, whole, while writes go on; nothing else is restored. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,21 +7,7 @@ import { restoreBackup } from '../../src/store/sqlite/backup.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
-import {
-  NOW,
-  accepted,
-  addField,
-  addLine,
-  assertRefused,
-  createOrder,
-  createRecord,
-  entry,
-  importAll,
-  numberOf,
-  readAll,
-  readEverything,
-  write,
-} from './store-under-test.ts';
+import { NOW, accepted, assertRefused, entry, write, Pims } from './store-under-test.ts';
 
 const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7 };
 
@@ -34,12 +17,11 @@ async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: 
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
   await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, entry());
   await store.usage.addUsage([DAY]);
-  const pims = store.pims(tenant);
-  accepted(await addField(pims, { recordType: 'orders', name: 'COLOUR', type: 'text' }));
-  const order = await createOrder(pims, { COLOUR: 'red' });
+  const pims = new Pims(store.pims(tenant));
+  accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
+  const order = await pims.createOrder({ COLOUR: 'red' });
   accepted(
-    await addLine(
-      pims,
+    await pims.addLine(
       order,
       { QUANTITY: '1' },
       write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } }),
@@ -53,24 +35,23 @@ suite('backup', () => {
     const [backup, restored] = [newFolder(), newFolder()];
     const { store, tenant } = await makeStore(newFolder());
     const files = await store.backup(backup);
-    const expected = await readEverything(store.pims(tenant));
+    const expected = await new Pims(store.pims(tenant)).readEverything();
     await store.close();
     assert.deepEqual(restoreBackup(backup, restored), files);
     const copy = openFolder(restored);
     assert.deepEqual(await copy.tenants.listTenants(), [tenant]);
     assert.ok(await copy.tenants.findCaller('team', 'id', NOW));
     assert.equal((await copy.usage.loadUsage('team', '2026-11')).total, 7);
-    const pims = copy.pims(tenant);
-    assert.deepEqual(await readEverything(pims), expected);
+    const pims = new Pims(copy.pims(tenant));
+    assert.deepEqual(await pims.readEverything(), expected);
     assert.equal(expected.orders[0]!['COLOUR'], 'red');
-    const repeated = await addLine(
-      pims,
+    const repeated = await pims.addLine(
       '10001',
       { QUANTITY: '1' },
       write({ idempotency: { key: 'k', operation: 'addLineItem', bodyHash: 'h', keptMs: 1000 } }),
     );
     assert.equal(accepted(repeated).replayed, true);
-    assert.equal(await createOrder(pims), '10002');
+    assert.equal(await pims.createOrder(), '10002');
     await copy.close();
   });
 
@@ -80,10 +61,9 @@ suite('backup', () => {
     async () => {
       const backup = newFolder();
       const { store, tenant } = await makeStore(newFolder());
-      const pims = store.pims(tenant);
+      const pims = new Pims(store.pims(tenant));
       const note = 'x'.repeat(8000);
-      await importAll(
-        pims,
+      await pims.importAll(
         'orders',
         Array.from({ length: 5000 }, () => ({ NOTES: note })),
       );
@@ -93,7 +73,7 @@ suite('backup', () => {
         while (!over.signal.aborted) await work();
       };
       const writing = [
-        repeat(async () => written.push(numberOf(await createRecord(pims, 'customers', {}, write())))),
+        repeat(async () => written.push(await pims.createCustomer({}))),
         repeat(() => store.usage.addUsage([DAY])),
       ];
       while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
@@ -108,19 +88,15 @@ suite('backup', () => {
       const restored = newFolder();
       restoreBackup(backup, restored);
       const copy = openFolder(restored);
-      const copied = copy.pims(tenant);
-      const codes = (await readAll(copied, 'customers')).map((customer) => customer['CUSTOMER_CODE']!);
+      const copied = new Pims(copy.pims(tenant));
+      const codes = (await copied.readAll('customers')).map((customer) => customer['CUSTOMER_CODE']!);
       assert.deepEqual(codes, written.slice(0, codes.length));
       assert.ok(
         codes.length >= before && codes.length <= after + 1,
         `${codes.length} customers, of ${before} before and ${after} after`,
       );
-      assert.equal((await readAll(copied, 'orders')).length, 5001);
-      assert.equal(
-        numberOf(await createRecord(copied, 'customers', {}, write())),
-        String(10001 + codes.length),
-        'the counter is of the same moment',
-      );
+      assert.equal((await copied.readAll('orders')).length, 5001);
+      assert.equal(await copied.createCustomer({}), String(10001 + codes.length), 'the counter is of the same moment');
       await copy.close();
     },
   );
@@ -144,7 +120,7 @@ suite('backup', () => {
     await store.close();
     restoreBackup(backup, restored);
     const copy = openFolder(restored);
-    assert.equal(await createOrder(copy.pims(never)), '10001');
+    assert.equal(await new Pims(copy.pims(never)).createOrder(), '10001');
     await copy.close();
   });
 });

@@ -1,7 +1,4 @@
-/**
- * The files of the embedded store: how they are opened and made, who may open them, and that schema and field
- * dictionary are one.
- */
+/** The files of the embedded store: how they are opened and made, and that schema and field dictionary are one. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,23 +10,7 @@ import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
-import {
-  NOW,
-  accepted,
-  addField,
-  addLine,
-  ask,
-  assertRefused,
-  createOrder,
-  createRecord,
-  entry,
-  lineOf,
-  numberOf,
-  readOrder,
-  updateCustomer,
-  updateLine,
-  write,
-} from './store-under-test.ts';
+import { NOW, accepted, assertRefused, entry, lineOf, Pims } from './store-under-test.ts';
 
 const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> =>
   accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
@@ -40,7 +21,7 @@ async function makeFolder(): Promise<{ folder: string; tenant: Tenant }> {
   const folder = newFolder();
   const store = openFolder(folder);
   const tenant = await makeTenant(store);
-  await createOrder(store.pims(tenant));
+  await new Pims(store.pims(tenant)).createOrder();
   await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'createOrder', calls: 1 }]);
   await store.close();
   return { folder, tenant };
@@ -126,7 +107,7 @@ suite('the schema', () => {
       db.close();
       const open = (): unknown => {
         const store = openFolder(folder);
-        return store.pims(tenant);
+        return new Pims(store.pims(tenant));
       };
       assert.throws(open, /written by a newer version of Storeroom \(schema 999/, name);
       const after = new DatabaseSync(file, { readOnly: true });
@@ -139,16 +120,16 @@ suite('the schema', () => {
     for (let round = 0; round < 2; round++) {
       const folder = newFolder();
       const script = `
-        const { data } = await createRecord(pims(), 'customers', {}, write);
+        const code = await pims().createCustomer();
         await store.close();
-        process.stdout.write(data);`;
+        process.stdout.write(code);`;
       const children = await Promise.all([runProcess(folder, script), runProcess(folder, script)]);
       const endings = children.map(ending);
       for (const child of children) begin(child);
       const outputs = (await Promise.all(endings)).map(({ code, output }) => `${code} ${output}`);
       assert.deepEqual(
         outputs.toSorted((a, b) => a.localeCompare(b)),
-        ['0 "10001"', '0 "10002"'],
+        ['0 10001', '0 10002'],
       );
     }
   });
@@ -156,11 +137,11 @@ suite('the schema', () => {
   test('keeps of a record in the search index what is searched now, and nothing of before', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
-    const pims = store.pims(tenant);
-    const code = numberOf(await createRecord(pims, 'customers', { CUSTOMER_NAME: 'first name' }, write()));
+    const pims = new Pims(store.pims(tenant));
+    const code = await pims.createCustomer({ CUSTOMER_NAME: 'first name' });
     for (let round = 0; round < 100; round++)
-      accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }, write()));
-    accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: 'Zebra' }, write()));
+      accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${round}`, BNAME: 'Lasting' }));
+    accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: 'Zebra' }));
     await store.close();
     const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
     const find = (trigram: string): number =>
@@ -172,7 +153,7 @@ suite('the schema', () => {
   test('holds a tenant’s 400 fields with the longest names, and the store still reads, writes and queries them', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
-    const pims = store.pims(tenant);
+    const pims = new Pims(store.pims(tenant));
     const longName = (index: number): string => `F${index}_`.padEnd(63, 'X');
     // One by one they would take long; the store follows what is in the file.
     const db = new DatabaseSync(fileOf(folder, tenant), { timeout: 5000 });
@@ -187,18 +168,16 @@ suite('the schema', () => {
     db.exec('COMMIT');
     db.close();
     for (const recordType of ['orders', 'lines'] as const) {
-      accepted(await addField(pims, { recordType, name: longName(399), type: 'text' }));
-      assertRefused(await addField(pims, { recordType, name: longName(400), type: 'text' }), 'COMMAND_REFUSED');
+      accepted(await pims.addField({ recordType, name: longName(399), type: 'text' }));
+      assertRefused(await pims.addField({ recordType, name: longName(400), type: 'text' }), 'COMMAND_REFUSED');
     }
-    const order = await createOrder(pims, { [longName(399)]: 'x', [longName(100)]: 'y' });
-    const line = lineOf(await addLine(pims, order, { [longName(399)]: 'z' }, write()));
+    const order = await pims.createOrder({ [longName(399)]: 'x', [longName(100)]: 'y' });
+    const line = await pims.newLine(order, { [longName(399)]: 'z' });
     assert.equal(
-      lineOf(await updateLine(pims, order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }, write()))[
-        longName(100)
-      ],
+      lineOf(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { [longName(100)]: 'w' }))[longName(100)],
       'w',
     );
-    const found = await readOrder(pims, order);
+    const found = await pims.readOrder(order);
     assert.deepEqual(
       [found.order[longName(399)], found.lines[0]![longName(399)], Object.keys(found.order).length],
       ['x', 'z', 400],
@@ -209,7 +188,7 @@ suite('the schema', () => {
       contains: true,
       conjunction: 'OR',
     }));
-    assert.equal((await ask(pims, 'orders', filters)).records.length, 1);
+    assert.equal((await pims.ask('orders', filters)).records.length, 1);
     await store.close();
   });
 });
@@ -228,7 +207,7 @@ suite('a folder', () => {
     };
     assertRefused(lock(second), 'COMMAND_REFUSED');
     assert.match((lock(second) as Refusal).message, /Another service is running/);
-    await createOrder(second.pims(await makeTenant(second)), { NOTES: 'commands work beside the service' });
+    await new Pims(second.pims(await makeTenant(second))).createOrder({ NOTES: 'commands work beside the service' });
     await first.close();
     assert.equal(lock(second), undefined);
     await second.close();
@@ -251,7 +230,7 @@ suite('a folder', () => {
   test('has nothing left of a removed tenant', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
-    await createOrder(store.pims(tenant));
+    await new Pims(store.pims(tenant)).createOrder();
     await store.tenants.deleteTenant(tenant);
     assert.deepEqual(readdirSync(join(folder, 'tenants')), []);
     await store.close();
@@ -305,15 +284,15 @@ suite('a folder', () => {
     assert.ok(existsSync(fileOf(folder, tenants[0]!)));
     const numbers = await Promise.all(
       tenants.map(async (one) => {
-        const pims = store.pims(one);
-        await pims.dictionaries();
-        const number = await createOrder(pims);
-        const { lines } = await readOrder(pims, number);
+        const pims = new Pims(store.pims(one));
+        await pims.port.dictionaries();
+        const number = await pims.createOrder();
+        const { lines } = await pims.readOrder(number);
         return `${number} ${lines.length}`;
       }),
     );
     assert.deepEqual(new Set(numbers), new Set(['10002 0']));
-    assert.equal(await createOrder(store.pims(tenants[0]!)), '10003', 'one that was closed is opened again');
+    assert.equal(await new Pims(store.pims(tenants[0]!)).createOrder(), '10003', 'one that was closed is opened again');
     await store.close();
   });
 });

@@ -1,7 +1,4 @@
-/**
- * The embedded store for its tests: opened on folders that go away with the test process, and in processes of their
- * own where one would not do.
- */
+/** The embedded store on folders that go away with the test process, and in processes of their own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,6 +9,7 @@ import { whenOver } from '../kit/shared.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
 const STORE = new URL('../../src/store/sqlite/store.ts', import.meta.url).href;
+const KIT = new URL('store-under-test.ts', import.meta.url).href;
 let folders = 0;
 process.once('exit', () => rmSync(root, { recursive: true, force: true }));
 
@@ -34,18 +32,15 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
   return store;
 }
 
-/**
- * A process that opens the store at a folder and runs a script with it, where `store`, `pims` (of the store id
- * 'team.1') and `now` are known.
- */
+/** A process that opens the store at a folder and runs a script with it, which knows `store` and `pims` (of 'team.1'). */
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
     const { SqliteStore } = await import(${JSON.stringify(STORE)});
+    const { Pims } = await import(${JSON.stringify(KIT)});
     process.stdout.write('ready\\n');
     await new Promise((resolve) => process.stdin.once('data', resolve));
     const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, workers: 1, onFatal: (fault) => { throw fault; } });
-    const pims = () => store.pims({ storeId: 'team.1' });
-    const write = { now: new Date().toISOString(), strict: false };
+    const pims = () => new Pims(store.pims({ storeId: 'team.1' }));
     ${script}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');

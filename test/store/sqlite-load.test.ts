@@ -1,8 +1,4 @@
-/**
- * The embedded store under load: long queries end and hold up neither reads nor writes; the log stays short; another
- * process's transaction is waited for, but not for ever. How long the event loop stands still meanwhile is measured in
- * bench/event-loop.ts.
- */
+/** The embedded store under load: long queries, the length of the log, and the transactions of other processes. */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,39 +6,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/filter.ts';
-import type { PimsStore } from '../../src/pims/port.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from './sqlite-folder.ts';
-import {
-  NOW,
-  accepted,
-  ask,
-  assertRefused,
-  createRecord,
-  importAll,
-  numberOf,
-  readAll,
-  updateCustomer,
-  write,
-} from './store-under-test.ts';
+import { NOW, accepted, assertRefused, Pims } from './store-under-test.ts';
 
 async function openTenant(
   options: Partial<OpenStoreOptions> = {},
-): Promise<{ store: SqliteStore; tenant: Tenant; pims: PimsStore; folder: string; file: string }> {
+): Promise<{ store: SqliteStore; tenant: Tenant; pims: Pims; folder: string; file: string }> {
   const folder = newFolder();
   const store = openForAll(folder, options);
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  return { store, tenant, pims: store.pims(tenant), folder, file: join(folder, 'tenants', `${tenant.storeId}.db`) };
+  return {
+    store,
+    tenant,
+    pims: new Pims(store.pims(tenant)),
+    folder,
+    file: join(folder, 'tenants', `${tenant.storeId}.db`),
+  };
 }
 
 /** Whether reads asked for after work that is under way are answered before it ends: it runs in a worker. */
-async function isOvertaken(pims: PimsStore, work: Promise<unknown>): Promise<boolean> {
+async function isOvertaken(pims: Pims, work: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   void work.finally(() => (isOver = true));
-  for (let read = 0; read < 5; read++) await pims.getRecord('customers', 'nobody');
+  for (let read = 0; read < 5; read++) await pims.port.getRecord('customers', 'nobody');
   return !isOver;
 }
 
@@ -72,8 +62,7 @@ suite('long queries', () => {
 
   const opened = openTenant({ queryBudgetMs: BUDGET_MS }).then(async ({ pims, ...rest }) => {
     const note = 'Long Text '.repeat(800);
-    await importAll(
-      pims,
+    await pims.importAll(
       'customers',
       Array.from({ length: 3000 }, (_, index) => ({
         CUSTOMER_NAME: `Customer ${index}`,
@@ -83,8 +72,8 @@ suite('long queries', () => {
     );
     return { pims, ...rest };
   });
-  const query = (pims: PimsStore, filters: readonly Filter[], limit = 100) =>
-    pims.queryRecords('customers', { filters, limit, after: '' });
+  const query = (pims: Pims, filters: readonly Filter[], limit = 100) =>
+    pims.port.queryRecords('customers', { filters, limit, after: '' });
 
   for (const [name, filters] of Object.entries({
     'that look at every record': scan,
@@ -100,7 +89,7 @@ suite('long queries', () => {
 
   test('walks along an index that find nothing spend their budget also where no text is searched', async () => {
     const { tenant, folder } = await opened;
-    const hurried = openForAll(folder, { queryBudgetMs: 10 }).pims(tenant);
+    const hurried = new Pims(openForAll(folder, { queryBudgetMs: 10 }).pims(tenant));
     assertRefused(await query(hurried, ledExact, 1000), 'QUERY_TOO_COSTLY');
   });
 
@@ -109,22 +98,21 @@ suite('long queries', () => {
     for (let round = 0; round < 2; round++) {
       assertRefused(await query(pims, scan), 'QUERY_TOO_COSTLY');
       assert.equal(
-        (await ask(pims, 'customers', [{ field: 'CUSTOMER_NAME', value: 'CUSTOMER 2999', contains: true }])).records
+        (await pims.ask('customers', [{ field: 'CUSTOMER_NAME', value: 'CUSTOMER 2999', contains: true }])).records
           .length,
         1,
       );
-      assert.equal((await ask(pims, 'customers', [], { limit: 20 })).records.length, 20);
+      assert.equal((await pims.ask('customers', [], { limit: 20 })).records.length, 20);
     }
   });
 
   test('more of them than can wait are refused as SERVICE_BUSY; writes and their checkpoints go on', async () => {
     const { store, pims } = await openTenant({ queryBudgetMs: 10 });
-    await importAll(
-      pims,
+    await pims.importAll(
       'customers',
       Array.from({ length: 500 }, () => ({ NOTES: 'Long Text '.repeat(800) })),
     );
-    const code = numberOf(await createRecord(pims, 'customers', {}, write()));
+    const code = await pims.createCustomer({});
     const over = new AbortController();
     const outcomes = new Set<string>();
     const asking = Array.from({ length: 260 }, async () => {
@@ -135,7 +123,7 @@ suite('long queries', () => {
       }
     });
     for (let count = 0; count < 520; count++) {
-      if (count % 5 === 0) accepted(await updateCustomer(pims, code, { CUSTOMER_NAME: `name ${count}` }, write()));
+      if (count % 5 === 0) accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${count}` }));
       else await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'updateCustomer', calls: 1 }]);
     }
     // Every write was acknowledged before the asking ended, so none of them waited for its end.
@@ -160,28 +148,23 @@ suite('writes', () => {
     return {
       pims,
       other,
-      outcomes: Promise.all([
-        createRecord(pims, 'customers', {}, write()),
-        createRecord(pims, 'orders', { ORDER_TYPE: 'quote' }, write()),
-      ]),
+      outcomes: Promise.all([pims.createRecord('customers', {}), pims.createRecord('orders', { ORDER_TYPE: 'quote' })]),
     };
   });
 
   test(`${WRITES} of them, one after another in ten places, leave the log within 24 MiB at any time`, async () => {
     const { pims, file } = await openTenant();
-    const codes = await Promise.all(
-      Array.from({ length: 10 }, async () => numberOf(await createRecord(pims, 'customers', {}, write()))),
-    );
+    const codes = await Promise.all(Array.from({ length: 10 }, async () => await pims.createCustomer({})));
     const rounds = WRITES / codes.length;
     let longest = 0;
     for (let round = 1; round <= rounds; round++) {
       const change = { CUSTOMER_NAME: `name ${round}`, NOTES: `note ${round} `.repeat(50) };
-      await Promise.all(codes.map(async (code) => accepted(await updateCustomer(pims, code, change, write()))));
+      await Promise.all(codes.map(async (code) => accepted(await pims.updateCustomer(code, change))));
       if (round % 20 === 0) longest = Math.max(longest, statSync(`${file}-wal`).size);
     }
     assert.ok(longest < 24 * 1024 * 1024, `the log was ${longest} bytes long`);
     assert.ok(countLogRestarts(file) > 0, 'all of it was never longer than that');
-    const names = (await readAll(pims, 'customers')).map((customer) => customer['CUSTOMER_NAME']);
+    const names = (await pims.readAll('customers')).map((customer) => customer['CUSTOMER_NAME']);
     assert.deepEqual(new Set(names), new Set([`name ${rounds}`]));
   });
 
@@ -201,7 +184,7 @@ suite('writes', () => {
     const { pims, file } = await openTenant();
     const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
     other.run('BEGIN IMMEDIATE');
-    const creating = createRecord(pims, 'customers', {}, write());
+    const creating = pims.createRecord('customers', {});
     await sleep(20);
     assert.ok(await isOvertaken(pims, creating));
     other.run('COMMIT');
@@ -214,7 +197,7 @@ suite('writes', () => {
     for (const outcome of await outcomes) assertRefused(outcome, 'STORE_UNAVAILABLE');
     other.run('ROLLBACK');
     other.close();
-    assert.deepEqual([await readAll(pims, 'customers'), await readAll(pims, 'orders')], [[], []]);
-    accepted(await createRecord(pims, 'customers', {}, write()));
+    assert.deepEqual([await pims.readAll('customers'), await pims.readAll('orders')], [[], []]);
+    accepted(await pims.createRecord('customers', {}));
   });
 });

@@ -1,7 +1,4 @@
-/**
- * The file of the request log: made when something is logged and not before, bounded in its log, part of backups and
- * moves, and no reason to stop when it is broken.
- */
+/** The file of the request log: made with the first request, bounded, part of backups and moves, broken. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,4 @@
-/**
- * The embedded store passes the contract of the ports.
- */
+/** The embedded store passes the contract of the ports. */
 import { describeStore } from './contract.ts';
 import { folderOf, openFolder } from './sqlite-folder.ts';
 

@@ -1,12 +1,9 @@
-/**
- * What the parts of the contract share: a store opened by whoever runs the contract, tenants in it, and short ways to
- * write, import and read back. Speaks the ports alone, so that it fits every store.
- */
+/** What the parts of the contract share. Speaks the ports alone, so that it fits every store. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/filter.ts';
-import { parseValues, type Values } from '../../src/pims/values.ts';
+import type { Values } from '../../src/pims/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/fields.ts';
 import type { Idempotency, Json, Script } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
@@ -79,11 +76,16 @@ export class StoreUnderTest {
     return store;
   }
 
+  /** A tenant's inventory system as another process has it. */
+  async reopened(tenant: Tenant): Promise<Pims> {
+    return new Pims((await this.openAgain()).pims(tenant));
+  }
+
   /** A tenant nobody has used yet, and its inventory system. */
-  async newTenant(): Promise<{ tenant: Tenant; pims: PimsStore }> {
+  async newTenant(): Promise<{ tenant: Tenant; pims: Pims }> {
     const store = await this.first();
     const tenant = accepted(await store.tenants.createTenant(`team-${++this.#tenants}`, 'A tenant', NOW));
-    return { tenant, pims: store.pims(tenant) };
+    return { tenant, pims: new Pims(store.pims(tenant)) };
   }
 }
 
@@ -98,145 +100,131 @@ export function assertRefused(outcome: unknown, code: ErrorCode, field?: string)
   if (field !== undefined) assert.equal(outcome.field, field);
 }
 
-/** The number or code a write answered. */
-export const numberOf = (outcome: Outcome<Written>): string => JSON.parse(accepted(outcome).data) as string;
 export const lineOf = (outcome: Outcome<Written>): Values => JSON.parse(accepted(outcome).data) as Values;
 
 const context = (options: WriteOptions): WriteContext => ({ defaultStage: 'worksheet', ...options });
-const writeOnce = (
-  pims: PimsStore,
-  options: WriteOptions,
-  script: (dictionaries: Dictionaries) => Script<Json>,
-): Promise<Outcome<Written>> =>
-  pims.write((dictionaries) => writes.once(script(dictionaries), options), options.idempotency);
+type Writing = Promise<Outcome<Written>>;
 
-// The writes as the port answers them: what is refused is given back.
-export const createRecord = (
-  pims: PimsStore,
-  recordType: 'orders' | 'customers',
-  values: Values,
-  options: WriteOptions,
-): Promise<Outcome<Written>> =>
-  writeOnce(pims, options, (dictionaries) =>
-    (recordType === 'orders' ? writes.createOrder : writes.createCustomer)(dictionaries, values, context(options)),
-  );
-export const updateCustomer = (
-  pims: PimsStore,
-  CUSTOMER_CODE: string,
-  change: Values,
-  options: WriteOptions,
-): Promise<Outcome<Written>> =>
-  writeOnce(pims, options, (dictionaries) =>
-    writes.updateCustomer(dictionaries, { CUSTOMER_CODE, ...change }, options),
-  );
-export const addLine = (
-  pims: PimsStore,
-  ORDER_NUMBER: string,
-  values: Values,
-  options: WriteOptions,
-): Promise<Outcome<Written>> =>
-  writeOnce(pims, options, (dictionaries) => writes.addLineItem(dictionaries, { ORDER_NUMBER, ...values }, options));
-export const updateLine = (
-  pims: PimsStore,
-  ORDER_NUMBER: string,
-  LINE_REF_LOCK_CODE: string,
-  change: Values,
-  options: WriteOptions,
-): Promise<Outcome<Written>> =>
-  writeOnce(pims, options, (dictionaries) =>
-    writes.updateLineItem(dictionaries, { ORDER_NUMBER, LINE_REF_LOCK_CODE, ...change }, options),
-  );
-export const advanceOrder = (
-  pims: PimsStore,
-  orderNumber: string,
-  transition: OrderTransition,
-  options: WriteOptions,
-): Promise<Outcome<Written>> => writeOnce(pims, options, () => writes.advanceOrder(orderNumber, transition, options));
-export const addField = (pims: PimsStore, field: CustomField): Promise<Outcome<void>> =>
-  pims.write((dictionaries) => writes.addField(dictionaries, field));
+/** A tenant's inventory system, with short ways to write, import and read back. A refused write is given back. */
+export class Pims {
+  readonly port: PimsStore;
+  constructor(port: PimsStore) {
+    this.port = port;
+  }
 
-/** A line as it was answered. */
-export const newLine = async (pims: PimsStore, order: string, values: Values): Promise<Values> =>
-  lineOf(await addLine(pims, order, values, write()));
+  #write(options: WriteOptions, script: (dictionaries: Dictionaries) => Script<Json>): Writing {
+    return this.port.write((dictionaries) => writes.once(script(dictionaries), options), options.idempotency);
+  }
 
-export async function createOrder(pims: PimsStore, values: Values = {}): Promise<string> {
-  return numberOf(await createRecord(pims, 'orders', values, write()));
-}
+  createRecord(recordType: 'orders' | 'customers', values: Values, options = write()): Writing {
+    const create = recordType === 'orders' ? writes.createOrder : writes.createCustomer;
+    return this.#write(options, (dictionaries) => create(dictionaries, values, context(options)));
+  }
 
-/** An order as a reader finds it. */
-export async function readOrder(pims: PimsStore, orderNumber: string): Promise<{ order: Values; lines: Values[] }> {
-  const found = await pims.getOrder(orderNumber);
-  assert.ok(found, `There is no order ${orderNumber}.`);
-  const lines = found.lines === null ? [] : (JSON.parse(found.lines) as { ORDER_LINEITEMS: Values }[]);
-  return { order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) };
-}
+  updateCustomer(CUSTOMER_CODE: string, change: Values, options = write()): Writing {
+    const values = { CUSTOMER_CODE, ...change };
+    return this.#write(options, (dictionaries) => writes.updateCustomer(dictionaries, values, options));
+  }
 
-export async function readRecord(pims: PimsStore, recordType: KeyedType, key: string): Promise<Values | undefined> {
-  const found = await pims.getRecord(recordType, key);
-  return found === undefined ? undefined : (JSON.parse(found) as Values);
-}
+  addLine(ORDER_NUMBER: string, line: Values, options = write()): Writing {
+    const values = { ORDER_NUMBER, ...line };
+    return this.#write(options, (dictionaries) => writes.addLineItem(dictionaries, values, options));
+  }
 
-/** Every record of a type, as names and values. */
-export async function readAll(pims: PimsStore, recordType: RecordType): Promise<Values[]> {
-  const names = [...(await pims.dictionaries())[recordType].keys()];
-  const chunks = await Array.fromAsync(pims.exportRows(recordType));
-  return chunks.flat().map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]!])));
-}
+  updateLine(ORDER_NUMBER: string, LINE_REF_LOCK_CODE: string, change: Values, options = write()): Writing {
+    const values = { ORDER_NUMBER, LINE_REF_LOCK_CODE, ...change };
+    return this.#write(options, (dictionaries) => writes.updateLineItem(dictionaries, values, options));
+  }
 
-/** Everything a tenant has. */
-export async function readEverything(pims: PimsStore): Promise<Record<RecordType, Values[]>> {
-  return {
-    orders: await readAll(pims, 'orders'),
-    lines: await readAll(pims, 'lines'),
-    customers: await readAll(pims, 'customers'),
-    inventory: await readAll(pims, 'inventory'),
-  };
-}
+  advanceOrder(orderNumber: string, transition: OrderTransition, options = write()): Writing {
+    return this.#write(options, () => writes.advanceOrder(orderNumber, transition, options));
+  }
 
-/** One page. */
-export async function ask(
-  pims: PimsStore,
-  recordType: KeyedType,
-  filters: readonly Filter[],
-  { limit = 1000, after: from = '' } = {},
-): Promise<{ records: Values[]; next: string | null }> {
-  const { records, next } = accepted(await pims.queryRecords(recordType, { filters, limit, after: from }));
-  return { records: JSON.parse(records) as Values[], next };
+  addField(field: CustomField): Promise<Outcome<void>> {
+    return this.port.write((dictionaries) => writes.addField(dictionaries, field));
+  }
+
+  /** The number of the order. */
+  async createOrder(values: Values = {}, options = write()): Promise<string> {
+    return JSON.parse(accepted(await this.createRecord('orders', values, options)).data) as string;
+  }
+
+  /** The code of the customer. */
+  async createCustomer(values: Values = {}, options = write()): Promise<string> {
+    return JSON.parse(accepted(await this.createRecord('customers', values, options)).data) as string;
+  }
+
+  /** A line as it was answered. */
+  async newLine(order: string, values: Values, options = write()): Promise<Values> {
+    return lineOf(await this.addLine(order, values, options));
+  }
+
+  /** An order as a reader finds it. */
+  async readOrder(orderNumber: string): Promise<{ order: Values; lines: Values[] }> {
+    const found = await this.port.getOrder(orderNumber);
+    assert.ok(found, `There is no order ${orderNumber}.`);
+    const lines = found.lines === null ? [] : (JSON.parse(found.lines) as { ORDER_LINEITEMS: Values }[]);
+    return { order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) };
+  }
+
+  async readRecord(recordType: KeyedType, key: string): Promise<Values | undefined> {
+    const found = await this.port.getRecord(recordType, key);
+    return found === undefined ? undefined : (JSON.parse(found) as Values);
+  }
+
+  /** Every record of a type, as names and values. */
+  async readAll(recordType: RecordType): Promise<Values[]> {
+    const names = [...(await this.port.dictionaries())[recordType].keys()];
+    const chunks = await Array.fromAsync(this.port.exportRows(recordType));
+    return chunks.flat().map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]!])));
+  }
+
+  /** What every record of a type has in one field. */
+  async readField(recordType: RecordType, name: string): Promise<string[]> {
+    return (await this.readAll(recordType)).map((record) => record[name]!);
+  }
+
+  /** Everything a tenant has. */
+  async readEverything(): Promise<Record<RecordType, Values[]>> {
+    const [orders, lines] = [await this.readAll('orders'), await this.readAll('lines')];
+    return { orders, lines, customers: await this.readAll('customers'), inventory: await this.readAll('inventory') };
+  }
+
+  /** One page. */
+  async ask(
+    recordType: KeyedType,
+    filters: readonly Filter[],
+    { limit = 1000, after: from = '' } = {},
+  ): Promise<{ records: Values[]; next: string | null }> {
+    const { records, next } = accepted(await this.port.queryRecords(recordType, { filters, limit, after: from }));
+    return { records: JSON.parse(records) as Values[], next };
+  }
+
+  /** Imports rows and gives what came of them, batch by batch. */
+  async importRows(
+    recordType: RecordType,
+    rows: readonly Values[],
+    { atomic = false, size = 1000 } = {},
+  ): Promise<ImportResult> {
+    const sum: ImportResult = { imported: 0, rejected: [] };
+    const results = this.port.importRows(recordType, batches(rows, size), { now: NOW, atomic });
+    for await (const { imported, rejected } of results) {
+      sum.imported += imported;
+      sum.rejected.push(...rejected);
+    }
+    return sum;
+  }
+
+  /** Imports rows of which none may be rejected. */
+  async importAll(recordType: RecordType, rows: readonly Values[]): Promise<void> {
+    const { imported, rejected } = await this.importRows(recordType, rows);
+    const messages = rejected.map(({ reason }) => reason.message);
+    assert.deepEqual({ imported, rejected: messages }, { imported: rows.length, rejected: [] });
+  }
 }
 
 /** Rows in batches, numbered as the lines of a file with a header are. */
 export async function* batches(rows: readonly Values[], size = 1000): AsyncGenerator<ImportRow[]> {
   for (let from = 0; from < rows.length; from += size)
-    yield rows
-      .slice(from, from + size)
-      .map((values, index) => ({ lineNumber: from + index + 2, values: { ...values } }));
-}
-
-/** Imports rows and gives what came of them, batch by batch. */
-export async function importRows(
-  pims: PimsStore,
-  recordType: RecordType,
-  rows: readonly Values[],
-  { atomic = false, size = 1000 } = {},
-): Promise<ImportResult> {
-  const sum: ImportResult = { imported: 0, rejected: [] };
-  for await (const { imported, rejected } of pims.importRows(recordType, batches(rows, size), { now: NOW, atomic })) {
-    sum.imported += imported;
-    sum.rejected.push(...rejected);
-  }
-  return sum;
-}
-
-/** Imports rows of which none may be rejected. */
-export async function importAll(pims: PimsStore, recordType: RecordType, rows: readonly Values[]): Promise<void> {
-  const { imported, rejected } = await importRows(pims, recordType, rows);
-  assert.deepEqual(
-    { imported, rejected: rejected.map(({ reason }) => reason.message) },
-    { imported: rows.length, rejected: [] },
-  );
-}
-
-/** Fields as a caller of the API writes them, read by the tenant's dictionary. */
-export async function fields(pims: PimsStore, recordType: RecordType, body: Values): Promise<Values> {
-  return parseValues((await pims.dictionaries())[recordType], recordType, body);
+    yield rows.slice(from, from + size).map((row, index) => ({ lineNumber: from + index + 2, values: { ...row } }));
 }

@@ -1,6 +1,4 @@
-/**
- * The group commit: writes of one turn share a transaction, and what one of them does wrong is undone for it alone.
- */
+/** The group commit: writes of one turn share a transaction; a fault of one is undone for it alone. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,4 @@
-/**
- * What scripts promise to stores that undo nothing by themselves: a write that is refused, and a row that is
- * rejected, has changed nothing by then. Runs them on a SQLite connection of their own, without the savepoints that the
- * embedded store puts around them.
- */
+/** Scripts on a bare connection, without savepoints: a refused write, a rejected row has changed nothing by then. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { orThrow } from '../../src/errors.ts';
@@ -14,19 +10,7 @@ import { Database, runWriting } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { buildPimsSql } from '../../src/store/sqlite/pims-sql.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import {
-  addLine,
-  advanceOrder,
-  assertRefused,
-  createRecord,
-  idempotency,
-  lineOf,
-  NOW,
-  numberOf,
-  updateCustomer,
-  updateLine,
-  write,
-} from './store-under-test.ts';
+import { assertRefused, idempotency, NOW, write, Pims } from './store-under-test.ts';
 
 suite('a script without anything around it', async () => {
   const db = new Database(`${temporaryFolder()}/pims.db`, { mode: 'write', busyTimeoutMs: 0 });
@@ -37,7 +21,8 @@ suite('a script without anything around it', async () => {
     refresh: async () => undefined,
     commit: async (work) => runWriting(db, work()),
   });
-  const pims = { write: (script, key) => scripts.run(script, key) } as Pick<PimsStore, 'write'> as PimsStore;
+  const port: Pick<PimsStore, 'write'> = { write: (script, key) => scripts.run(script, key) };
+  const pims = new Pims(port as PimsStore);
   const countChanges = (): number => db.row<[number]>('SELECT total_changes()')![0];
   const importRows = (recordType: RecordType, ...rows: Values[]) => {
     const numbered = rows.map((values, index) => ({ lineNumber: index + 2, values }));
@@ -47,55 +32,47 @@ suite('a script without anything around it', async () => {
   const nothing = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
 
   importRows('inventory', { PART_CODE: 'P', QTY_ONHAND: '10' });
-  numberOf(await createRecord(pims, 'customers', { CUSTOMER_CODE: 'C' }, write()));
-  const open = numberOf(await createRecord(pims, 'orders', { ORDER_TYPE: 'sales_order' }, write()));
-  const closed = numberOf(await createRecord(pims, 'orders', { ORDER_TYPE: 'quote' }, write()));
-  const { LINE_REF_LOCK_CODE: lock = '' } = lineOf(
-    await addLine(pims, open, { PART_CODE: 'P', QUANTITY: '4' }, write()),
-  );
-  lineOf(await addLine(pims, closed, { QUANTITY: '1' }, write()));
-  orThrow(await advanceOrder(pims, closed, { invoice: nothing }, write()));
+  await pims.createCustomer({ CUSTOMER_CODE: 'C' });
+  const open = await pims.createOrder({ ORDER_TYPE: 'sales_order' });
+  const closed = await pims.createOrder({ ORDER_TYPE: 'quote' });
+  const { LINE_REF_LOCK_CODE: lock = '' } = await pims.newLine(open, { PART_CODE: 'P', QUANTITY: '4' });
+  await pims.newLine(closed, { QUANTITY: '1' });
+  orThrow(await pims.advanceOrder(closed, { invoice: nothing }));
   const create = (key: string, values: Values, bodyHash: string) =>
-    createRecord(pims, 'customers', values, idempotency(key, { bodyHash }));
+    pims.createRecord('customers', values, idempotency(key, { bodyHash }));
   orThrow(await create('used', {}, 'a'));
 
   const REFUSED: Record<string, [code: Parameters<typeof assertRefused>[1], run: () => Promise<unknown>]> = {
-    'a taken code': ['CODE_TAKEN', () => createRecord(pims, 'customers', { CUSTOMER_CODE: 'C' }, write())],
+    'a taken code': ['CODE_TAKEN', () => pims.createRecord('customers', { CUSTOMER_CODE: 'C' })],
     'a taken code, to be answered once': ['CODE_TAKEN', () => create('new', { CUSTOMER_CODE: 'C' }, 'a')],
-    'too long a code': [
-      'INVALID_VALUE',
-      () => createRecord(pims, 'customers', { CUSTOMER_CODE: 'x'.repeat(257) }, write()),
-    ],
+    'too long a code': ['INVALID_VALUE', () => pims.createRecord('customers', { CUSTOMER_CODE: 'x'.repeat(257) })],
     'an idempotency key of something else': ['IDEMPOTENCY_KEY_REUSED', () => create('used', {}, 'b')],
     'an order of an unknown customer': [
       'UNKNOWN_REFERENCE',
-      () => createRecord(pims, 'orders', { CUSTOMER_CODE: 'X' }, strict),
+      () => pims.createRecord('orders', { CUSTOMER_CODE: 'X' }, strict),
     ],
     'an order at an unknown location': [
       'UNKNOWN_REFERENCE',
-      () => createRecord(pims, 'orders', { CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict),
+      () => pims.createRecord('orders', { CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict),
     ],
-    'a change of nobody': ['CUSTOMER_NOT_FOUND', () => updateCustomer(pims, 'X', { NOTES: 'x' }, write())],
-    'a line of no order': ['ORDER_NOT_FOUND', () => addLine(pims, 'X', {}, write())],
-    'a line of an unknown part': ['UNKNOWN_REFERENCE', () => addLine(pims, open, { PART_CODE: 'X' }, strict)],
-    'a line of an invoice': ['STAGE_NOT_ALLOWED', () => addLine(pims, closed, { PART_CODE: 'P' }, write())],
+    'a change of nobody': ['CUSTOMER_NOT_FOUND', () => pims.updateCustomer('X', { NOTES: 'x' })],
+    'a line of no order': ['ORDER_NOT_FOUND', () => pims.addLine('X', {})],
+    'a line of an unknown part': ['UNKNOWN_REFERENCE', () => pims.addLine(open, { PART_CODE: 'X' }, strict)],
+    'a line of an invoice': ['STAGE_NOT_ALLOWED', () => pims.addLine(closed, { PART_CODE: 'P' })],
     'a line with too many serials': [
       'SERIALS_NOT_ALLOWED',
-      () => addLine(pims, open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }, write()),
+      () => pims.addLine(open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }),
     ],
-    'a change of no line': ['LINE_NOT_FOUND', () => updateLine(pims, open, 'X', { QUANTITY: '1' }, write())],
-    'a change to an unknown part': [
-      'UNKNOWN_REFERENCE',
-      () => updateLine(pims, open, lock, { PART_CODE: 'X' }, strict),
-    ],
+    'a change of no line': ['LINE_NOT_FOUND', () => pims.updateLine(open, 'X', { QUANTITY: '1' })],
+    'a change to an unknown part': ['UNKNOWN_REFERENCE', () => pims.updateLine(open, lock, { PART_CODE: 'X' }, strict)],
     'a change to a quantity that cannot be': [
       'QUANTITY_NOT_ALLOWED',
-      () => updateLine(pims, open, lock, { NUMBER_SHIPPED: '5' }, write()),
+      () => pims.updateLine(open, lock, { NUMBER_SHIPPED: '5' }),
     ],
-    'approval of an invoice': ['STAGE_NOT_ALLOWED', () => advanceOrder(pims, closed, { approve: true }, write())],
+    'approval of an invoice': ['STAGE_NOT_ALLOWED', () => pims.advanceOrder(closed, { approve: true })],
     'an invoice of too much': [
       'QUANTITY_NOT_ALLOWED',
-      () => advanceOrder(pims, open, { invoice: { ...nothing, quantities: new Map([['1', '5']]) } }, write()),
+      () => pims.advanceOrder(open, { invoice: { ...nothing, quantities: new Map([['1', '5']]) } }),
     ],
   };
   for (const [what, [code, run]] of Object.entries(REFUSED))

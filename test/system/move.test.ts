@@ -17,7 +17,7 @@ import { Shop, succeed, type Values } from '../kit/records.ts';
 import { trials } from '../kit/trials.ts';
 import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../kit/service.ts';
 import { bytes, newSession, plain, readChain } from '../store/people.ts';
-import { accepted, ask, entry, importAll, NOW } from '../store/store-under-test.ts';
+import { accepted, entry, NOW, Pims } from '../store/store-under-test.ts';
 import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
 
 const ORDERS = trials('MOVE_ORDERS', { quick: 800, all: 3000 });
@@ -160,8 +160,8 @@ async function withStore<T>(place: string, work: (store: Store) => Promise<T>, n
 /** What is found in the search index of the tenant `big`. */
 const search = (place: string): Promise<Values[]> =>
   withStore(place, async (store) => {
-    const pims = store.pims((await store.tenants.findTenant('big'))!);
-    const { records } = await ask(pims, 'orders', [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }]);
+    const pims = new Pims(store.pims((await store.tenants.findTenant('big'))!));
+    const { records } = await pims.ask('orders', [{ field: 'BNAME', value: 'SÖHNE 1', contains: true }]);
     assert.ok(records.some(({ BNAME }) => BNAME === 'Müller & Söhne 10'));
     return records;
   });
@@ -321,7 +321,7 @@ suite('a move', () => {
   prepare(async () => {
     folder = temporaryFolder();
     await withStore(folder, async (store) => {
-      const pims = store.pims(accepted(await store.tenants.createTenant('big', 'Big', NOW)));
+      const pims = new Pims(store.pims(accepted(await store.tenants.createTenant('big', 'Big', NOW))));
       const text = (index: number): string => ODD[index % ODD.length]!;
       const order = (_: unknown, index: number): Values => ({
         ORDER_NUMBER: `${index}`,
@@ -334,8 +334,8 @@ suite('a move', () => {
         QUANTITY: '1',
       });
       await store.tenants.replaceKeys('big', { apiId: 'id', secretHash: bytes(6) }, NOW, entry());
-      await importAll(pims, 'orders', Array.from({ length: ORDERS }, order));
-      await importAll(pims, 'lines', Array.from({ length: ORDERS * 3 }, line));
+      await pims.importAll('orders', Array.from({ length: ORDERS }, order));
+      await pims.importAll('lines', Array.from({ length: ORDERS * 3 }, line));
     });
     found = await search(folder);
     database = await newDatabase();

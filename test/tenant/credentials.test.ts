@@ -1,6 +1,4 @@
-/**
- * Keys and how they are sent: every key of ours is recognised, every mistyped one is not, and only the one strict form of a Basic header is read.
- */
+/** Keys: every key of ours is recognised, every mistyped one is not. One strict form of a Basic header is parsed. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,6 +1,4 @@
-/**
- * The limits of a tenant: none by default, a quota to the call, and a rate with its burst. Time is given, never waited for.
- */
+/** The limits of a tenant: none by default, a quota to the call, and a rate with its burst. Tests give the time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

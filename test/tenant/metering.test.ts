@@ -1,7 +1,4 @@
-/**
- * The meter: every call is in exactly one batch, an answer waits for its own batch, and a fault reaches exactly the calls whose batch it was.
- * The usage store behind it is a few lines of memory whose writes end when the test says so.
- */
+/** The meter, over a usage store in memory whose writes end when the test says so. */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
