@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';
+import { valuesOf } from '../kit/lists.ts';
 import {
   accounts,
   newTeam,
@@ -33,10 +34,7 @@ suite('links', () => {
     const works = await Promise.allSettled(
       passwords.map((password) => accounts.signIn({ teamID: teamId, email: 'ann@example.com', password }, visit(2))),
     );
-    assert.deepEqual(
-      works.map(({ status }) => status),
-      outcomes.map(({ status }) => status),
-    );
+    assert.deepEqual(valuesOf(works, 'status'), valuesOf(outcomes, 'status'));
     assert.equal(await refusedWith(accounts.useLink(token, PASSWORD, visit(3))), 'LINK_INVALID');
     assert.equal(await refusedWith(accounts.checkLink(token, START)), 'LINK_INVALID');
   });
@@ -151,10 +149,9 @@ suite('sessions', () => {
     const [old, used] = [await ann.signIn(visit()), await ann.signIn(visit())];
     await accounts.findSession(used.token, START + 20 * 60_000);
     await accounts.deleteExpired(START + 40 * 60_000);
-    assert.deepEqual(
-      (await store.sessions.listSessions(used.signedIn.user)).map(({ sessionId }) => sessionId),
-      [used.signedIn.session.sessionId],
-    );
+    assert.deepEqual(valuesOf(await store.sessions.listSessions(used.signedIn.user), 'sessionId'), [
+      used.signedIn.session.sessionId,
+    ]);
     assert.equal(await accounts.findSession(old.token, START), undefined);
   });
 });
@@ -201,10 +198,7 @@ suite('passwords', () => {
       const good = await Promise.allSettled(
         [NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })),
       );
-      assert.deepEqual(
-        good.map(({ status }) => status),
-        [change.status, link.status, 'rejected'],
-      );
+      assert.deepEqual(valuesOf(good, 'status'), [change.status, link.status, 'rejected']);
       // What is open: whatever the winner opened, and the sign-in just made.
       assert.equal((await store.sessions.listSessions(signedIn.user)).length, 2);
     }

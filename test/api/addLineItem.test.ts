@@ -1,6 +1,7 @@
 /** addLineItem: PUT /orders/line_item. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byNumber, range, times } from '../kit/lists.ts';
 import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
@@ -39,12 +40,9 @@ test('200 every field of a line can be sent and comes back as it was sent', asyn
 
 test('200 LINE_NUMBER is assigned by the service: 1, 2, 3 in each order, also under 30 calls at once', async () => {
   const order = await newOrder();
-  const lines = await Promise.all(Array.from({ length: 30 }, () => add({ ORDER_NUMBER: order })));
-  const numbers = lines.map((line) => Number(line['LINE_NUMBER'])).toSorted((a, b) => a - b);
-  assert.deepEqual(
-    numbers,
-    Array.from({ length: 30 }, (_, index) => index + 1),
-  );
+  const lines = await Promise.all(times(30, () => add({ ORDER_NUMBER: order })));
+  const numbers = lines.map((line) => Number(line['LINE_NUMBER'])).toSorted(byNumber);
+  assert.deepEqual(numbers, range(30));
   assert.equal((await add({ ORDER_NUMBER: await newOrder() }))['LINE_NUMBER'], '1');
 });
 
@@ -58,7 +56,7 @@ test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never
   // Of 100 random codes no character stands still, and no eight in a row are shared.
   for (let at = 0; at < codes[0]!.length; at++)
     assert.ok(new Set(codes.map((code) => code[at])).size > 1, `character ${at} of every code is the same`);
-  const parts = codes.flatMap((code) => Array.from({ length: code.length - 7 }, (_, at) => code.slice(at, at + 8)));
+  const parts = codes.flatMap((code) => times(code.length - 7, (at) => code.slice(at, at + 8)));
   assert.equal(new Set(parts).size, parts.length);
 });
 

@@ -1,6 +1,7 @@
 /** What filters mean, in which order records come, and how a long answer is read page by page. The same for orders, customers and inventory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { times } from '../kit/lists.ts';
 import { expectRefusal, type Filters, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
@@ -105,7 +106,7 @@ test('AND binds tighter than OR: every chain of two to four filters, for every c
     { field: 'NOTES', value: 'e', contains: true },
   ];
   const logic = await Shop.open(service, 'logic');
-  const rows = Array.from({ length: 16 }, (_, row) => conditions.map((_condition, at) => (row & (1 << at)) !== 0));
+  const rows = times(16, (row) => conditions.map((_condition, at) => (row & (1 << at)) !== 0));
   const fieldsOf = (row: boolean[]): Values =>
     Object.fromEntries(conditions.map(({ field }, at) => [field, row[at] ? 'yes' : 'no']));
   await logic.load(
@@ -114,9 +115,7 @@ test('AND binds tighter than OR: every chain of two to four filters, for every c
   );
 
   const chains = [2, 3, 4].flatMap((length) =>
-    Array.from({ length: 2 ** (length - 1) }, (_, bits) =>
-      Array.from({ length }, (_word, at) => (bits & (1 << at) ? 'OR' : 'AND')),
-    ),
+    times(2 ** (length - 1), (bits) => Array.from({ length }, (_word, at) => (bits & (1 << at) ? 'OR' : 'AND'))),
   );
   for (const words of chains)
     for (let first = 0; first < 4; first++) {
@@ -162,7 +161,7 @@ test('a missing conjunction is AND, one on the first filter is ignored, the case
 });
 
 test('a record that matches several alternatives comes once', async () => {
-  const filters = Array.from({ length: 20 }, () => ({ field: 'CUSTOMER_CODE', value: 'X', conjunction: 'OR' }));
+  const filters = times(20, () => ({ field: 'CUSTOMER_CODE', value: 'X', conjunction: 'OR' }));
   assert.deepEqual(
     await codesOf([...filters, { field: 'CUSTOMER_NAME', value: 'arbour', contains: true, conjunction: 'OR' }]),
     ['X'],
@@ -171,7 +170,7 @@ test('a record that matches several alternatives comes once', async () => {
 
 test('at most 50 filters', async () => {
   const filters = (count: number): Filters =>
-    Array.from({ length: count }, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
+    times(count, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
   await succeed(shop.queryOrders(filters(50)));
   expectRefusal(await shop.queryOrders(filters(51)), 400, 'TOO_MANY_FILTERS');
 });

@@ -1,6 +1,7 @@
 /** findOrdersByStorefrontReference: GET /orders/by_storefront_reference. How a real life cycle shows in it is in life-cycle.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { times, valuesOf } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
@@ -192,12 +193,9 @@ test('200 serial_numbers of a care plan are [], and is_care_plan true', async ()
 test('200 items of an order without lines are []; items come in the order of their lines', async () => {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#lines' }));
   assert.deepEqual((await find('#lines'))[0]!.items, []);
-  const codes = Array.from({ length: 11 }, (_, index) => `P${index}`);
+  const codes = times(11, (index) => `P${index}`);
   for (const PART_CODE of codes) await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE }));
-  assert.deepEqual(
-    (await find('#lines'))[0]!.items.map(({ part_number }) => part_number),
-    codes,
-  );
+  assert.deepEqual(valuesOf((await find('#lines'))[0]!.items, 'part_number'), codes);
 });
 
 test('200 most progressed stage first, then newest create_date, none last, then the number as a number', async () => {
@@ -227,7 +225,7 @@ test('200 most progressed stage first, then newest create_date, none last, then 
     records.toSorted((a, b) => (a.ORDER_NUMBER < b.ORDER_NUMBER ? -1 : 1)),
   );
   assert.deepEqual(
-    (await find('#sorted')).map((order) => order.pims_order_number),
+    valuesOf(await find('#sorted'), 'pims_order_number'),
     rows.map(([number]) => number),
   );
 });

@@ -1,6 +1,7 @@
 /** The life of an order, driven by `storeroom order …` beside the service, as the API shows it at every step. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { times } from '../kit/lists.ts';
 import { Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
@@ -12,7 +13,7 @@ interface Found extends Record<string, unknown> {
 
 const service = await sharedService();
 const shop = await Shop.open(service, 'shop');
-const notebooks = Array.from({ length: 20 }, (_, index) => ({
+const notebooks = times(20, (index) => ({
   PART_CODE: `MB/${index + 1}`,
   PART_DESCRIPTION: 'Notebook',
   QTY_ONHAND: '10',
@@ -180,10 +181,7 @@ test('quantities over all records of a reference add up to the units ordered, an
     await expectStock(`${10 - shipped} − ${7.5 - shipped} = 2.5`);
     if (backorder !== null) open = backorder;
   }
-  assert.deepEqual(
-    (await lookUp('#sum')).map(({ order_type }) => order_type),
-    ['invoice', 'invoice', 'invoice', 'invoice'],
-  );
+  assert.deepEqual(valuesOf(await lookUp('#sum'), 'order_type'), ['invoice', 'invoice', 'invoice', 'invoice']);
 });
 
 test('lines keep their numbers and lock codes: a line invoiced stays, a line left open moves to the new sales order', async () => {
@@ -221,10 +219,7 @@ test('a drop-shipped order touches no stock at any stage, nor does its backorder
   await expectStock('10 − 0 = 10');
   const { backorder } = await invoice(number, '--line', '1=2');
   await expectStock('10 − 0 = 10');
-  assert.deepEqual(
-    (await lookUp('#drop')).map((order) => order['is_dropship']),
-    [true, true],
-  );
+  assert.deepEqual(valuesOf(await lookUp('#drop'), 'is_dropship'), [true, true]);
   await invoice(backorder!);
   await expectStock('10 − 0 = 10');
 });
@@ -265,10 +260,7 @@ test('parts that are not in the inventory go through every stage all the same', 
     QUANTITY: '2',
   });
   await invoice(number);
-  assert.deepEqual(
-    (await lookUp('#unknown'))[0]!.items.map(({ shipped }) => shipped),
-    [1, 2],
-  );
+  assert.deepEqual(valuesOf((await lookUp('#unknown'))[0]!.items, 'shipped'), [1, 2]);
 });
 
 test('sales orders imported commit their stock; invoices imported have taken theirs before', async () => {

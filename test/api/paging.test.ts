@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { test } from 'node:test';
+import { byNumber, times } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Filters, type Values } from '../kit/records.ts';
 import { type Answer, sharedService } from '../kit/service.ts';
 
@@ -11,7 +12,7 @@ const service = await sharedService();
 const shop = await Shop.open(service, 'shop');
 await shop.load(
   'inventory',
-  Array.from({ length: PARTS }, (_, index) => ({
+  times(PARTS, (index) => ({
     PART_CODE: String(index + 1),
     CATEGORY: index % 2 === 0 ? 'even' : 'odd',
     BARCODE: `barcode ${index}`,
@@ -50,8 +51,7 @@ async function readAll(
   }
 }
 
-const numbers = (from: number, to: number): string[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+const numbers = (from: number, to: number): string[] => times(to - from + 1, (index) => String(from + index));
 
 test('without maxReturn 500 records come, and X-Has-More with X-Next-Cursor says that there are more', async () => {
   const { headers } = await expectPage(query(), 500, true);
@@ -149,14 +149,8 @@ test('orders are read on by their numbers too, while orders are created', async 
     'ORDER_NUMBER',
     async () => void (await succeed(shop.createOrder({}))),
   );
-  assert.deepEqual(
-    seen.slice(0, 12),
-    made.toSorted((a, b) => Number(a) - Number(b)),
-  );
-  assert.deepEqual(
-    seen,
-    seen.toSorted((a, b) => Number(a) - Number(b)),
-  );
+  assert.deepEqual(seen.slice(0, 12), made.toSorted(byNumber));
+  assert.deepEqual(seen, seen.toSorted(byNumber));
   assert.equal(new Set(seen).size, seen.length);
 });
 
@@ -188,7 +182,7 @@ test('INVALID_CURSOR for a key that no record can have, however well it is made 
 
 test('INVALID_CURSOR for a cursor that is made up, cut short or changed, rather than another page', async () => {
   const cursor = (await query('1234')).headers.get('x-next-cursor')!;
-  const cut = Array.from({ length: cursor.length - 1 }, (_, index) => cursor.slice(0, index + 1));
+  const cut = times(cursor.length - 1, (index) => cursor.slice(0, index + 1));
   const changed = Array.from(
     cursor,
     (character, at) => `${cursor.slice(0, at)}${character === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`,

@@ -1,6 +1,7 @@
 /** updateLineItem: POST /orders/line_item. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { times } from '../kit/lists.ts';
 import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
@@ -84,9 +85,7 @@ test('200 another known part fills DESCRIPTION and CARE_PLAN when they are not s
 
 test('200 updates of one line at once are all done, one after the other', async () => {
   const { key } = await newLine();
-  await Promise.all(
-    Array.from({ length: 20 }, (_, at) => update(key, at % 2 === 0 ? { UNIT_PRICE: at } : { DISCOUNT: at })),
-  );
+  await Promise.all(times(20, (at) => update(key, at % 2 === 0 ? { UNIT_PRICE: at } : { DISCOUNT: at })));
   const [line] = await shop.lines(key['ORDER_NUMBER']!);
   assert.ok(Number(line!['UNIT_PRICE']) % 2 === 0 && line!['UNIT_PRICE'] !== '');
   assert.equal(Number(line!['DISCOUNT']) % 2, 1);

@@ -1,6 +1,7 @@
 /** How values go in and come out: types of JSON, dates, numbers, flags, what is refused, and that text is kept to the last bit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { range, times } from '../kit/lists.ts';
 import { eachAs, expectRefusal, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
@@ -231,7 +232,7 @@ test('a value has at most 8,192 characters, whatever they take in bytes', async 
 test('a body has at most 512 fields, teamID and credentials not counted', async () => {
   const body = (fields: number): object => ({
     ...shop.keys,
-    ...Object.fromEntries(Array.from({ length: fields }, (_, index) => [`F${index}`, 'x'])),
+    ...Object.fromEntries(times(fields, (index) => [`F${index}`, 'x'])),
   });
   expectRefusal(await service.request('PUT', '/orders/create', { body: body(512) }), 400, 'UNKNOWN_FIELD', 'F0');
   const message = expectRefusal(
@@ -244,9 +245,7 @@ test('a body has at most 512 fields, teamID and credentials not counted', async 
 
 test('every character of Unicode but NUL comes back byte for byte', async () => {
   const fields = ['NOTES', 'SHIP_VIA', 'BADDRESS1', 'BADDRESS2', 'SADDRESS1', 'SADDRESS2', 'BATTN'];
-  const codes = Array.from({ length: 0x10ffff }, (_, index) => index + 1).filter(
-    (code) => code < 0xd800 || code > 0xdfff,
-  );
+  const codes = range(0x10ffff).filter((code) => code < 0xd800 || code > 0xdfff);
   assert.equal(codes.length, 0x110000 - 2048 - 1);
   for (let at = 0; at < codes.length; at += 8192 * fields.length) {
     const texts = fields.map((_, index) =>

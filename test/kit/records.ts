@@ -144,9 +144,7 @@ export async function succeed<T = Values>(answering: Promise<Answer>): Promise<T
   return body.data as T;
 }
 
-/** What records have in one field. */
-export const valuesOf = (records: readonly Values[], field: string): string[] =>
-  records.map((record) => record[field]!);
+export { valuesOf } from './lists.ts';
 
 /** Checks a refusal and gives its message; '' stands for no field. */
 export function expectRefusal(

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { containsFolded, foldCase, parseFilters, type Filter } from '../../src/pims/filter.ts';
 import { buildDictionaries } from '../../src/pims/fields.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 
 const { orders: dictionary } = buildDictionaries([]);
 const read = (filters: readonly Filter[]) => parseFilters(dictionary, 'orders', filters);
@@ -125,10 +126,7 @@ test('contains takes any text for any type of field', () => {
     { field: 'ORDER_TOTAL', value: '3.', contains: true },
     { field: 'NOTES', value: '', contains: true },
   ]);
-  assert.deepEqual(
-    terms!.map(({ value }) => value),
-    ['/2026', '3.', ''],
-  );
+  assert.deepEqual(valuesOf(terms!, 'value'), ['/2026', '3.', '']);
 });
 
 test('what cannot be asked is refused, naming the field', () => {
@@ -146,7 +144,7 @@ test('what cannot be asked is refused, naming the field', () => {
 });
 
 test('at most 50 filters, of at most 256 characters each', () => {
-  const many = (count: number): Filter[] => Array.from({ length: count }, () => ({ field: 'NOTES', value: 'x' }));
+  const many = (count: number): Filter[] => times(count, () => ({ field: 'NOTES', value: 'x' }));
   assert.equal(read(many(50))[0]!.length, 50);
   refuses('TOO_MANY_FILTERS', many(51));
   for (const contains of [false, true]) {

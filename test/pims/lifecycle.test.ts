@@ -9,6 +9,7 @@ import { within } from '../../src/pims/decimal.ts';
 import { stockMovements, type StockMovement } from '../../src/pims/stock.ts';
 import { FIRST_STAGES, STAGES } from '../../src/pims/stages.ts';
 import type { Values } from '../../src/pims/values.ts';
+import { valuesOf } from '../kit/lists.ts';
 
 const order = (stage: string, values: Values = {}): Values => ({
   ORDER_NUMBER: '10001',
@@ -139,10 +140,7 @@ suite('invoicing', () => {
       ),
     );
     assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
-    assert.deepEqual(
-      step.backorder!.lines.map((one) => one['SERIAL_NUMBERS']),
-      ['', ''],
-    );
+    assert.deepEqual(valuesOf(step.backorder!.lines, 'SERIAL_NUMBERS'), ['', '']);
     refused(
       invoiceOrder(order('sales_order'), [line(1)], ask({ quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } })),
       'SERIALS_NOT_ALLOWED',

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Values } from '../../src/pims/values.ts';
 import { viewStorefrontOrders } from '../../src/pims/storefront.ts';
+import { valuesOf } from '../kit/lists.ts';
 
 const view = (orders: Values[], lines: Values[] = []) =>
   viewStorefrontOrders(
@@ -16,10 +17,7 @@ test('invoices come first, then sales orders, quotes and worksheets', () => {
     ORDER_TYPE: stage,
     ORDER_NUMBER: String(index),
   }));
-  assert.deepEqual(
-    view(orders).map((order) => order.order_type),
-    ['invoice', 'sales_order', 'quote', 'worksheet'],
-  );
+  assert.deepEqual(valuesOf(view(orders), 'order_type'), ['invoice', 'sales_order', 'quote', 'worksheet']);
 });
 
 test('within a stage the newest comes first and one without a date last; then the order number decides, as a number', () => {
@@ -36,10 +34,7 @@ test('within a stage the newest comes first and one without a date last; then th
     order('A1', '2026-03-04T09:30:00.000Z'),
     order('0', ''),
   ];
-  assert.deepEqual(
-    view(orders).map((one) => one.pims_order_number),
-    ['7', '99', '100', 'A1', '0', '1'],
-  );
+  assert.deepEqual(valuesOf(view(orders), 'pims_order_number'), ['7', '99', '100', 'A1', '0', '1']);
 });
 
 test('the order of the answer depends on the orders alone, not on how the store brings them', () => {

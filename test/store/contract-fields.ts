@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/fields.ts';
 import { parseValues, type Values } from '../../src/pims/values.ts';
+import { valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
 
 const RECORD_TYPES: RecordType[] = ['orders', 'lines', 'customers', 'inventory'];
@@ -63,10 +64,7 @@ export function describeFields(store: StoreUnderTest): void {
         { field: 'GIFT_DATE', value: '24/20', contains: true },
       ])
         assert.equal((await pims.ask(recordType, [filter])).records.length, 1, `${recordType} ${filter.value}`);
-    assert.deepEqual(
-      (await pims.readAll('lines')).map((one) => one['GIFT_DATE']),
-      ['', '12/25/2026'],
-    );
+    assert.deepEqual(valuesOf(await pims.readAll('lines'), 'GIFT_DATE'), ['', '12/25/2026']);
   });
 
   test('COMMAND_REFUSED a name that is there, reserved or none, also when two ask at once', async () => {
@@ -115,10 +113,7 @@ export function describeFields(store: StoreUnderTest): void {
       const order = await pims.createOrder({ [name]: 'x', NOTES: name });
       assert.equal((await pims.newLine(order, { [name]: 'y' }))[name], 'y', name);
       assert.equal((await pims.readOrder(order)).order[name], 'x', name);
-      assert.deepEqual(
-        (await pims.ask('orders', [{ field: name, value: 'x' }])).records.map((one) => one['NOTES']),
-        [name],
-      );
+      assert.deepEqual(valuesOf((await pims.ask('orders', [{ field: name, value: 'x' }])).records, 'NOTES'), [name]);
     }
     assert.equal((await pims.readAll('lines')).length, 14);
   });

@@ -6,6 +6,7 @@ import type { ErrorCode, Refusal } from '../../src/errors.ts';
 import type { Values } from '../../src/pims/values.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { anyCharacter, compareKeys, smallKey } from './query-model.ts';
 import { NOW, type StoreUnderTest, accepted, assertRefused, batches } from './store-under-test.ts';
 
@@ -138,10 +139,7 @@ export function describeImport(store: StoreUnderTest): void {
         assert.equal((await pims.readAll(recordType)).length, before + result.imported);
         if (size === 1) assert.equal(result.imported, 0, 'imported again, all is there already');
       }
-    assert.deepEqual(
-      (await pims.readOrder('1')).lines.map((line) => line['LINE_NUMBER']),
-      ['2', '5'],
-    );
+    assert.deepEqual(valuesOf((await pims.readOrder('1')).lines, 'LINE_NUMBER'), ['2', '5']);
   });
 
   test('lines of sales orders commit stock, those of other stages do not, and no import takes from it', async () => {
@@ -178,7 +176,7 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('an atomic import is all rows or none', async () => {
     const { pims } = await store.newTenant();
-    const rows = Array.from({ length: 25 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
+    const rows = times(25, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     const bad = await pims.importRows('customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], {
       atomic: true,
       size: 10,
@@ -192,7 +190,7 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('an atomic import that is given up, by its source or its reader, leaves nothing and lets others write', async () => {
     const { pims } = await store.newTenant();
-    const rows = Array.from({ length: 30 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
+    const rows = times(30, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     async function* breakingOff(): AsyncGenerator<ImportRow[]> {
       yield* batches(rows, 10);
       throw new Error('the file ended early');
@@ -213,7 +211,7 @@ export function describeImport(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     async function* breakingOff(): AsyncGenerator<ImportRow[]> {
       yield* batches(
-        Array.from({ length: 20 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` })),
+        times(20, (index) => ({ CUSTOMER_CODE: `C${index}` })),
         10,
       );
       throw new Error('the file ended early');
@@ -229,7 +227,7 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('calls go on while an import runs, and see its batches as they are done', async () => {
     const { pims } = await store.newTenant();
-    const rows = Array.from({ length: 50 }, (_, index) => ({ CUSTOMER_CODE: `C${index}` }));
+    const rows = times(50, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     let batch = 0;
     for await (const { imported } of pims.port.importRows('customers', batches(rows, 10), {
       now: NOW,
@@ -248,7 +246,7 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('two exports of one kind can be read side by side', async () => {
     const { pims } = await store.newTenant();
-    const codes = Array.from({ length: 1201 }, (_, index) => String(index));
+    const codes = times(1201, (index) => String(index));
     await pims.importAll(
       'customers',
       codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
@@ -270,7 +268,7 @@ export function describeImport(store: StoreUnderTest): void {
 
   test('an export is of one moment, whatever is written while it is read, and can be given up', async () => {
     const { pims } = await store.newTenant();
-    const codes = Array.from({ length: 1100 }, (_, index) => `C${String(index).padStart(4, '0')}`);
+    const codes = times(1100, (index) => `C${String(index).padStart(4, '0')}`);
     await pims.importAll(
       'customers',
       codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' })),

@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
+import { byNumber, times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, write } from './store-under-test.ts';
 
 export function describeNumbers(store: StoreUnderTest): void {
   test('a hundred orders made at once have a hundred numbers, all digits', async () => {
     const { pims } = await store.newTenant();
-    const numbers = await Promise.all(Array.from({ length: 100 }, () => pims.createOrder()));
+    const numbers = await Promise.all(times(100, () => pims.createOrder()));
     assert.equal(new Set(numbers).size, 100);
     for (const number of numbers) assert.match(number, /^[1-9]\d*$/);
-    assert.deepEqual(
-      (await pims.readAll('orders')).map((order) => order['ORDER_NUMBER']),
-      numbers.toSorted((a, b) => Number(a) - Number(b)),
-    );
+    assert.deepEqual(valuesOf(await pims.readAll('orders'), 'ORDER_NUMBER'), numbers.toSorted(byNumber));
   });
 
   test('numbers go on upwards after the process died without closing, and two processes never give the same', async () => {
@@ -21,9 +19,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     const before = [await pims.createOrder(), await pims.createOrder()];
     const reopened = await store.reopened(tenant);
     const after = [await reopened.createOrder(), await pims.createOrder(), await reopened.createOrder()];
-    const together = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? pims : reopened).createOrder()),
-    );
+    const together = await Promise.all(times(60, (index) => (index % 2 === 0 ? pims : reopened).createOrder()));
     const numbers = [...before, ...after, ...together];
     assert.equal(new Set(numbers).size, numbers.length);
     assert.ok(Math.min(...after.map(Number)) > Math.max(...before.map(Number)));

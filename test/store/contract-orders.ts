@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import type { Values } from '../../src/pims/values.ts';
+import { byNumber, range, times } from '../kit/lists.ts';
 import { NOW, type StoreUnderTest, accepted, lineOf, write, Pims } from './store-under-test.ts';
 
 const everything = {
@@ -67,7 +68,7 @@ export function describeOrders(store: StoreUnderTest): void {
     await pims.importAll('orders', [{ ORDER_NUMBER: '1', REFERENCE_NUMBER: '#1' }]);
     await pims.importAll(
       'lines',
-      Array.from({ length: 497 }, (_, index) => ({
+      times(497, (index) => ({
         ORDER_NUMBER: '1',
         DESCRIPTION: `line ${index + 1}`,
         QUANTITY: '1',
@@ -75,7 +76,7 @@ export function describeOrders(store: StoreUnderTest): void {
     );
     for (let index = 498; index <= 500; index++)
       await pims.newLine('1', { DESCRIPTION: `line ${index}`, QUANTITY: '1' });
-    const expected = Array.from({ length: 500 }, (_, index) => `${index + 1} line ${index + 1}`);
+    const expected = times(500, (index) => `${index + 1} line ${index + 1}`);
     const show = (lines: readonly Values[]): string[] =>
       lines.map((line) => `${line['LINE_NUMBER']} ${line['DESCRIPTION']}`);
     const { lines } = await pims.readOrder('1');
@@ -91,17 +92,14 @@ export function describeOrders(store: StoreUnderTest): void {
   test('lines added at once have numbers of their own', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder();
-    const lines = await Promise.all(Array.from({ length: 50 }, () => pims.newLine(order, { QUANTITY: '1' })));
-    assert.deepEqual(
-      lines.map((line) => Number(line['LINE_NUMBER'])).toSorted((a, b) => a - b),
-      Array.from({ length: 50 }, (_, index) => index + 1),
-    );
+    const lines = await Promise.all(times(50, () => pims.newLine(order, { QUANTITY: '1' })));
+    assert.deepEqual(lines.map((line) => Number(line['LINE_NUMBER'])).toSorted(byNumber), range(50));
   });
 
   test('a lock code cannot be guessed, stays for the life of its line, and comes back wherever the line is', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder({ REFERENCE_NUMBER: '#1' });
-    const added = await Promise.all(Array.from({ length: 20 }, () => pims.newLine(order, { QUANTITY: '2' })));
+    const added = await Promise.all(times(20, () => pims.newLine(order, { QUANTITY: '2' })));
     const codes = added.map((line) => line['LINE_REF_LOCK_CODE']!);
     assert.equal(new Set(codes).size, 20);
     for (const code of codes) assert.match(code, /^[A-Za-z0-9_-]{22,}$/, 'at least 128 bits, fit for a URL');
@@ -215,7 +213,7 @@ export function describeOrders(store: StoreUnderTest): void {
             }
           }
         }
-        const byNumber = new Map((await pims.readAll('orders')).map((order) => [order['ORDER_NUMBER'], order]));
+        const ordersByNumber = new Map((await pims.readAll('orders')).map((order) => [order['ORDER_NUMBER'], order]));
         const onHand: Record<string, string> = { A: '100', B: '0' };
         const committed: Record<string, string> = { A: '0', B: '0' };
         for (const {
@@ -225,7 +223,7 @@ export function describeOrders(store: StoreUnderTest): void {
           NUMBER_SHIPPED = '',
           CARE_PLAN,
         } of await pims.readAll('lines')) {
-          const { ORDER_TYPE, DROP_SHIP } = byNumber.get(ORDER_NUMBER)!;
+          const { ORDER_TYPE, DROP_SHIP } = ordersByNumber.get(ORDER_NUMBER)!;
           if (DROP_SHIP === 'Y' || CARE_PLAN === 'Y' || onHand[PART_CODE] === undefined) continue;
           if (ORDER_TYPE === 'sales_order') committed[PART_CODE] = addDecimals(committed[PART_CODE]!, QUANTITY);
           if (ORDER_TYPE === 'invoice') onHand[PART_CODE] = subtractDecimals(onHand[PART_CODE], NUMBER_SHIPPED);

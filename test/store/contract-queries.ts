@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/filter.ts';
 import type { Values } from '../../src/pims/values.ts';
 import type { FieldType, KeyedType } from '../../src/pims/fields.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber, smallText } from './query-model.ts';
 import { type StoreUnderTest, accepted, Pims } from './store-under-test.ts';
@@ -108,10 +109,7 @@ export function describeQueries(store: StoreUnderTest): void {
             const expected = queryModel(records, types, key, filters).map((record) => record[key]);
             if (expected.length > 20 && limit === 1) return;
             found += expected.length;
-            assert.deepEqual(
-              (await askAll(pims, recordType, filters, limit)).map((record) => record[key]),
-              expected,
-            );
+            assert.deepEqual(valuesOf(await askAll(pims, recordType, filters, limit), key), expected);
           },
         ),
         { numRuns: QUERIES },
@@ -131,16 +129,13 @@ export function describeQueries(store: StoreUnderTest): void {
             .slice(0, 50)
             .map((record) => ({ field: name, value: record[name]!, contains, ...(conjunction && { conjunction }) }));
           const expected = queryModel(records, types, key, filters).map((record) => record[key]);
-          assert.deepEqual(
-            (await askAll(pims, 'customers', filters, 7)).map((record) => record[key]),
-            expected,
-          );
+          assert.deepEqual(valuesOf(await askAll(pims, 'customers', filters, 7), key), expected);
         }
   });
 
   test('pages go on where they stopped although records are written in between', async () => {
     const { pims } = await store.newTenant();
-    const keys = Array.from({ length: 40 }, (_, index) => String(index * 10));
+    const keys = times(40, (index) => String(index * 10));
     await pims.importAll(
       'inventory',
       keys.map((PART_CODE) => ({ PART_CODE, CATEGORY: 'x' })),
@@ -252,10 +247,7 @@ export function describeQueries(store: StoreUnderTest): void {
             const expected = queryModel(model, types, 'CUSTOMER_CODE', filters).map(
               (record) => record['CUSTOMER_CODE'],
             );
-            assert.deepEqual(
-              (await pims.ask('customers', filters)).records.map((record) => record['CUSTOMER_CODE']),
-              expected,
-            );
+            assert.deepEqual(valuesOf((await pims.ask('customers', filters)).records, 'CUSTOMER_CODE'), expected);
           }
         },
       ),

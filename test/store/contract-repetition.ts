@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type Outcome } from '../../src/errors.ts';
 import type { WriteOptions, Written } from '../../src/pims/writes.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, idempotency, Pims } from './store-under-test.ts';
 
 const create = (pims: Pims, options: WriteOptions): Promise<Outcome<Written>> =>
@@ -45,10 +46,7 @@ export function describeRepetition(store: StoreUnderTest): void {
         operation,
       );
     const { lines } = await pims.readOrder(order);
-    assert.deepEqual(
-      lines.map((line) => line['QUANTITY']),
-      ['7', '1'],
-    );
+    assert.deepEqual(valuesOf(lines, 'QUANTITY'), ['7', '1']);
   });
 
   test('the same key with another body is refused, and leaves the first answer as it was', async () => {
@@ -70,7 +68,7 @@ export function describeRepetition(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     for (let round = 0; round < 10; round++) {
       const key = `key ${round}`;
-      const outcomes = await Promise.all(Array.from({ length: 64 }, () => create(pims, idempotency(key))));
+      const outcomes = await Promise.all(times(64, () => create(pims, idempotency(key))));
       const done = outcomes.flatMap((outcome) => (outcome instanceof Refusal ? [] : [outcome]));
       assert.equal(done.filter(({ replayed }) => !replayed).length, 1);
       assert.equal(new Set(done.map(({ data }) => data)).size, 1);

@@ -9,6 +9,7 @@ import { BUILT_IN_FIELDS, RECORD_TYPES, type RecordType } from '../../src/pims/f
 import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
+import { times } from '../kit/lists.ts';
 import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
 import { NOW, accepted, assertRefused, entry, lineOf, Pims } from './store-under-test.ts';
 
@@ -127,10 +128,7 @@ suite('the schema', () => {
       const endings = children.map(ending);
       for (const child of children) begin(child);
       const outputs = (await Promise.all(endings)).map(({ code, output }) => `${code} ${output}`);
-      assert.deepEqual(
-        outputs.toSorted((a, b) => a.localeCompare(b)),
-        ['0 10001', '0 10002'],
-      );
+      assert.deepEqual(outputs.toSorted(), ['0 10001', '0 10002']);
     }
   });
 
@@ -182,7 +180,7 @@ suite('the schema', () => {
       [found.order[longName(399)], found.lines[0]![longName(399)], Object.keys(found.order).length],
       ['x', 'z', 400],
     );
-    const filters = Array.from({ length: 50 }, (_, index) => ({
+    const filters = times(50, (index) => ({
       field: longName(399 - index),
       value: 'X',
       contains: true,
@@ -278,7 +276,7 @@ suite('a folder', () => {
   test('may hold more tenants than files are kept open: all of them called at once are all answered', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
-    const tenants = await Promise.all(Array.from({ length: 230 }, (_, index) => makeTenant(store, `many-${index}`)));
+    const tenants = await Promise.all(times(230, (index) => makeTenant(store, `many-${index}`)));
     // Files made by copying: making each of them anew is not what is shown here.
     for (const one of tenants) copyFileSync(fileOf(folder, tenant), fileOf(folder, one));
     assert.ok(existsSync(fileOf(folder, tenants[0]!)));

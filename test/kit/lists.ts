@@ -1,0 +1,15 @@
+/** Short ways to make lists and to look at them. */
+
+/** What the items of a list have under one name. */
+export const valuesOf = <T, Name extends keyof T>(items: readonly T[], name: Name): T[Name][] =>
+  items.map((item) => item[name]);
+
+/** So many items, each made from its place: 0, 1, 2, … */
+export const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** 1, 2, 3, … up to the count. */
+export const range = (count: number): number[] => times(count, (index) => index + 1);
+
+/** Compares texts as the numbers they are. */
+export const byNumber = (a: string | number, b: string | number): number => Number(a) - Number(b);
