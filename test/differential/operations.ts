@@ -195,16 +195,7 @@ const OFTEN: Record<RecordType, string[]> = {
   ],
   lines: ['PART_CODE', 'PART_CODE', 'QUANTITY', 'QUANTITY', 'DESCRIPTION', 'SERIAL_NUMBERS', 'CARE_PLAN', 'UNIT_PRICE'],
   customers: ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'BNAME', 'BCITY', 'BEMAIL', 'SNAME', 'CREDIT_LIMIT', 'NOTES'],
-  inventory: [
-    'PART_DESCRIPTION',
-    'BARCODE',
-    'CATEGORY',
-    'LOCATION_CODE',
-    'QTY_ONHAND',
-    'CARE_PLAN',
-    'SERIALIZED',
-    'UNIT_PRICE',
-  ],
+  inventory: 'PART_DESCRIPTION BARCODE CATEGORY LOCATION_CODE QTY_ONHAND CARE_PLAN SERIALIZED UNIT_PRICE'.split(' '),
 };
 const BUILT_IN = (recordType: RecordType) => BUILT_IN_FIELDS[recordType].map(({ name }) => name);
 const typeOf = (recordType: RecordType, name: string): FieldType =>

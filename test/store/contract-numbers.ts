@@ -100,17 +100,10 @@ export function describeNumbers(store: StoreUnderTest): void {
       pims.createRecord('customers', { CUSTOMER_CODE: 'B', CUSTOMER_NAME: 'b' }),
     ]);
     const codes = outcomes.map((outcome) => (outcome instanceof Refusal ? outcome.code : 'done'));
-    assert.deepEqual(codes, [
-      'done',
-      'CODE_TAKEN',
-      'done',
-      'ORDER_NOT_FOUND',
-      'CODE_TAKEN',
-      'done',
-      'CUSTOMER_NOT_FOUND',
-      'LINE_NOT_FOUND',
-      'done',
-    ]);
+    assert.deepEqual(
+      codes,
+      'done CODE_TAKEN done ORDER_NOT_FOUND CODE_TAKEN done CUSTOMER_NOT_FOUND LINE_NOT_FOUND done'.split(' '),
+    );
     assert.deepEqual(
       (await pims.readAll('customers')).map((one) => `${one['CUSTOMER_CODE']} ${one['NOTES']}`),
       ['A ', 'B ', 'TAKEN n'],
