@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byNumber, range, times } from '../kit/lists.ts';
 import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const refuses = shop.refuses.bind(shop, shop.addLineItem);
 const newOrder = (): Promise<string> => succeed<string>(shop.createOrder({}));
 const ORDER_NUMBER = await newOrder();
 await shop.load('inventory', [
@@ -98,71 +97,51 @@ test('200 ORDER_NUMBER is taken as a number too', async () => {
 });
 
 test('400 ORDER_NOT_FOUND names the order that does not exist', async () => {
-  const [message] = await shop.refuses(shop.addLineItem, 'ORDER_NOT_FOUND', eachAs(['ORDER_NUMBER'], ['424242']));
+  const [message] = await refuses('ORDER_NOT_FOUND', eachAs(['ORDER_NUMBER'], ['424242']));
   assert.match(message!, /424242/);
 });
 
 test('400 MISSING_FIELD without ORDER_NUMBER', async () => {
-  await shop.refuses(
-    shop.addLineItem,
-    'MISSING_FIELD',
-    eachAs(['ORDER_NUMBER'], [undefined, null, ''], { QUANTITY: '1' }),
-  );
+  await refuses('MISSING_FIELD', eachAs(['ORDER_NUMBER'], [undefined, null, ''], { QUANTITY: '1' }));
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION', async () => {
-  await shop.refuses(shop.addLineItem, 'FIELD_NOT_ALLOWED', eachAs(['FUNCTION'], ['ADD', null], { ORDER_NUMBER }));
+  await refuses('FIELD_NOT_ALLOWED', eachAs(['FUNCTION'], ['ADD', null], { ORDER_NUMBER }));
 });
 
 test('400 FIELD_NOT_ALLOWED for LINE_NUMBER, LINE_REF_LOCK_CODE, CREATE_DATE, MODIFIED_DATE: PIMS assigns them', async () => {
   const assigned = ['LINE_NUMBER', 'LINE_REF_LOCK_CODE', 'CREATE_DATE', 'MODIFIED_DATE'];
-  await shop.refuses(shop.addLineItem, 'FIELD_NOT_ALLOWED', eachAs(assigned, ['1', '', null], { ORDER_NUMBER }));
+  await refuses('FIELD_NOT_ALLOWED', eachAs(assigned, ['1', '', null], { ORDER_NUMBER }));
 });
 
 test('400 FIELD_NOT_ALLOWED for NUMBER_SHIPPED on a new line, also 0', async () => {
-  await shop.refuses(
-    shop.addLineItem,
-    'FIELD_NOT_ALLOWED',
-    eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 }),
-  );
+  await refuses('FIELD_NOT_ALLOWED', eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 }));
 });
 
 test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
-  const messages = await shop.refuses(
-    shop.addLineItem,
-    'UNKNOWN_FIELD',
-    eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER }),
-  );
+  const messages = await refuses('UNKNOWN_FIELD', eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER }));
   assert.match(messages[0]!, /'PARTCODE'.*\bPART_CODE\b/);
   assert.match(messages[1]!, /'quantity'.*\bQUANTITY\b/);
 });
 
 test('400 INVALID_VALUE for a QUANTITY that is no decimal number', async () => {
-  await shop.refuses(
-    shop.addLineItem,
-    'INVALID_VALUE',
-    eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER }),
-  );
+  await refuses('INVALID_VALUE', eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER }));
 });
 
 test('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care plan', async () => {
   const units = { ORDER_NUMBER, PART_CODE: 'A', QUANTITY: '2' };
   const plan = { ...units, PART_CODE: 'PLAN+3Y', SERIAL_NUMBERS: 'S1' };
-  await shop.refuses(shop.addLineItem, 'SERIALS_NOT_ALLOWED', {
+  await refuses('SERIALS_NOT_ALLOWED', {
     SERIAL_NUMBERS: [{ ...units, SERIAL_NUMBERS: 'S1,S2,S3' }, plan],
   });
   assert.equal((await add({ ...units, SERIAL_NUMBERS: 'S1,S2' }))['SERIAL_NUMBERS'], 'S1,S2');
 });
 
 test('400 STAGE_NOT_ALLOWED: an invoice takes no new lines', async () => {
-  const [message] = await shop.refuses(
-    shop.addLineItem,
-    'STAGE_NOT_ALLOWED',
-    eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }),
-  );
+  const [message] = await refuses('STAGE_NOT_ALLOWED', eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }));
   assert.match(message!, /500/);
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
-  await shop.refuses(shop.addLineItem, 'INVALID_BODY', { '': [[], '"text"', undefined] });
+  await refuses('INVALID_BODY', { '': [[], '"text"', undefined] });
 });

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, expectRefusal, sampleOf, Shop, succeed } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const refuses = shop.refuses.bind(shop, shop.createCustomer);
 
 const create = (fields: Record<string, unknown>): Promise<string> => succeed<string>(shop.createCustomer(fields));
 
@@ -37,8 +36,7 @@ test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
 test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its customer as it is', async () => {
   const assigned = await create({ CUSTOMER_NAME: 'First' });
   await create({ CUSTOMER_CODE: 'TAKEN', CUSTOMER_NAME: 'First' });
-  const messages = await shop.refuses(
-    shop.createCustomer,
+  const messages = await refuses(
     'CODE_TAKEN',
     eachAs(['CUSTOMER_CODE'], ['TAKEN', assigned], { CUSTOMER_NAME: 'Second' }),
   );
@@ -49,7 +47,7 @@ test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its cust
 test('400 INVALID_VALUE for a CUSTOMER_CODE of more than 256 characters; one of 256 is read, and paged past', async () => {
   for (const character of ['x', '7', 'é', '😀']) {
     const longest = character.repeat(256);
-    await shop.refuses(shop.createCustomer, 'INVALID_VALUE', {
+    await refuses('INVALID_VALUE', {
       CUSTOMER_CODE: [{ CUSTOMER_CODE: `${longest}${character}` }],
     });
     await create({ CUSTOMER_CODE: longest, NOTES: 'longest' });
@@ -87,30 +85,21 @@ test('200 assigned codes ascend, pass over those callers chose, and are never gi
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () => {
-  await shop.refuses(
-    shop.createCustomer,
+  await refuses(
     'FIELD_NOT_ALLOWED',
     eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY: 'Reims' }),
   );
 });
 
 test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
-  const [message] = await shop.refuses(
-    shop.createCustomer,
-    'UNKNOWN_FIELD',
-    eachAs(['CUSTOMERNAME'], ['x'], { BCITY: 'Reims' }),
-  );
+  const [message] = await refuses('UNKNOWN_FIELD', eachAs(['CUSTOMERNAME'], ['x'], { BCITY: 'Reims' }));
   assert.match(message!, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
 });
 
 test('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', async () => {
-  await shop.refuses(
-    shop.createCustomer,
-    'INVALID_VALUE',
-    eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY: 'Reims' }),
-  );
+  await refuses('INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY: 'Reims' }));
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
-  await shop.refuses(shop.createCustomer, 'INVALID_BODY', { '': [[], '"text"', undefined] });
+  await refuses('INVALID_BODY', { '': [[], '"text"', undefined] });
 });

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const refuses = shop.refuses.bind(shop, shop.createOrder);
+const { service } = shop;
 
 const create = (fields: Record<string, unknown>): Promise<string> => succeed<string>(shop.createOrder(fields));
 const read = async (orderNumber: string): Promise<Values> => (await shop.getOrder(orderNumber)).body.data as Values;
@@ -45,11 +45,7 @@ test('200 a new order is a worksheet unless it sends ORDER_TYPE worksheet, quote
 });
 
 test('400 INVALID_VALUE for any other ORDER_TYPE: nothing begins as an invoice', async () => {
-  await shop.refuses(
-    shop.createOrder,
-    'INVALID_VALUE',
-    eachAs(['ORDER_TYPE'], ['invoice', 'Quote', 'order', ' quote', 1]),
-  );
+  await refuses('INVALID_VALUE', eachAs(['ORDER_TYPE'], ['invoice', 'Quote', 'order', ' quote', 1]));
 });
 
 test('200 ORDER_STATUS takes any text', async () => {
@@ -68,39 +64,27 @@ test('200 teamID and credentials in the body are not fields of the order', async
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION, whatever its value', async () => {
-  await shop.refuses(shop.createOrder, 'FIELD_NOT_ALLOWED', eachAs(['FUNCTION'], ['INSERT', '', null], { NOTES: 'x' }));
+  await refuses('FIELD_NOT_ALLOWED', eachAs(['FUNCTION'], ['INSERT', '', null], { NOTES: 'x' }));
 });
 
 test('400 FIELD_NOT_ALLOWED for what PIMS assigns: ORDER_NUMBER, CREATE_DATE, MODIFIED_DATE', async () => {
-  await shop.refuses(
-    shop.createOrder,
-    'FIELD_NOT_ALLOWED',
-    eachAs(['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'], ['7777', '', null]),
-  );
+  await refuses('FIELD_NOT_ALLOWED', eachAs(['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'], ['7777', '', null]));
 });
 
 test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
   const nearest: Values = { REFRENCE_NUMBER: 'REFERENCE_NUMBER', order_date: 'ORDER_DATE', BADDRESS: 'BADDRESS1' };
-  const messages = await shop.refuses(
-    shop.createOrder,
-    'UNKNOWN_FIELD',
-    eachAs(Object.keys(nearest), ['x'], { NOTES: 'x' }),
-  );
+  const messages = await refuses('UNKNOWN_FIELD', eachAs(Object.keys(nearest), ['x'], { NOTES: 'x' }));
   for (const [index, [sent, known]] of Object.entries(nearest).entries())
     assert.match(messages[index]!, new RegExp(`'${sent}'.*\\b${known}\\b`));
 });
 
 test('400 UNKNOWN_FIELD for names that mean something to JavaScript', async () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'];
-  await shop.refuses(
-    shop.createOrder,
-    'UNKNOWN_FIELD',
-    Object.fromEntries(names.map((name) => [name, [`{"${name}": "x"}`]])),
-  );
+  await refuses('UNKNOWN_FIELD', Object.fromEntries(names.map((name) => [name, [`{"${name}": "x"}`]])));
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
-  await shop.refuses(shop.createOrder, 'INVALID_BODY', {
+  await refuses('INVALID_BODY', {
     '': [[], [{ NOTES: 'x' }], '"text"', '7', 'null', undefined],
   });
 });

@@ -11,15 +11,14 @@ import {
   type Values,
   valuesOf,
 } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
 const TYPES = { text: 'OWN_TEXT', number: 'OWN_NUMBER', date: 'OWN_DATE', flag: 'OWN_FLAG' };
 const SENT = { OWN_TEXT: 'Ünïcode, "quoted"', OWN_NUMBER: '007.50', OWN_DATE: '2026-03-04', OWN_FLAG: true };
 const KEPT = { OWN_TEXT: 'Ünïcode, "quoted"', OWN_NUMBER: '7.5', OWN_DATE: '03/04/2026', OWN_FLAG: 'Y' };
 const OWN = Object.values(TYPES);
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 
 const addField = (recordType: RecordType, name: string, type: string): Promise<unknown> =>
   shop.run('fields', 'add', 'shop', recordType, name, '--type', type);

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
 import { expectRefusal, type Filters, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 
 const codesOf = async (filters: Filters, from = shop): Promise<string[]> =>
   (await succeed<Values[]>(from.queryCustomers(filters))).map((customer) => customer['CUSTOMER_CODE']!);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times, valuesOf } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -11,8 +10,8 @@ interface Found extends Record<string, unknown> {
   items: Record<string, unknown>[];
 }
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 
 async function find(storefront: string): Promise<Found[]> {
   const { status, body } = await shop.findOrdersByStorefrontReference(storefront);

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, FIELDS, Shop, succeed } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 await shop.load('customers', [
   { CUSTOMER_CODE: 'VINET', BCITY: 'Reims', CREDIT_LIMIT: '1500.50' },
   { CUSTOMER_CODE: 'A/7 #+%&?=', BCITY: '', CREDIT_LIMIT: '' },

@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
 const CODES = ['MB/14#SLV+32', '100% wool', 'a b', 'Q?&=;,', 'ÄÖ-ß-東京', '00042'];
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 await shop.load('inventory', [{ ...sampleOf('inventory'), PART_CODE: 'P1' }]);
 await shop.load('inventory', [
   { PART_CODE: '42', QTY_ONHAND: '007.50' },

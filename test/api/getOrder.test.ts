@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 
 test('200 data is the order, subRecords an array of objects whose one key is ORDER_LINEITEMS', async () => {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' }));

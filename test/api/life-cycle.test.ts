@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { times } from '../kit/lists.ts';
 import { Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -11,8 +10,8 @@ interface Found extends Record<string, unknown> {
   items: { part_number: string; quantity: number; shipped: number; serial_numbers: string[] }[];
 }
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 const notebooks = times(20, (index) => ({
   PART_CODE: `MB/${index + 1}`,
   PART_DESCRIPTION: 'Notebook',

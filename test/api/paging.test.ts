@@ -4,12 +4,12 @@ import { crc32 } from 'node:zlib';
 import { test } from 'node:test';
 import { byNumber, times } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Filters, type Values } from '../kit/records.ts';
-import { type Answer, sharedService } from '../kit/service.ts';
+import { type Answer } from '../kit/service.ts';
 
 const PARTS = 5001;
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 await shop.load(
   'inventory',
   times(PARTS, (index) => ({

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, sampleOf, Shop, succeed } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const refuses = shop.refuses.bind(shop, shop.updateCustomer);
 
 const newCustomer = (fields: Record<string, unknown> = {}): Promise<string> =>
   succeed<string>(shop.createCustomer(fields));
@@ -52,26 +51,17 @@ test('200 a change reaches one customer alone', async () => {
 });
 
 test('400 CUSTOMER_NOT_FOUND names the customer that does not exist', async () => {
-  const [message] = await shop.refuses(
-    shop.updateCustomer,
-    'CUSTOMER_NOT_FOUND',
-    eachAs(['CUSTOMER_CODE'], ['NOBODY', 'aBC'], { BCITY: 'x' }),
-  );
+  const [message] = await refuses('CUSTOMER_NOT_FOUND', eachAs(['CUSTOMER_CODE'], ['NOBODY', 'aBC'], { BCITY: 'x' }));
   assert.match(message!, /NOBODY/);
 });
 
 test('400 MISSING_FIELD without CUSTOMER_CODE', async () => {
-  await shop.refuses(
-    shop.updateCustomer,
-    'MISSING_FIELD',
-    eachAs(['CUSTOMER_CODE'], [undefined, null, ''], { BCITY: 'x' }),
-  );
+  await refuses('MISSING_FIELD', eachAs(['CUSTOMER_CODE'], [undefined, null, ''], { BCITY: 'x' }));
 });
 
 test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () => {
   const CUSTOMER_CODE = await newCustomer();
-  await shop.refuses(
-    shop.updateCustomer,
+  await refuses(
     'FIELD_NOT_ALLOWED',
     eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', null], { CUSTOMER_CODE, BCITY: 'x' }),
   );
@@ -79,19 +69,11 @@ test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () 
 
 test('400 UNKNOWN_FIELD and INVALID_VALUE leave the customer as it was', async () => {
   const CUSTOMER_CODE = await newCustomer({ BCITY: 'Portland' });
-  const [message] = await shop.refuses(
-    shop.updateCustomer,
-    'UNKNOWN_FIELD',
-    eachAs(['BSTAET'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }),
-  );
+  const [message] = await refuses('UNKNOWN_FIELD', eachAs(['BSTAET'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }));
   assert.match(message!, /'BSTAET'.*\bBSTATE\b/);
-  await shop.refuses(
-    shop.updateCustomer,
-    'INVALID_VALUE',
-    eachAs(['CREDIT_LIMIT'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }),
-  );
+  await refuses('INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['x'], { CUSTOMER_CODE, BCITY: 'x' }));
 });
 
 test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
-  await shop.refuses(shop.updateCustomer, 'INVALID_BODY', { '': [[], '"text"', undefined] });
+  await refuses('INVALID_BODY', { '': [[], '"text"', undefined] });
 });

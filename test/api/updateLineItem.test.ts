@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
 import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const refuses = shop.refuses.bind(shop, shop.updateLineItem);
+const { service } = shop;
 await shop.load('inventory', [
   { PART_CODE: 'MB/14', PART_DESCRIPTION: 'Notebook', CARE_PLAN: 'N' },
   { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
@@ -67,11 +67,11 @@ test('200 NUMBER_SHIPPED may be set from 0 to QUANTITY', async () => {
 test('400 QUANTITY_NOT_ALLOWED: NUMBER_SHIPPED beyond QUANTITY or below 0', async () => {
   const { key } = await newLine();
   const changes = [{ NUMBER_SHIPPED: '5.01' }, { NUMBER_SHIPPED: -1 }, { NUMBER_SHIPPED: '6', QUANTITY: '5.5' }];
-  await shop.refuses(shop.updateLineItem, 'QUANTITY_NOT_ALLOWED', {
+  await refuses('QUANTITY_NOT_ALLOWED', {
     NUMBER_SHIPPED: changes.map((change) => ({ ...key, ...change })),
   });
   await update(key, { NUMBER_SHIPPED: '3' });
-  await shop.refuses(shop.updateLineItem, 'QUANTITY_NOT_ALLOWED', { NUMBER_SHIPPED: [{ ...key, QUANTITY: '2' }] });
+  await refuses('QUANTITY_NOT_ALLOWED', { NUMBER_SHIPPED: [{ ...key, QUANTITY: '2' }] });
 });
 
 test('200 another known part fills DESCRIPTION and CARE_PLAN when they are not sent', async () => {
@@ -93,29 +93,20 @@ test('200 updates of one line at once are all done, one after the other', async 
 
 test('400 ORDER_NOT_FOUND names the order that does not exist', async () => {
   const { key } = await newLine();
-  const [message] = await shop.refuses(
-    shop.updateLineItem,
-    'ORDER_NOT_FOUND',
-    eachAs(['ORDER_NUMBER'], ['424242'], key),
-  );
+  const [message] = await refuses('ORDER_NOT_FOUND', eachAs(['ORDER_NUMBER'], ['424242'], key));
   assert.match(message!, /424242/);
 });
 
 test('400 LINE_NOT_FOUND names the lock code, also for one of another order', async () => {
   const [{ key }, other] = [await newLine(), await newLine()];
   const codes = ['nothing-like-it', other.key['LINE_REF_LOCK_CODE'], key['LINE_REF_LOCK_CODE']!.slice(0, -1), '1'];
-  const messages = await shop.refuses(
-    shop.updateLineItem,
-    'LINE_NOT_FOUND',
-    eachAs(['LINE_REF_LOCK_CODE'], codes, { ...key, QUANTITY: '1' }),
-  );
+  const messages = await refuses('LINE_NOT_FOUND', eachAs(['LINE_REF_LOCK_CODE'], codes, { ...key, QUANTITY: '1' }));
   for (const [index, message] of messages.entries()) assert.ok(message.includes(codes[index]!), message);
 });
 
 test('400 MISSING_FIELD without ORDER_NUMBER or LINE_REF_LOCK_CODE', async () => {
   const { key } = await newLine();
-  await shop.refuses(
-    shop.updateLineItem,
+  await refuses(
     'MISSING_FIELD',
     eachAs(['ORDER_NUMBER', 'LINE_REF_LOCK_CODE'], [undefined, null, ''], { ...key, QUANTITY: '1' }),
   );
@@ -124,22 +115,14 @@ test('400 MISSING_FIELD without ORDER_NUMBER or LINE_REF_LOCK_CODE', async () =>
 test('400 FIELD_NOT_ALLOWED for FUNCTION, LINE_NUMBER, CREATE_DATE, MODIFIED_DATE', async () => {
   const { key } = await newLine();
   const names = ['FUNCTION', 'LINE_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'];
-  await shop.refuses(shop.updateLineItem, 'FIELD_NOT_ALLOWED', eachAs(names, ['1', null], { ...key, QUANTITY: '1' }));
+  await refuses('FIELD_NOT_ALLOWED', eachAs(names, ['1', null], { ...key, QUANTITY: '1' }));
 });
 
 test('400 UNKNOWN_FIELD and INVALID_VALUE leave the line as it was', async () => {
   const { key } = await newLine();
-  const [message] = await shop.refuses(
-    shop.updateLineItem,
-    'UNKNOWN_FIELD',
-    eachAs(['UNITPRICE'], ['1'], { ...key, QUANTITY: '1' }),
-  );
+  const [message] = await refuses('UNKNOWN_FIELD', eachAs(['UNITPRICE'], ['1'], { ...key, QUANTITY: '1' }));
   assert.match(message!, /'UNITPRICE'.*\bUNIT_PRICE\b/);
-  await shop.refuses(
-    shop.updateLineItem,
-    'INVALID_VALUE',
-    eachAs(['QUANTITY', 'UNIT_PRICE'], ['many'], { ...key, DESCRIPTION: 'new' }),
-  );
+  await refuses('INVALID_VALUE', eachAs(['QUANTITY', 'UNIT_PRICE'], ['many'], { ...key, DESCRIPTION: 'new' }));
 });
 
 test('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care plan', async () => {
@@ -150,7 +133,7 @@ test('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care 
     { CARE_PLAN: 'Y' },
     { PART_CODE: 'PLAN+3Y' },
   ];
-  await shop.refuses(shop.updateLineItem, 'SERIALS_NOT_ALLOWED', {
+  await refuses('SERIALS_NOT_ALLOWED', {
     SERIAL_NUMBERS: changes.map((change) => ({ ...key, ...change })),
   });
   assert.equal((await update(key, { CARE_PLAN: 'Y', SERIAL_NUMBERS: null }))['SERIAL_NUMBERS'], '');
@@ -163,7 +146,7 @@ test('400 STAGE_NOT_ALLOWED: an invoiced line keeps its part and quantities; its
   const changes = Object.fromEntries(
     names.map((name) => [name, [{ ...key, [name]: name === 'CARE_PLAN' ? 'Y' : '4' }]]),
   );
-  await shop.refuses(shop.updateLineItem, 'STAGE_NOT_ALLOWED', changes);
+  await refuses('STAGE_NOT_ALLOWED', changes);
   assert.equal(
     (await update(key, { DESCRIPTION: 'Part A, as delivered', SERIAL_NUMBERS: 'S9' }))['SERIAL_NUMBERS'],
     'S9',
@@ -171,5 +154,5 @@ test('400 STAGE_NOT_ALLOWED: an invoiced line keeps its part and quantities; its
 });
 
 test('400 INVALID_BODY when the body is not an object', async () => {
-  await shop.refuses(shop.updateLineItem, 'INVALID_BODY', { '': [[], '"text"', undefined] });
+  await refuses('INVALID_BODY', { '': [[], '"text"', undefined] });
 });

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, times } from '../kit/lists.ts';
 import { eachAs, expectRefusal, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
-import { sharedService } from '../kit/service.ts';
 
-const service = await sharedService();
-const shop = await Shop.open(service, 'shop');
+const shop = await Shop.shared();
+const { service } = shop;
 
 /** Creates an order from JSON text or fields, and gives it as it is answered. */
 async function keep(body: unknown): Promise<Values> {

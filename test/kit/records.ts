@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder, type Answer, type Keys, type Service } from './service.ts';
+import { sharedService, temporaryFolder, type Answer, type Keys, type Service } from './service.ts';
 
 export type Values = Record<string, string>;
 /** A filter object as it is sent; a wrong one may be anything. */
@@ -54,6 +54,11 @@ export class Shop {
   private constructor(service: Service, keys: Keys) {
     this.service = service;
     this.keys = keys;
+  }
+
+  /** A tenant of the service that the test files share. */
+  static async shared(teamID = 'shop', ...settings: string[]): Promise<Shop> {
+    return Shop.open(await sharedService(), teamID, ...settings);
   }
 
   /** Makes the tenant; `settings` go to `tenant set`. */
@@ -166,25 +171,3 @@ export const eachAs = (
   base: object = {},
 ): Record<string, unknown[]> =>
   Object.fromEntries(names.map((name) => [name, values.map((value) => ({ ...base, [name]: value }))]));
-
-/** Every field can be filtered on: the value that one record has there finds it, and not the other, which differs in every field. */
-export async function expectFilterOnEveryField(
-  recordType: RecordType,
-  query: Shop['queryOrders'],
-  [one, other]: readonly [Values, Values],
-): Promise<void> {
-  for (const field of FIELDS[recordType]) {
-    assert.notEqual(one[field], other[field], `${field} must differ for the test to tell anything`);
-    assert.deepEqual(await succeed(query([{ field, value: one[field] }])), [one], field);
-    assert.deepEqual(
-      await succeed(
-        query([
-          { field, value: one[field], contains: true },
-          { field, value: other[field] },
-        ]),
-      ),
-      [],
-      field,
-    );
-  }
-}
