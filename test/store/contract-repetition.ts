@@ -89,7 +89,7 @@ export function describeRepetition(store: StoreUnderTest): void {
   test('a body that is refused is refused whether its key is new, running or used, and leaves the key as it was', async () => {
     const { pims } = await store.newTenant();
     const refuse = async (): Promise<void> =>
-      assertRefused(await createRecord(pims, 'orders', { COLOUR: 'red' }, idempotency('key')), 'UNKNOWN_FIELD');
+      assertRefused(await pims.createRecord('orders', { COLOUR: 'red' }, idempotency('key')), 'UNKNOWN_FIELD');
     await refuse();
     const first = create(pims, idempotency('key'));
     await refuse();
