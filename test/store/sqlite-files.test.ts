@@ -282,10 +282,11 @@ suite('a folder', () => {
     assert.ok(existsSync(fileOf(folder, tenants[0]!)));
     const numbers = await Promise.all(
       tenants.map(async (one) => {
-        const pims = new Pims(store.pims(one));
-        await pims.port.dictionaries();
-        const number = await pims.createOrder();
-        const { lines } = await pims.readOrder(number);
+        // As the service does: each call asks for the store anew, since its file may have been closed meanwhile.
+        const pims = () => new Pims(store.pims(one));
+        await pims().port.dictionaries();
+        const number = await pims().createOrder();
+        const { lines } = await pims().readOrder(number);
         return `${number} ${lines.length}`;
       }),
     );
