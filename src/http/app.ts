@@ -44,12 +44,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addReceiving(app, options.state, options.inFlightMost);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => readBody(request, payload));
-  app.setErrorHandler((error: FastifyError | Refusal, request, reply) =>
-    answerError(error, request, reply, options.log),
-  );
+  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, options.log));
   // RFC 9110 lets a server ignore an unknown Expect; Node's own handler would answer without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.setNotFoundHandler((request, reply) => answerUnknownPath(request, reply, methods));
+  app.setNotFoundHandler((_request, reply) => answerUnknownPath(reply, methods));
 
   const observers = [observeCalls(options.requestLog)];
   if (options.metrics) observers.push(addMetrics(app, options.requestLog));
@@ -83,16 +81,8 @@ function createServer({ keepAliveMs, trustedProxies }: AppOptions): FastifyInsta
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        allowUnionTypes: true,
-      },
-    },
-    frameworkErrors: (_error, request, reply) => void answerUndecodable(request, reply),
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
+    frameworkErrors: (_error, _request, reply) => void answerUndecodable(reply),
     clientErrorHandler: (error, socket) => answerMalformed(error, socket, `${boot}-${(count++).toString(36)}`),
   });
 }

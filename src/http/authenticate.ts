@@ -33,10 +33,8 @@ export function parseClaim(request: FastifyRequest): Claim {
   const teamId = first(query['teamID']) || first(body['teamID']);
   if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
   for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
-  return {
-    teamId,
-    credentials: request.authorizations > 1 ? null : parseCredentials(request.headers.authorization, query, body),
-  };
+  if (request.authorizations > 1) return { teamId, credentials: null };
+  return { teamId, credentials: parseCredentials(request.headers.authorization, query, body) };
 }
 
 /** The tenant of the claim. Throws the same INVALID_CREDENTIALS whatever is wrong. */
@@ -96,7 +94,9 @@ const first = (value: unknown): string | undefined => {
   return typeof one === 'string' ? one : undefined;
 };
 
-const conflict = (name: string): Refusal =>
-  new Refusal('PARAMETER_CONFLICT', `'${name.slice(0, 64)}' was given twice with different values; send it once.`, {
-    field: name.slice(0, 64),
+function conflict(name: string): Refusal {
+  const field = name.slice(0, 64);
+  return new Refusal('PARAMETER_CONFLICT', `'${field}' was given twice with different values; send it once.`, {
+    field,
   });
+}

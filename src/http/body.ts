@@ -32,7 +32,7 @@ export async function readBody(request: FastifyRequest, stream: IncomingMessage)
   if (!isUtf8(bytes)) return { refusal: new Refusal('INVALID_JSON') };
   let inexact: Refusal | undefined;
   const look = (name: string, value: unknown, context: { source?: string }): unknown => {
-    inexact ??= checkExact(name, value, context);
+    inexact ??= checkExact(name, value, context.source);
     return value;
   };
   try {
@@ -70,29 +70,21 @@ async function collect(stream: IncomingMessage, declared: number): Promise<Buffe
   return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
 }
 
-const isJsonType = (type: string | undefined): boolean =>
-  type !== undefined && /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
+const isJsonType = (type = ''): boolean => /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
 
 /** TypeScript's type of a reviver lacks the source text of a number. */
 type Reviver = (name: string, value: unknown) => unknown;
 
 /** Refuses a number that a double cannot hold exactly. */
-function checkExact(name: string, value: unknown, context: { source?: string }): Refusal | undefined {
+function checkExact(name: string, value: unknown, source = ''): Refusal | undefined {
   if (typeof value !== 'number') return undefined;
-  const source = context.source ?? '';
   const mantissa = source.replace(/[eE].*$/, '');
   const digits = mantissa.replace(/[^0-9]/g, '').replace(/^0+/, '');
   const printed = String(value);
   const hasVanished = value === 0 && digits !== '';
-  if (
-    printed === source ||
-    (digits.length <= EXACT_DIGITS && Number.isFinite(value) && !printed.includes('e') && !hasVanished)
-  )
-    return undefined;
+  const isInRange = Number.isFinite(value) && !printed.includes('e') && !hasVanished;
+  if (printed === source || (isInRange && digits.length <= EXACT_DIGITS)) return undefined;
   const field = name.slice(0, 64);
-  return new Refusal(
-    'INVALID_VALUE',
-    `${field}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`,
-    { field },
-  );
+  const message = `${field}: the number ${source.slice(0, 64)} cannot be kept exactly; send it as a string.`;
+  return new Refusal('INVALID_VALUE', message, { field });
 }

@@ -41,13 +41,18 @@ const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { teamID: 'demo', m
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
 
+/** `/orders/single` gives `Orders`. */
+const tagOf = (path: string): string => path[1]!.toUpperCase() + path.slice(2, path.indexOf('/', 1));
 const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 const exampleOf = (value: unknown): Part => ({ demo: { value } });
 const jsonContent = (schema: Schema, example: unknown): Part => ({
   'application/json': { schema, examples: exampleOf(example) },
 });
-const linkHeaders = (...names: readonly string[]): Part =>
-  Object.fromEntries(names.map((name) => [name, linkTo('headers', name)]));
+const describeAnswer = (description: string, headers: readonly string[], schema: Schema, example: unknown): Part => ({
+  description,
+  headers: Object.fromEntries(headers.map((name) => [name, linkTo('headers', name)])),
+  content: jsonContent(schema, example),
+});
 
 export function renderContract(operations: readonly Operation[], idempotencyMs: number): Part {
   const { responses, links } = describeErrors();
@@ -55,13 +60,13 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
   const schemas: Record<string, Schema> = { ...SCHEMAS };
   const paths: Record<string, Parts> = {};
   for (const operation of operations) {
-    const { name, method, path, tag, summary, description, body, example } = operation;
+    const { name, method, path, summary, description, body, example } = operation;
     if (body) schemas[body.name] = body.documented;
     (paths[BASE_PATH + path] ??= {})[method.toLowerCase()] = {
       operationId: name,
       summary,
       description,
-      tags: [tag],
+      tags: [tagOf(path)],
       parameters: describeParameters(operation, parameters),
       ...(body && { requestBody: { required: true, content: jsonContent(ref(body.name), example.body) } }),
       responses: { 200: describeSuccess(operation), ...links[operation.kind] },
@@ -106,16 +111,10 @@ function describeParameters({ kind, query, example }: Operation, shared: Parts):
   const needed = query['required'] as string[];
   const named = Object.entries(properties).filter(([name]) => name !== 'apiID' && name !== 'apiSecret');
   const described = named.map(([name, { description, ...schema }]) => {
-    const shown = example.query[name] ?? PARAMETER_EXAMPLES[name];
+    const shown = example.query?.[name] ?? PARAMETER_EXAMPLES[name];
     const isRequired = name === 'teamID' ? kind !== 'write' : needed.includes(name);
-    const parameter = {
-      name,
-      in: 'query',
-      required: isRequired,
-      description,
-      schema,
-      ...(shown !== undefined && { examples: exampleOf(shown) }),
-    };
+    const examples = shown === undefined ? {} : { examples: exampleOf(shown) };
+    const parameter = { name, in: 'query', required: isRequired, description, schema, ...examples };
     if (needed.includes(name)) return parameter;
     const component = name === 'teamID' && !isRequired ? 'teamIDUnlessInBody' : name;
     shared[component] = parameter;
@@ -131,16 +130,12 @@ const describeIdempotencyKey = (keptMs: number): Part => ({
   schema: IDEMPOTENCY_KEY,
 });
 
-const describeSuccess = ({ kind, answer, example }: Operation): Part => ({
-  description: 'Success.',
-  headers: linkHeaders(
-    'X-Request-Id',
-    'X-Month-Requests',
-    ...(kind === 'query' ? ['X-Has-More', 'X-Next-Cursor'] : []),
-    ...(kind === 'write' ? ['Idempotent-Replayed'] : []),
-  ),
-  content: jsonContent(answer, example.answer),
-});
+function describeSuccess({ kind, answer, example }: Operation): Part {
+  const headers = ['X-Request-Id', 'X-Month-Requests'];
+  if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor');
+  if (kind === 'write') headers.push('Idempotent-Replayed');
+  return describeAnswer('Success.', headers, answer, example.answer);
+}
 
 /** A component for each status and set of codes, and the links of each kind of operation to them. */
 function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Parts> } {
@@ -167,27 +162,23 @@ function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
   const { message } = ERRORS[code];
   const example = { status: 'error', data: null, subRecords: null, message, code, requestId: 'k3x9q2-1a' };
   const isCounted = httpStatus !== 401 && codes.some((one) => ERRORS[one].place !== 'any');
-  const headers = linkHeaders(
-    'X-Request-Id',
-    ...(isCounted ? ['X-Month-Requests'] : []),
-    ...(httpStatus === 401 ? ['WWW-Authenticate'] : []),
-    ...([409, 429, 503].includes(httpStatus) ? ['Retry-After'] : []),
-  );
+  const headers = ['X-Request-Id'];
+  if (isCounted) headers.push('X-Month-Requests');
+  if (httpStatus === 401) headers.push('WWW-Authenticate');
+  if ([409, 429, 503].includes(httpStatus)) headers.push('Retry-After');
   const schema = { ...ref('Error'), properties: { code: { enum: codes } } };
-  return { description: `${STATUS_CODES[httpStatus]}.`, headers, content: jsonContent(schema, example) };
+  return describeAnswer(`${STATUS_CODES[httpStatus]}.`, headers, schema, example);
 }
 
+const STATE = ref('ServiceState');
 const SERVICE_STATES: Parts = {
-  Usable: {
-    description: 'It can.',
-    headers: linkHeaders('X-Request-Id'),
-    content: jsonContent(ref('ServiceState'), { status: 'ok' }),
-  },
-  Unusable: {
-    description: 'It cannot, or has too many requests in flight.',
-    headers: linkHeaders('X-Request-Id'),
-    content: jsonContent({ anyOf: [ref('ServiceState'), ref('Error')] }, { status: 'unavailable' }),
-  },
+  Usable: describeAnswer('It can.', ['X-Request-Id'], STATE, { status: 'ok' }),
+  Unusable: describeAnswer(
+    'It cannot, or has too many requests in flight.',
+    ['X-Request-Id'],
+    { anyOf: [STATE, ref('Error')] },
+    { status: 'unavailable' },
+  ),
 };
 
 const describeState = (operationId: string, summary: string, errors: Parts): Part => ({

@@ -2,10 +2,9 @@
  * The bytes of an answer: envelope, error body and headers. An answer is sent after its call's count is on disk.
  * Source: specification 2.1, decisions "Error body" and "Headers on every answer".
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import type { Json } from '../pims/script.ts';
-import type { Written } from '../pims/writes.ts';
 import { hideSecrets } from '../tenant/credentials.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -21,26 +20,16 @@ export const STATIC_HEADERS = {
 export const renderEnvelope = (data: Json, subRecords: Json | null = null): string =>
   `{"status":"success","data":${data},"subRecords":${subRecords}}`;
 
-/** The envelope of a write, marked when it repeats the answer first given under the same Idempotency-Key. */
-export function renderWritten(reply: FastifyReply, { data, replayed }: Written): string {
-  if (replayed) reply.header('idempotent-replayed', 'true');
-  return renderEnvelope(data);
+/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
+export function renderError({ message, code, field, suggestion }: Refusal, requestId: string): string {
+  const body = { status: 'error', data: null, subRecords: null, message, code, field, suggestion, requestId };
+  return hideSecrets(JSON.stringify(body));
 }
 
-/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
-export const renderError = ({ message, code, field, suggestion }: Refusal, requestId: string): string =>
-  hideSecrets(
-    JSON.stringify({ status: 'error', data: null, subRecords: null, message, code, field, suggestion, requestId }),
-  );
-
 /** Sends an answer once its count is on disk. Throws what counting threw. */
-export async function sendAnswer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  httpStatus: number,
-  body: string,
-): Promise<FastifyReply> {
-  if (request.counted) reply.header('x-month-requests', await request.counted.monthRequests());
+export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: string): Promise<FastifyReply> {
+  const { counted } = reply.request;
+  if (counted) reply.header('x-month-requests', await counted.monthRequests());
   // Fastify drops the content type of an answer that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(body);
 }

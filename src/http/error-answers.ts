@@ -13,10 +13,10 @@ const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 /** Answers a refusal as it is. Any other error is a fault: the log gets all of it, the caller only INTERNAL_ERROR. */
 export async function answerError(
   error: FastifyError | Refusal,
-  request: FastifyRequest,
   reply: FastifyReply,
   log: FastifyBaseLogger,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const refusal = toRefusal(error, request);
   if (refusal.httpStatus >= 500) {
     const about = { requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId };
@@ -25,10 +25,10 @@ export async function answerError(
   }
   if (refusal.code === 'BODY_TOO_LARGE' || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
   try {
-    return await sendRefusal(request, reply, refusal);
+    return await sendRefusal(reply, refusal);
   } catch (fault) {
     request.counted = undefined;
-    return sendRefusal(request, reply, toRefusal(fault as Error, request));
+    return sendRefusal(reply, toRefusal(fault as Error, request));
   }
 }
 
@@ -39,33 +39,27 @@ function toRefusal(error: Error, request: FastifyRequest): Refusal {
     const known = (request.routeOptions.schema?.querystring as { properties: object } | undefined)?.properties ?? {};
     return refuseBySchema(validation, validationContext ?? 'body', Object.keys(known));
   }
-  return statusCode !== undefined && statusCode < 500
-    ? new Refusal('MALFORMED_REQUEST')
-    : new Refusal('INTERNAL_ERROR');
+  return new Refusal(statusCode !== undefined && statusCode < 500 ? 'MALFORMED_REQUEST' : 'INTERNAL_ERROR');
 }
 
 /** Answers a path without an operation, or with another method; `methods` holds those of each path. */
-export function answerUnknownPath(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  methods: ReadonlyMap<string, string[]>,
-): Promise<FastifyReply> {
-  const path = request.url.split('?', 1)[0]!;
+export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<string, string[]>): Promise<FastifyReply> {
+  const { url, method } = reply.request;
+  const path = url.split('?', 1)[0]!;
   const allowed = methods.get(path);
-  if (!allowed)
-    return sendRefusal(request, reply, new Refusal('UNKNOWN_PATH', `There is nothing at ${path.slice(0, 256)}.`));
+  if (!allowed) return sendRefusal(reply, new Refusal('UNKNOWN_PATH', `There is nothing at ${path.slice(0, 256)}.`));
   reply.header('allow', allowed.join(', '));
-  const message = `${path} takes ${allowed.join(' or ')}, not ${request.method}.`;
-  return sendRefusal(request, reply, new Refusal('METHOD_NOT_ALLOWED', message));
+  const message = `${path} takes ${allowed.join(' or ')}, not ${method}.`;
+  return sendRefusal(reply, new Refusal('METHOD_NOT_ALLOWED', message));
 }
 
 /** Answers a URL whose path cannot be decoded. */
-export const answerUndecodable = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-  reply
-    .headers({ ...STATIC_HEADERS, 'x-request-id': request.id })
-    .type(JSON_TYPE)
-    .code(400)
-    .send(renderError(new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.'), request.id));
+export function answerUndecodable(reply: FastifyReply): FastifyReply {
+  const { id } = reply.request;
+  const refusal = new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.');
+  reply.headers({ ...STATIC_HEADERS, 'x-request-id': id, 'content-type': JSON_TYPE });
+  return reply.code(400).send(renderError(refusal, id));
+}
 
 /** Answers a request that Node could not parse, straight on its socket. */
 export function answerMalformed(
@@ -79,9 +73,9 @@ export function answerMalformed(
   if (begun?.headersSent) return socket.destroySoon();
   const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
   const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(error.rawPacket));
-  const refusal = new Refusal(
-    isLongUrl ? 'URL_TOO_LONG' : (codes[error.code as keyof typeof codes] ?? 'MALFORMED_REQUEST'),
-  );
+  const known = isLongUrl ? 'URL_TOO_LONG' : codes[error.code as keyof typeof codes];
+  const refusal = new Refusal(known ?? 'MALFORMED_REQUEST');
+  const { httpStatus } = refusal;
   const body = renderError(refusal, requestId);
   const headers = {
     ...STATIC_HEADERS,
@@ -91,15 +85,13 @@ export function answerMalformed(
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(
-    `HTTP/1.1 ${refusal.httpStatus} ${STATUS_CODES[refusal.httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
-  );
+  socket.end(`HTTP/1.1 ${httpStatus} ${STATUS_CODES[httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /** Sends a refusal with the headers its code asks for. */
-function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
-  request.refusal = refusal;
+function sendRefusal(reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
+  reply.request.refusal = refusal;
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
   if (refusal.code === 'INVALID_CREDENTIALS') reply.header('www-authenticate', 'Basic realm="storeroom"');
-  return sendAnswer(request, reply, refusal.httpStatus, renderError(refusal, request.id));
+  return sendAnswer(reply, refusal.httpStatus, renderError(refusal, reply.request.id));
 }

@@ -17,12 +17,10 @@ export interface ServiceState {
 /** Both answer 200 or 503. `/readyz` turns 503 as soon as the service is going to stop. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
   const add = (url: string, isGood: () => boolean): void => {
-    app.get(url, (_request, reply: FastifyReply) =>
-      reply
-        .type(JSON_TYPE)
-        .code(isGood() ? 200 : 503)
-        .send(isGood() ? '{"status":"ok"}' : '{"status":"unavailable"}'),
-    );
+    app.get(url, (_request, reply: FastifyReply) => {
+      const [httpStatus, status] = isGood() ? [200, 'ok'] : [503, 'unavailable'];
+      return reply.type(JSON_TYPE).code(httpStatus).send(`{"status":"${status}"}`);
+    });
   };
   add('/healthz', state.isUsable);
   add('/readyz', () => !state.stopping && state.isUsable());

@@ -6,6 +6,18 @@ import type { AnswerObserver } from './observers.ts';
 
 const TAKEN_MAX = 256;
 
+const CALLS = { name: 'storeroom_requests_total', help: 'Answered requests.', labelNames: ['operation', 'status'] };
+const DURATIONS = {
+  name: 'storeroom_request_seconds',
+  help: 'Time from the request line to the answer.',
+  labelNames: ['operation'],
+  buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+};
+const LOST = {
+  name: 'storeroom_request_log_dropped',
+  help: 'Requests that are in no log, because the store did not take them.',
+};
+
 interface Series {
   readonly calls: Counter.Internal;
   readonly durations: Histogram.Internal<'operation'>;
@@ -15,22 +27,10 @@ interface Series {
 export function addMetrics(app: FastifyInstance, requestLog: RequestLog): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const calls = new Counter({
-    name: 'storeroom_requests_total',
-    help: 'Answered requests.',
-    labelNames: ['operation', 'status'],
-    registers: [registry],
-  });
-  const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
-  const durations = new Histogram({
-    name: 'storeroom_request_seconds',
-    help: 'Time from the request line to the answer.',
-    labelNames: ['operation'],
-    buckets,
-    registers: [registry],
-  });
-  const help = 'Requests that are in no log, because the store did not take them.';
-  const lost = new Gauge({ name: 'storeroom_request_log_dropped', help, registers: [registry] });
+  const registers = [registry];
+  const calls = new Counter({ ...CALLS, registers });
+  const durations = new Histogram({ ...DURATIONS, registers });
+  const lost = new Gauge({ ...LOST, registers });
   const known = new Map<string, Series>();
   // Observed many at a time: one by one, between an answer and the next request, each costs several times as much.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
@@ -49,11 +49,10 @@ export function addMetrics(app: FastifyInstance, requestLog: RequestLog): Answer
   return ({ operation = 'other' }, { statusCode }, ms) => {
     const key = operation + statusCode;
     let series = known.get(key);
-    if (!series)
-      known.set(
-        key,
-        (series = { calls: calls.labels(operation, String(statusCode)), durations: durations.labels(operation) }),
-      );
+    if (!series) {
+      series = { calls: calls.labels(operation, String(statusCode)), durations: durations.labels(operation) };
+      known.set(key, series);
+    }
     if (taken.push({ series, ms }) >= TAKEN_MAX) observeTaken();
   };
 }

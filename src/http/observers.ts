@@ -30,13 +30,10 @@ export const observeCalls =
       field: refusal?.field ?? null,
       message: refusal?.message ?? null,
       query,
-      body: formatBody(request),
+      // Credentials are out of it since authentication. A body that could not be parsed is undefined.
+      body: request.method === 'GET' || request.body === undefined ? null : JSON.stringify(request.body),
     });
   };
-
-/** The body without credentials; null when there is none or it could not be parsed. */
-const formatBody = ({ method, body }: FastifyRequest): string | null =>
-  method === 'GET' || body === undefined ? null : JSON.stringify(body);
 
 /** Logs a line for each request, without its query, body and headers. */
 export const observeRequests =

@@ -6,6 +6,8 @@ export type Schema = Readonly<Record<string, unknown>>;
 export const NULL: Schema = { type: 'null' };
 export const listOf = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
 
+export const booleanOf = (description: string): Schema => ({ type: 'boolean', description });
+
 /** A string; `more` holds further keywords. */
 export const textOf = (description?: string, more: Schema = {}): Schema => ({
   type: 'string',

@@ -76,7 +76,7 @@ export function addOperation(
       // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.
       const body = await operation.run(call as Call<never>);
       // 6. Answer: envelope.ts, once the count is on disk.
-      return sendAnswer(request, reply, 200, body);
+      return sendAnswer(reply, 200, body);
     },
   });
 }

@@ -49,10 +49,9 @@ function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError):
   }
   if (keyword === 'maxItems') return new Refusal('TOO_MANY_FILTERS');
   if (schemaPath.includes('/items')) return refuseFilter(`Filter ${Number(head) + 1}`, keyword, params, member);
+  const tooLong = `has more than ${String(params['limit'])} characters`;
   const form =
-    keyword === 'maxLength'
-      ? `has more than ${String(params['limit'])} characters`
-      : 'must be a string, a number, a boolean or null, not an object or a list';
+    keyword === 'maxLength' ? tooLong : 'must be a string, a number, a boolean or null, not an object or a list';
   return refuse('INVALID_VALUE', `${head.slice(0, 64)} ${form}.`, head.slice(0, 64));
 }
 

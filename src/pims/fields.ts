@@ -36,16 +36,15 @@ export type Dictionaries = Readonly<Record<RecordType, FieldDictionary>>;
 /** A row of PostgreSQL lies in one page of 8 KiB, which has room for 400 pointers to values kept elsewhere. */
 export const DICTIONARY_MAX = 400;
 
-type Mark = 'assigned' | 'indexed' | 'searched' | 'custom';
+const UNMARKED = { assigned: false, indexed: false, searched: false, custom: false };
+type Marks = Partial<typeof UNMARKED>;
 
-const field = (name: string, type: FieldType, description: string, marks: readonly Mark[] = []): Field => ({
+const field = (name: string, type: FieldType, description: string, marks: Marks = {}): Field => ({
   name,
   type,
   description,
-  assigned: marks.includes('assigned'),
-  indexed: marks.includes('indexed'),
-  searched: marks.includes('searched'),
-  custom: marks.includes('custom'),
+  ...UNMARKED,
+  ...marks,
 });
 
 const ADDRESS_PARTS = {
@@ -60,7 +59,7 @@ const ADDRESS_PARTS = {
   PHONE: 'phone number',
   EMAIL: 'e-mail address',
 };
-type AddressMarks = Partial<Record<keyof typeof ADDRESS_PARTS, readonly Mark[]>>;
+type AddressMarks = Partial<Record<keyof typeof ADDRESS_PARTS, Marks>>;
 
 /** The ten fields of a billing (B…) or shipping (S…) address. */
 const address = (side: 'Billing' | 'Shipping', marks: AddressMarks): Field[] =>
@@ -68,10 +67,10 @@ const address = (side: 'Billing' | 'Shipping', marks: AddressMarks): Field[] =>
     field(side[0] + part, 'text', `${side} ${words}.`, marks[part as keyof typeof ADDRESS_PARTS]),
   );
 
-const searched: Mark[] = ['searched'];
-const indexed: Mark[] = ['indexed'];
-const both: Mark[] = ['indexed', 'searched'];
-const assigned: Mark[] = ['assigned'];
+const searched: Marks = { searched: true };
+const indexed: Marks = { indexed: true };
+const both: Marks = { ...indexed, ...searched };
+const assigned: Marks = { assigned: true };
 
 const TIMESTAMPS = [
   field('CREATE_DATE', 'timestamp', 'Time the record was created.', assigned),
@@ -80,7 +79,7 @@ const TIMESTAMPS = [
 
 export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
   orders: [
-    field('ORDER_NUMBER', 'text', 'Number PIMS gives the order; names it in every call.', ['assigned', ...both]),
+    field('ORDER_NUMBER', 'text', 'Number PIMS gives the order; names it in every call.', { ...assigned, ...both }),
     field('ORDER_TYPE', 'text', 'Stage of the order.'),
     field('REFERENCE_NUMBER', 'text', 'Storefront order number, with its leading #.', both),
     field('CUSTOMER_CODE', 'text', 'CUSTOMER_CODE of the customer who ordered.', both),
@@ -145,8 +144,8 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
 };
 
 /** The address fields of an order or a customer. */
-export const ADDRESS_FIELDS: readonly string[] = [...address('Billing', {}), ...address('Shipping', {})].map(
-  ({ name }) => name,
+export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) =>
+  Object.keys(ADDRESS_PARTS).map((part) => side + part),
 );
 
 /** The record types: their PIMS table and the field a caller names a record by. */
@@ -170,7 +169,7 @@ export interface CustomField {
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {
   const build = (recordType: RecordType): FieldDictionary => {
     const own = customFields.filter((each) => each.recordType === recordType);
-    const added = own.map(({ name, type }) => field(name, type, 'Custom field of the tenant.', ['custom']));
+    const added = own.map(({ name, type }) => field(name, type, 'Custom field of the tenant.', { custom: true }));
     return new Map([...BUILT_IN_FIELDS[recordType], ...added].map((each) => [each.name, each]));
   };
   return {
@@ -189,21 +188,15 @@ const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
  * (PostgreSQL's limit for a column).
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
-  const about = { field: name };
   const form = 'upper case letters, digits and _, beginning with a letter, at most 63 characters';
-  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name))
-    return new Refusal('COMMAND_REFUSED', `A field name is ${form}: '${name}' is not.`, about);
+  const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message, { field: name });
+  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`A field name is ${form}: '${name}' is not.`);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
-    return new Refusal('COMMAND_REFUSED', `The field ${name} exists already, or its name is reserved.`, about);
-  if (dictionary.size >= DICTIONARY_MAX)
-    return new Refusal('COMMAND_REFUSED', `A record type has at most ${DICTIONARY_MAX} fields.`, about);
-  return undefined;
+    return refuse(`The field ${name} exists already, or its name is reserved.`);
+  return dictionary.size >= DICTIONARY_MAX ? refuse(`A record type has at most ${DICTIONARY_MAX} fields.`) : undefined;
 }
 
-/**
- * The field of this name. Throws UNKNOWN_FIELD, with the nearest known name if one is near, or FIELD_NOT_ALLOWED for
- * FUNCTION.
- */
+/** The field of this name. Throws UNKNOWN_FIELD with the nearest known name, or FIELD_NOT_ALLOWED for FUNCTION. */
 export function findField(dictionary: FieldDictionary, recordType: RecordType, name: string): Field {
   const known = dictionary.get(name);
   if (known) return known;

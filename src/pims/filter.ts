@@ -3,7 +3,7 @@
  * list of terms that must all hold. A store only translates it. Source: specification 2.6, decision 0005.
  */
 import { Refusal } from '../errors.ts';
-import { checkText, countCharacters, isLonger, parseValue, type RawValue } from './values.ts';
+import { checkText, countCharacters, invalid, isLonger, parseValue, type RawValue } from './values.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 import { FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX } from './limits.ts';
 
@@ -39,8 +39,7 @@ export function parseFilters(
   const alternatives: FilterTerm[][] = [];
   for (const [index, filter] of filters.entries()) {
     const term = parseTerm(dictionary, recordType, filter);
-    const opensAlternative = parseConjunction(filter, index) === 'OR' || index === 0;
-    if (opensAlternative) alternatives.push([term]);
+    if (parseConjunction(filter, index) === 'OR' || index === 0) alternatives.push([term]);
     else alternatives.at(-1)!.push(term);
   }
   return alternatives;
@@ -49,12 +48,11 @@ export function parseFilters(
 function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const text = String(filter.value);
+  const limit = `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken`;
   if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
-    throw new Refusal(
-      'INVALID_VALUE',
-      `The filter on ${field.name} has a value of ${countCharacters(text)} characters; ` +
-        `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken.`,
-      { field: field.name },
+    throw invalid(
+      field.name,
+      `The filter on ${field.name} has a value of ${countCharacters(text)} characters; ${limit}.`,
     );
   checkText(field.name, text);
   return filter.contains === true
@@ -65,9 +63,8 @@ function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: 
 function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
   const word = (filter.conjunction ?? 'AND').toUpperCase();
   if (word === 'AND' || word === 'OR') return word;
-  throw new Refusal('INVALID_FILTER', `The conjunction of filter ${index + 1} must be AND or OR.`, {
-    field: 'conjunction',
-  });
+  const message = `The conjunction of filter ${index + 1} must be AND or OR.`;
+  throw new Refusal('INVALID_FILTER', message, { field: 'conjunction' });
 }
 
 /**

@@ -31,11 +31,9 @@ export type OrderTransition = { readonly approve: true } | { readonly invoice: I
 
 /** Makes a worksheet or a quote a sales order, which commits its stock. */
 export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
-  if (STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order'))
-    return new Refusal(
-      'STAGE_NOT_ALLOWED',
-      `Order ${order['ORDER_NUMBER']} is already ${nameStage(order)}; only a worksheet or a quote can be approved.`,
-    );
+  const isApproved = STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order');
+  if (isApproved)
+    return refuseStage(order, `is already ${nameStage(order)}; only a worksheet or a quote can be approved`);
   const approved = { ...order, ORDER_TYPE: 'sales_order' };
   return { order: approved, lines, backorder: null, stock: stockMovements([order, lines], [approved, lines]) };
 }
@@ -46,17 +44,14 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
  * over all records of a reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
-  if (order['ORDER_TYPE'] === 'invoice')
-    return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is already an invoice.`);
-  if (lines.length === 0)
-    return new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} has no lines to invoice.`);
-  const unknown = [...request.quantities.keys(), ...request.serials.keys()].find(
-    (number) => !lines.some((line) => line['LINE_NUMBER'] === number),
-  );
-  if (unknown !== undefined)
-    return new Refusal('LINE_NOT_FOUND', `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`, {
-      field: 'LINE_NUMBER',
-    });
+  if (order['ORDER_TYPE'] === 'invoice') return refuseStage(order, 'is already an invoice');
+  if (lines.length === 0) return refuseStage(order, 'has no lines to invoice');
+  const known = lines.map((line) => line['LINE_NUMBER']);
+  const unknown = [...request.quantities.keys(), ...request.serials.keys()].find((number) => !known.includes(number));
+  if (unknown !== undefined) {
+    const message = `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`;
+    return new Refusal('LINE_NOT_FOUND', message, { field: 'LINE_NUMBER' });
+  }
 
   const invoiced: Values[] = [];
   const open: Values[] = [];
@@ -66,10 +61,7 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
     if (split.invoiced) invoiced.push(split.invoiced);
     if (split.open) open.push(split.open);
   }
-  if (invoiced.length === 0)
-    return new Refusal('QUANTITY_NOT_ALLOWED', 'Nothing would be invoiced: every quantity is 0.', {
-      field: 'QUANTITY',
-    });
+  if (invoiced.length === 0) return refuseQuantity('Nothing would be invoiced: every quantity is 0.');
 
   const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
   const invoice = { ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking };
@@ -96,9 +88,7 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   const asked = request.quantities.size === 0 ? ordered : (request.quantities.get(line['LINE_NUMBER']!) ?? '0');
   const units = parseDecimal(asked);
   if (units === undefined || !within(units, ordered))
-    return new Refusal('QUANTITY_NOT_ALLOWED', `${name} can be invoiced with 0 to ${ordered} units, not '${asked}'.`, {
-      field: 'QUANTITY',
-    });
+    return refuseQuantity(`${name} can be invoiced with 0 to ${ordered} units, not '${asked}'.`);
   const nothing = isZero(units) && !isZero(ordered);
   const serials = request.serials.get(line['LINE_NUMBER']!) ?? (nothing ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''));
   const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
@@ -106,13 +96,15 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   if (refusal) return refusal;
   if (nothing) return { invoiced: null, open: { ...line, NUMBER_SHIPPED: '0' } };
   const left = subtractDecimals(ordered, units);
-  return {
-    invoiced,
-    open: isZero(left)
-      ? null
-      : { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' },
-  };
+  if (isZero(left)) return { invoiced, open: null };
+  const open = { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' };
+  return { invoiced, open };
 }
+
+const refuseQuantity = (message: string): Refusal =>
+  new Refusal('QUANTITY_NOT_ALLOWED', message, { field: 'QUANTITY' });
+const refuseStage = (order: Values, reason: string): Refusal =>
+  new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} ${reason}.`);
 
 /** 'a sales order' for sales_order, for messages. */
 const nameStage = (order: Values): string =>

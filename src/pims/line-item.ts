@@ -6,7 +6,7 @@ import { Refusal, type Outcome } from '../errors.ts';
 import { compareDecimals, within } from './decimal.ts';
 import { splitList } from './lists.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
-import type { Values } from './values.ts';
+import { invalid, type Values } from './values.ts';
 
 /** A line as it is after a write, and the stock the write moves. */
 export interface LineStep {
@@ -29,12 +29,7 @@ export function fillFromPart(values: Values, part: KnownPart): Values {
 
 /** A new line of an order; nothing of it is shipped yet. An invoice takes no new lines. */
 export function addLine(order: Values, values: Values, part: KnownPart): Outcome<LineStep> {
-  if (order['ORDER_TYPE'] === 'invoice')
-    return new Refusal(
-      'STAGE_NOT_ALLOWED',
-      `Order ${order['ORDER_NUMBER']} is an invoice; lines can no longer be added.`,
-      { field: 'ORDER_NUMBER' },
-    );
+  if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'lines can no longer be added');
   const line = fillQuantities({ ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
   return refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) };
 }
@@ -48,11 +43,7 @@ export function changeLine(order: Values, line: Values, change: Values, part: Kn
   const changed = fillQuantities({ ...line, ...(otherPart ? fillFromPart(change, part) : change) });
   const frozen = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'CARE_PLAN'].find((name) => changed[name] !== line[name]);
   if (order['ORDER_TYPE'] === 'invoice' && frozen)
-    return new Refusal(
-      'STAGE_NOT_ALLOWED',
-      `Order ${order['ORDER_NUMBER']} is an invoice; ${frozen} of its lines can no longer change.`,
-      { field: frozen },
-    );
+    return refuseInvoice(order, frozen, `${frozen} of its lines can no longer change`);
   return refuseLine(changed) ?? { line: changed, stock: stockMovements([order, [line]], [order, [changed]]) };
 }
 
@@ -62,10 +53,11 @@ export function importLine(values: Values, part: KnownPart): Outcome<Values> {
   const refusal = refuseLine(line);
   if (refusal) return refusal;
   if (/^([1-9]\d{0,8})?$/.test(line['LINE_NUMBER'] ?? '')) return line;
-  return new Refusal('INVALID_VALUE', `LINE_NUMBER is a whole number from 1, not '${line['LINE_NUMBER']}'.`, {
-    field: 'LINE_NUMBER',
-  });
+  return invalid('LINE_NUMBER', `LINE_NUMBER is a whole number from 1, not '${line['LINE_NUMBER']}'.`);
 }
+
+const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
+  new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is an invoice; ${reason}.`, { field });
 
 function fillQuantities(line: Values): Values {
   line['QUANTITY'] ||= '0';
@@ -77,11 +69,8 @@ function fillQuantities(line: Values): Values {
 function refuseLine(line: Values): Refusal | undefined {
   const { QUANTITY: quantity = '', NUMBER_SHIPPED: shipped = '' } = line;
   if (within(shipped, quantity)) return refuseSerials(line);
-  return new Refusal(
-    'QUANTITY_NOT_ALLOWED',
-    `NUMBER_SHIPPED must lie between 0 and QUANTITY (${quantity}), not ${shipped}.`,
-    { field: 'NUMBER_SHIPPED' },
-  );
+  const message = `NUMBER_SHIPPED must lie between 0 and QUANTITY (${quantity}), not ${shipped}.`;
+  return new Refusal('QUANTITY_NOT_ALLOWED', message, { field: 'NUMBER_SHIPPED' });
 }
 
 /** A unit has at most one serial number. A care plan has none: its serial is that of the product it covers. */
@@ -89,18 +78,12 @@ export function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);
   if (serials.length === 0) return undefined;
-  const about = { field: 'SERIAL_NUMBERS' };
+  const refuse = (message: string): Refusal => new Refusal('SERIALS_NOT_ALLOWED', message, { field: 'SERIAL_NUMBERS' });
   if (line['CARE_PLAN'] === 'Y')
-    return new Refusal(
-      'SERIALS_NOT_ALLOWED',
-      'A care plan takes no serial numbers: the serial belongs to the product it covers.',
-      about,
-    );
+    return refuse('A care plan takes no serial numbers: the serial belongs to the product it covers.');
   if (compareDecimals(String(serials.length), line['QUANTITY'] ?? '') > 0)
-    return new Refusal(
-      'SERIALS_NOT_ALLOWED',
+    return refuse(
       `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`,
-      about,
     );
   return undefined;
 }

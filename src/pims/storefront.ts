@@ -12,25 +12,8 @@ export interface OrderWithLines {
   readonly lines: readonly Values[];
 }
 
-interface StorefrontItem {
-  part_number: string;
-  description: string;
-  quantity: number;
-  shipped: number;
-  serial_numbers: string[];
-  is_care_plan: boolean;
-}
-
-export interface StorefrontOrder {
-  order_type: string;
-  pims_order_number: string | null;
-  create_date: string | null;
-  modified_date: string | null;
-  tracking_numbers: string[];
-  is_dropship: boolean;
-  shipping_address: Record<string, string>;
-  items: StorefrontItem[];
-}
+/** An order as the lookup answers it. */
+export type StorefrontOrder = ReturnType<typeof viewOrder>;
 
 export interface StorefrontLookup {
   storefront_order_number: string;
@@ -72,7 +55,10 @@ function compareOrders(a: Values, b: Values): number {
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function viewOrder({ order, lines }: OrderWithLines): StorefrontOrder {
+function viewOrder({ order, lines }: OrderWithLines) {
+  const address = Object.fromEntries(
+    Object.entries(SHIPPING_ADDRESS).map(([member, field]) => [member, order[field] ?? '']),
+  );
   return {
     order_type: order['ORDER_TYPE'] ?? '',
     pims_order_number: order['ORDER_NUMBER'] || null,
@@ -80,14 +66,12 @@ function viewOrder({ order, lines }: OrderWithLines): StorefrontOrder {
     modified_date: order['MODIFIED_DATE'] || null,
     tracking_numbers: splitList(order['TRACKING_NUMBERS'] ?? ''),
     is_dropship: order['DROP_SHIP'] === 'Y',
-    shipping_address: Object.fromEntries(
-      Object.entries(SHIPPING_ADDRESS).map(([key, field]) => [key, order[field] ?? '']),
-    ),
+    shipping_address: address,
     items: lines.map(viewItem),
   };
 }
 
-function viewItem(line: Values): StorefrontItem {
+function viewItem(line: Values) {
   const isCarePlan = line['CARE_PLAN'] === 'Y';
   return {
     part_number: line['PART_CODE'] ?? '',

@@ -28,6 +28,9 @@ export function parseValue(field: Field, raw: RawValue): string {
   return value;
 }
 
+export const invalid = (name: string, message: string): Refusal =>
+  new Refusal('INVALID_VALUE', message, { field: name });
+
 /** Characters as the contract counts them (JSON Schema's maxLength): a surrogate pair is one. */
 export const countCharacters = (text: string): number =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
@@ -45,13 +48,11 @@ export function checkText(name: string, text: string): void {
 }
 
 /** Refuses a key that is too long for a new record. */
-export const refuseLongKey = (name: string, code: string): Refusal | undefined =>
-  isLonger(code, KEY_CHARACTERS_MAX)
-    ? invalid(
-        name,
-        `${name} has ${countCharacters(code)} characters; the key of a record has at most ${KEY_CHARACTERS_MAX}.`,
-      )
-    : undefined;
+export function refuseLongKey(name: string, code: string): Refusal | undefined {
+  const most = `the key of a record has at most ${KEY_CHARACTERS_MAX}`;
+  if (!isLonger(code, KEY_CHARACTERS_MAX)) return undefined;
+  return invalid(name, `${name} has ${countCharacters(code)} characters; ${most}.`);
+}
 
 /**
  * Parses the fields of a request body. Throws UNKNOWN_FIELD, INVALID_VALUE, or FIELD_NOT_ALLOWED for fields that PIMS
@@ -87,8 +88,6 @@ export function sortKey(code: string): string {
 
 const formatCount = (count: number): string => String(count).padStart(4, '0');
 
-const invalid = (name: string, message: string): Refusal => new Refusal('INVALID_VALUE', message, { field: name });
-
 const FORMS = {
   number: "a decimal number such as '3' or '1.5'",
   date: "a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd'",
@@ -107,9 +106,8 @@ function parseDate(text: string): string | undefined {
 }
 
 function formatDate(year: string, month: string, day: string): string | undefined {
-  return dateExists(Number(year), Number(month), Number(day))
-    ? `${month.padStart(2, '0')}/${day.padStart(2, '0')}/${year}`
-    : undefined;
+  if (!dateExists(Number(year), Number(month), Number(day))) return undefined;
+  return `${month.padStart(2, '0')}/${day.padStart(2, '0')}/${year}`;
 }
 
 function dateExists(year: number, month: number, day: number): boolean {

@@ -14,12 +14,9 @@ const COOKIE_RULES = { path: '/', httpOnly: true, secure: true, sameSite: 'stric
 
 /** Refuses requests from other sites, by Fetch Metadata, or by RFC 9110 Origin where the browser sends no metadata. */
 export function refuseCrossSite({ headers }: FastifyRequest): void {
-  const site = headers['sec-fetch-site'];
-  const origin = headers.origin;
-  const isOwn =
-    site === undefined
-      ? origin !== undefined && URL.canParse(origin) && new URL(origin).host === headers.host
-      : site === 'same-origin';
+  const { 'sec-fetch-site': site, origin = '', host } = headers;
+  const from = URL.parse(origin);
+  const isOwn = site === undefined ? from !== null && from.host === host : site === 'same-origin';
   if (!isOwn) throw new Refusal('CROSS_SITE');
 }
 

@@ -59,7 +59,7 @@ export function addRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       const answer = await handle(contextOf(request, reply) as ContextOf<Name>);
-      return sendAnswer(request, reply, 200, JSON.stringify(answer ?? {}));
+      return sendAnswer(reply, 200, JSON.stringify(answer ?? {}));
     },
   });
 }

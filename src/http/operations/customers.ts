@@ -2,48 +2,35 @@
 import { KEY_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../../pims/operations.ts';
 import type { PageLimits } from '../cursor.ts';
-import { renderEnvelope } from '../envelope.ts';
 import { textOf } from '../schemas.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
-import { envelopeOf, fieldsBody, ref } from './operation-schemas.ts';
+import { fieldsBody, ref } from './operation-schemas.ts';
 import { envelope, page, single, write, type Operation } from './operation.ts';
 
 const CUSTOMER = ref('Customer');
 const CODE = textOf('The CUSTOMER_CODE.');
-const NEW_CUSTOMER = fieldsBody(
-  'NewCustomer',
-  'customers',
-  'Fields of the new customer. Credentials may be members too.',
-);
-const CUSTOMER_CHANGE = fieldsBody(
-  'CustomerChange',
-  'customers',
-  'The customer and the fields to change. Credentials may be members too.',
-  { needed: ['CUSTOMER_CODE'], base: NEW_CUSTOMER },
-);
+const NEW_CUSTOMER = fieldsBody('NewCustomer', 'customers', 'Fields of the new customer.');
+const CUSTOMER_CHANGE = fieldsBody('CustomerChange', 'customers', 'The customer and the fields to change.', {
+  needed: ['CUSTOMER_CODE'],
+  base: NEW_CUSTOMER,
+});
 
 export const customerOperations = (limits: PageLimits): Operation[] => [
   {
     name: 'getCustomer',
     path: '/customers/single',
-    tag: 'Customers',
     summary: 'One customer',
     description: 'The customer with this CUSTOMER_CODE.',
-    ...single('customerCode', 'The CUSTOMER_CODE.', async (store, code) =>
-      renderEnvelope(await getCustomer(store, code)),
-    ),
-    answer: envelopeOf(CUSTOMER),
+    ...single('customerCode', 'The CUSTOMER_CODE.', CUSTOMER, getCustomer),
     example: { query: { customerCode: 'VINET' }, answer: envelope(CUSTOMER_EXAMPLE) },
   },
   {
     name: 'queryCustomers',
     path: '/customers/query',
-    tag: 'Customers',
     summary: 'Filtered list of customers',
     description: 'One page of the customers that match the filters, by CUSTOMER_CODE ascending.',
     ...page('customers', CUSTOMER, queryCustomers, limits),
     example: {
-      query: {},
       body: [
         { field: 'BCITY', value: 'Reims' },
         { field: 'CUSTOMER_NAME', value: 'vins', contains: true, conjunction: 'OR' },
@@ -55,12 +42,10 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     name: 'createCustomer',
     method: 'PUT',
     path: '/customers/create',
-    tag: 'Customers',
     summary: 'Create a customer',
     description: `Data is the CUSTOMER_CODE: yours if free (${KEY_CHARACTERS_MAX} characters at most), or a new one.`,
     ...write(NEW_CUSTOMER, CODE, createCustomer),
     example: {
-      query: {},
       body: {
         CUSTOMER_NAME: 'Harbour Lane Books',
         BNAME: 'Harbour Lane Books',
@@ -75,14 +60,9 @@ export const customerOperations = (limits: PageLimits): Operation[] => [
     name: 'updateCustomer',
     method: 'POST',
     path: '/customers/update',
-    tag: 'Customers',
     summary: 'Update a customer',
     description: 'Changes fields of the customer with this CUSTOMER_CODE. Data is the CUSTOMER_CODE.',
     ...write(CUSTOMER_CHANGE, CODE, updateCustomer),
-    example: {
-      query: {},
-      body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null },
-      answer: envelope('VINET'),
-    },
+    example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: envelope('VINET') },
   },
 ];

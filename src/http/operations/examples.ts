@@ -112,18 +112,8 @@ const ADDRESS = {
   phone: '(509) 555-0114',
 };
 const NOTEBOOK = { part_number: 'MB/14#SLV+32', description: 'Morbelin Book 14, silver, 32 GB', is_care_plan: false };
-const PLAN = {
-  part_number: 'PLAN/MB+3Y',
-  description: 'Care plan, Morbelin Book, 3 years',
-  serial_numbers: [],
-  is_care_plan: true,
-};
-const DOCK = {
-  part_number: 'DOCK#8+PD',
-  description: 'Tolvik dock, 8 ports, 100 W',
-  serial_numbers: [],
-  is_care_plan: false,
-};
+const PLAN = { part_number: 'PLAN/MB+3Y', description: 'Care plan, Morbelin Book, 3 years', is_care_plan: true };
+const DOCK = { part_number: 'DOCK#8+PD', description: 'Tolvik dock, 8 ports, 100 W', is_care_plan: false };
 
 /** A partial invoice and the sales order with what is still to come. */
 export const LOOKUP_EXAMPLE: StorefrontLookup = {
@@ -139,8 +129,8 @@ export const LOOKUP_EXAMPLE: StorefrontLookup = {
       shipping_address: ADDRESS,
       items: [
         { ...NOTEBOOK, quantity: 2, shipped: 2, serial_numbers: ['MB14S7Q2K0181', 'MB14S7Q2K0194'] },
-        { ...PLAN, quantity: 2, shipped: 2 },
-        { ...DOCK, quantity: 3, shipped: 3 },
+        { ...PLAN, quantity: 2, shipped: 2, serial_numbers: [] },
+        { ...DOCK, quantity: 3, shipped: 3, serial_numbers: [] },
       ],
     },
     {
@@ -153,7 +143,7 @@ export const LOOKUP_EXAMPLE: StorefrontLookup = {
       shipping_address: ADDRESS,
       items: [
         { ...NOTEBOOK, quantity: 1, shipped: 0, serial_numbers: [] },
-        { ...PLAN, quantity: 1, shipped: 0 },
+        { ...PLAN, quantity: 1, shipped: 0, serial_numbers: [] },
       ],
     },
   ],

@@ -1,9 +1,8 @@
 /** The two operations on inventory items, both read-only. Source: specification 4.2 and 4.10. */
 import { getInventoryItem, queryInventoryItems } from '../../pims/operations.ts';
 import type { PageLimits } from '../cursor.ts';
-import { renderEnvelope } from '../envelope.ts';
 import { PART_EXAMPLE } from './examples.ts';
-import { envelopeOf, ref } from './operation-schemas.ts';
+import { ref } from './operation-schemas.ts';
 import { envelope, page, single, type Operation } from './operation.ts';
 
 const ITEM = ref('InventoryItem');
@@ -12,24 +11,18 @@ export const inventoryOperations = (limits: PageLimits): Operation[] => [
   {
     name: 'getInventoryItem',
     path: '/inventory/single',
-    tag: 'Inventory',
     summary: 'One inventory item',
     description: 'The part with this PART_CODE. QTY_AVAILABLE is QTY_ONHAND less QTY_COMMITTED and may be negative.',
-    ...single('partCode', 'The PART_CODE. Percent-encode /, #, + and spaces in the URL.', async (store, code) =>
-      renderEnvelope(await getInventoryItem(store, code)),
-    ),
-    answer: envelopeOf(ITEM),
+    ...single('partCode', 'The PART_CODE. Percent-encode /, #, + and spaces in the URL.', ITEM, getInventoryItem),
     example: { query: { partCode: '11' }, answer: envelope(PART_EXAMPLE) },
   },
   {
     name: 'queryInventoryItems',
     path: '/inventory/query',
-    tag: 'Inventory',
     summary: 'Filtered list of inventory items',
     description: 'One page of the parts that match the filters, by PART_CODE ascending.',
     ...page('inventory', ITEM, queryInventoryItems, limits),
     example: {
-      query: {},
       body: [{ field: 'PART_DESCRIPTION', value: 'queso cab', contains: true }],
       answer: envelope([PART_EXAMPLE]),
     },

@@ -8,7 +8,7 @@ import { FIELDS_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX, VALUE_CHARACTERS_
 import { FIRST_STAGES, STAGES } from '../../pims/stages.ts';
 import { SHIPPING_ADDRESS } from '../../pims/storefront.ts';
 import type { PageLimits } from '../cursor.ts';
-import { listOf, NULL, objectOf, required, textOf, type Schema } from '../schemas.ts';
+import { booleanOf, listOf, NULL, objectOf, required, textOf, type Schema } from '../schemas.ts';
 
 /** A schema of the contract by its name. */
 export const ref = (name: string, description?: string): Schema => ({
@@ -91,7 +91,10 @@ export function fieldsBody(
     name,
     fields: namesOf(own),
     validated: { ...fieldsOf(fields, () => SCALAR, SCALAR, needed), maxProperties: FIELDS_MAX },
-    documented: { description, ...(shared === undefined ? documented : { allOf: [ref(shared), documented] }) },
+    documented: {
+      description: `${description} Credentials may be members too.`,
+      ...(shared === undefined ? documented : { allOf: [ref(shared), documented] }),
+    },
   };
 }
 
@@ -102,10 +105,7 @@ const FILTER = objectOf(
       type: ['string', 'number', 'boolean'],
       description: `Value to match, at most ${FILTER_VALUE_CHARACTERS_MAX} characters.`,
     },
-    contains: {
-      type: 'boolean',
-      description: 'true: part of the value, in any case. false: the whole value. Default false.',
-    },
+    contains: booleanOf('true: part of the value, in any case. false: the whole value. Default false.'),
     conjunction: textOf('AND or OR with the filter before, in any case. AND binds tighter. Default AND.', {
       pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$',
     }),
@@ -140,6 +140,8 @@ const nullable = (description: string): Schema => ({ type: ['string', 'null'], d
 const SHIPPING = Object.fromEntries(
   Object.entries(SHIPPING_ADDRESS).map(([member, field]) => [member, textOf(`${field} of the order.`)]),
 );
+
+const LOOKUP_ORDER = 'Invoices first, then sales orders, quotes and worksheets; within a stage the newest first.';
 
 /** The schemas the contract names, beside those of the bodies. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -176,9 +178,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
 
   StorefrontLookup: objectOf({
     storefront_order_number: textOf('The number that was asked for.'),
-    orders: listOf(ref('StorefrontOrder'), {
-      description: 'Invoices first, then sales orders, quotes and worksheets; within a stage the newest first.',
-    }),
+    orders: listOf(ref('StorefrontOrder'), { description: LOOKUP_ORDER }),
   }),
   StorefrontOrder: objectOf({
     order_type: ref('Stage'),
@@ -186,7 +186,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     create_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
     modified_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
     tracking_numbers: listOf(textOf(), { description: 'Tracking numbers of the order.' }),
-    is_dropship: { type: 'boolean', description: 'Whether the supplier ships the order.' },
+    is_dropship: booleanOf('Whether the supplier ships the order.'),
     shipping_address: objectOf(SHIPPING),
     items: listOf(ref('StorefrontItem'), { description: 'The lines of the order.' }),
   }),
@@ -196,7 +196,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     quantity: { type: 'number', description: 'Units ordered.' },
     shipped: { type: 'number', description: 'Units shipped; less than quantity after a partial shipment.' },
     serial_numbers: listOf(textOf(), { description: 'Serial numbers shipped; always empty for a care plan.' }),
-    is_care_plan: { type: 'boolean', description: 'Whether the line is a care plan.' },
+    is_care_plan: booleanOf('Whether the line is a care plan.'),
   }),
 
   Success: { const: 'success' },

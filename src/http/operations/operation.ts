@@ -4,13 +4,12 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Filter } from '../../pims/filter.ts';
-import type { Body, WriteContext } from '../../pims/writes.ts';
-import type { QueryRequest } from '../../pims/port.ts';
 import type { KeyedType } from '../../pims/fields.ts';
-import type { Page, PimsStore } from '../../pims/port.ts';
-import type { Written } from '../../pims/writes.ts';
+import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { Json } from '../../pims/script.ts';
+import type { Body, WriteContext, Written } from '../../pims/writes.ts';
 import { parsePage, setPageHeaders, type PageLimits } from '../cursor.ts';
-import { renderEnvelope, renderWritten } from '../envelope.ts';
+import { renderEnvelope } from '../envelope.ts';
 import { listOf, required, type Schema } from '../schemas.ts';
 import type { OperationName } from './names.ts';
 import { envelopeOf, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
@@ -34,28 +33,29 @@ export interface Operation {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  readonly tag: 'Orders' | 'Customers' | 'Inventory';
   readonly summary: string;
   readonly description: string;
   readonly kind: OperationKind;
   readonly query: Schema;
   readonly body?: BodySchema;
   readonly answer: Schema;
-  readonly example: { readonly query: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
+  readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
   /** The body of the 200 answer. */
   readonly run: (call: Call<never>) => Promise<string>;
 }
 
-/** What an operation on one record has: `get` renders the envelope of the record with the key in the parameter. */
+/** What an operation on one record has. `get` loads the record whose key is in the parameter. */
 export const single = (
   parameter: string,
   about: string,
-  get: (store: PimsStore, key: string) => Promise<string>,
-): Pick<Operation, 'method' | 'kind' | 'query' | 'run'> => ({
+  record: Schema,
+  get: (store: PimsStore, key: string) => Promise<Json>,
+): Pick<Operation, 'method' | 'kind' | 'query' | 'answer' | 'run'> => ({
   method: 'GET',
   kind: 'single',
   query: queryOf({ [parameter]: required(about) }),
-  run: ({ store, query }: Call) => get(store, query[parameter]!),
+  answer: envelopeOf(record),
+  run: async ({ store, query }: Call) => renderEnvelope(await get(store, query[parameter]!)),
 });
 
 /** What an operation on one page of records has. */
@@ -87,8 +87,11 @@ export const write = (
   query: queryOf(),
   body,
   answer: envelopeOf(data),
-  run: async ({ store, body: fields, context, reply }: Call) =>
-    renderWritten(reply, await change(store, fields, context)),
+  run: async ({ store, body: fields, context, reply }: Call) => {
+    const { data: written, replayed } = await change(store, fields, context);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return renderEnvelope(written);
+  },
 });
 
 /** The example of an envelope. */

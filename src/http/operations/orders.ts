@@ -12,49 +12,45 @@ import { renderEnvelope } from '../envelope.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
 import { LINE_EXAMPLE, LOOKUP_EXAMPLE, NEW_LINE_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
 import { envelopeOf, fieldsBody, queryOf, ref } from './operation-schemas.ts';
-import { envelope, page, single, write, type Call, type Operation } from './operation.ts';
+import { envelope, page, write, type Call, type Operation } from './operation.ts';
 
 const ORDER = ref('Order');
 const LINE = ref('OrderLine');
-const NEW_ORDER = fieldsBody('NewOrder', 'orders', 'Fields of the new order. Credentials may be members too.');
-const NEW_LINE = fieldsBody(
-  'NewOrderLine',
-  'lines',
-  'The order and the fields of the new line. Credentials may be members too.',
-  { needed: ['ORDER_NUMBER'], refused: ['NUMBER_SHIPPED'] },
-);
-const LINE_CHANGE = fieldsBody(
-  'OrderLineChange',
-  'lines',
-  'The line and the fields to change. Credentials may be members too.',
-  { needed: ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE'], base: NEW_LINE },
-);
+const NEW_ORDER = fieldsBody('NewOrder', 'orders', 'Fields of the new order.');
+const NEW_LINE = fieldsBody('NewOrderLine', 'lines', 'The order and the fields of the new line.', {
+  needed: ['ORDER_NUMBER'],
+  refused: ['NUMBER_SHIPPED'],
+});
+const LINE_CHANGE = fieldsBody('OrderLineChange', 'lines', 'The line and the fields to change.', {
+  needed: ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE'],
+  base: NEW_LINE,
+});
 
-export const orderOperations = (limits: PageLimits): Operation[] => [
+export const orderOperations = (limits: PageLimits): Operation[] => [...orderReads(limits), ...ORDER_WRITES];
+
+const orderReads = (limits: PageLimits): Operation[] => [
   {
     name: 'getOrder',
     path: '/orders/single',
-    tag: 'Orders',
     summary: 'One order with its line items',
     description: 'The order with this number. subRecords lists its lines and is null when there are none.',
-    ...single('orderNum', 'The ORDER_NUMBER.', async (store, orderNumber) => {
-      const { order, lines } = await getOrder(store, orderNumber);
+    method: 'GET',
+    kind: 'single',
+    query: queryOf({ orderNum: required('The ORDER_NUMBER.') }),
+    answer: envelopeOf(ORDER, { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL] }),
+    run: async ({ store, query }: Call) => {
+      const { order, lines } = await getOrder(store, query['orderNum']!);
       return renderEnvelope(order, lines);
-    }),
-    answer: envelopeOf(ORDER, {
-      anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL],
-    }),
+    },
     example: { query: { orderNum: '10248' }, answer: envelope(ORDER_EXAMPLE, [{ ORDER_LINEITEMS: LINE_EXAMPLE }]) },
   },
   {
     name: 'queryOrders',
     path: '/orders/query',
-    tag: 'Orders',
     summary: 'Filtered list of orders',
     description: 'One page of the orders that match the filters, by ORDER_NUMBER ascending.',
     ...page('orders', ORDER, queryOrders, limits),
     example: {
-      query: {},
       body: [
         { field: 'CUSTOMER_CODE', value: 'VINET' },
         { field: 'SHIP_VIA', value: 'federal', contains: true, conjunction: 'AND' },
@@ -62,38 +58,32 @@ export const orderOperations = (limits: PageLimits): Operation[] => [
       answer: envelope([ORDER_EXAMPLE]),
     },
   },
-  LOOKUP,
-  ...WRITES,
+  {
+    name: 'findOrdersByStorefrontReference',
+    method: 'GET',
+    path: '/orders/by_storefront_reference',
+    summary: 'Orders by storefront order number',
+    description: 'Every order with this storefront number, each as PIMS has it. Computes no fulfilment.',
+    kind: 'lookup',
+    query: queryOf({
+      storefront_order_number: required('REFERENCE_NUMBER as PIMS has it. Write its leading # as %23 in the URL.'),
+    }),
+    answer: ref('StorefrontLookup'),
+    example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
+    run: async ({ store, query }: Call) =>
+      JSON.stringify(await findOrdersByStorefrontReference(store, query['storefront_order_number']!)),
+  },
 ];
 
-const LOOKUP: Operation = {
-  name: 'findOrdersByStorefrontReference',
-  method: 'GET',
-  path: '/orders/by_storefront_reference',
-  tag: 'Orders',
-  summary: 'Orders by storefront order number',
-  description: 'Every order with this storefront number, each as PIMS has it. Computes no fulfilment.',
-  kind: 'lookup',
-  query: queryOf({
-    storefront_order_number: required('REFERENCE_NUMBER as PIMS has it. Write its leading # as %23 in the URL.'),
-  }),
-  answer: ref('StorefrontLookup'),
-  example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
-  run: async ({ store, query }: Call) =>
-    JSON.stringify(await findOrdersByStorefrontReference(store, query['storefront_order_number']!)),
-};
-
-const WRITES: readonly Operation[] = [
+const ORDER_WRITES: readonly Operation[] = [
   {
     name: 'createOrder',
     method: 'PUT',
     path: '/orders/create',
-    tag: 'Orders',
     summary: 'Create an order',
     description: 'Creates an order without lines; all fields are optional. Data is the new ORDER_NUMBER.',
     ...write(NEW_ORDER, textOf('The ORDER_NUMBER.'), createOrder),
     example: {
-      query: {},
       body: {
         REFERENCE_NUMBER: '#1013',
         CUSTOMER_CODE: 'VINET',
@@ -108,13 +98,11 @@ const WRITES: readonly Operation[] = [
     name: 'addLineItem',
     method: 'PUT',
     path: '/orders/line_item',
-    tag: 'Orders',
     summary: 'Add a line item',
     description:
       'Adds a line to an order, with NUMBER_SHIPPED 0. Data is the line; updates name its LINE_REF_LOCK_CODE.',
     ...write(NEW_LINE, LINE, addLineItem),
     example: {
-      query: {},
       body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
       answer: envelope(NEW_LINE_EXAMPLE),
     },
@@ -123,12 +111,10 @@ const WRITES: readonly Operation[] = [
     name: 'updateLineItem',
     method: 'POST',
     path: '/orders/line_item',
-    tag: 'Orders',
     summary: 'Update a line item',
     description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Data is the changed line.',
     ...write(LINE_CHANGE, LINE, updateLineItem),
     example: {
-      query: {},
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
       answer: envelope({ ...NEW_LINE_EXAMPLE, QUANTITY: '10' }),
     },
