@@ -1,4 +1,5 @@
 /** Tenants and users in a real store in a folder of their own, who sign in at the times a test says. */
+import assert from 'node:assert/strict';
 import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
 import { Users } from '../../src/account/users.ts';
 import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
@@ -89,6 +90,11 @@ export class Person {
   async log(): Promise<AuditRecord[]> {
     return store.audit.loadAuditFrom(this.teamID, 1, 1000);
   }
+}
+
+/** Checks that the attempt is refused with this code. */
+export async function expectRefused(code: ErrorCode, attempt: Promise<unknown>): Promise<void> {
+  assert.equal(await refusedWith(attempt), code);
 }
 
 /** The code of the refusal; fails when there is none. */

@@ -17,6 +17,8 @@ function waitOf(attempt: () => void): number | null {
   return null;
 }
 
+const expectWait = (seconds: number | null, attempt: () => void): void => assert.equal(waitOf(attempt), seconds);
+
 suite('accounts', () => {
   test('five failures cost nothing; then 1 s doubling to 15 minutes', () => {
     const waits = Array.from({ length: 101 }, (_, failures) => {
@@ -29,29 +31,14 @@ suite('accounts', () => {
 
   test('429 while the wait lasts, with what is left of it', () => {
     const nextTryAt = nextTry(10, NOW);
-    assert.equal(
-      waitOf(() => checkFailures({ failures: 10, nextTryAt }, NOW)),
-      16,
-    );
-    assert.equal(
-      waitOf(() => checkFailures({ failures: 10, nextTryAt }, NOW + 15_001)),
-      1,
-    );
-    assert.equal(
-      waitOf(() => checkFailures({ failures: 10, nextTryAt }, NOW + 16_000)),
-      null,
-    );
+    expectWait(16, () => checkFailures({ failures: 10, nextTryAt }, NOW));
+    expectWait(1, () => checkFailures({ failures: 10, nextTryAt }, NOW + 15_001));
+    expectWait(null, () => checkFailures({ failures: 10, nextTryAt }, NOW + 16_000));
   });
 
   test('429 after a hundred failures nothing is looked at any more, and the message says who can help', () => {
-    assert.equal(
-      waitOf(() => checkFailures({ failures: 99, nextTryAt: '' }, NOW)),
-      null,
-    );
-    assert.equal(
-      waitOf(() => checkFailures({ failures: 100, nextTryAt: '' }, NOW)),
-      Infinity,
-    );
+    expectWait(null, () => checkFailures({ failures: 99, nextTryAt: '' }, NOW));
+    expectWait(Infinity, () => checkFailures({ failures: 100, nextTryAt: '' }, NOW));
     assert.throws(
       () => checkFailures({ failures: 100, nextTryAt: '' }, NOW),
       /owner of the tenant, or the operator, can give a new link/,
@@ -59,10 +46,7 @@ suite('accounts', () => {
   });
 
   test('a clock that was put back locks nobody out', () => {
-    assert.equal(
-      waitOf(() => checkFailures({ failures: 30, nextTryAt: nextTry(30, NOW) }, NOW - 86_400_000)),
-      null,
-    );
+    expectWait(null, () => checkFailures({ failures: 30, nextTryAt: nextTry(30, NOW) }, NOW - 86_400_000));
   });
 });
 
@@ -70,27 +54,15 @@ suite('addresses', () => {
   test('429 after twenty attempts in a minute, for that address alone, until the minute is over', () => {
     const throttle = new ClientThrottle();
     for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW + count * 1000);
-    assert.equal(
-      waitOf(() => throttle.take('192.0.2.1', NOW + 20_000)),
-      40,
-    );
-    assert.equal(
-      waitOf(() => throttle.take('192.0.2.2', NOW + 20_000)),
-      null,
-    );
-    assert.equal(
-      waitOf(() => throttle.take('192.0.2.1', NOW + 60_000)),
-      null,
-    );
+    expectWait(40, () => throttle.take('192.0.2.1', NOW + 20_000));
+    expectWait(null, () => throttle.take('192.0.2.2', NOW + 20_000));
+    expectWait(null, () => throttle.take('192.0.2.1', NOW + 60_000));
   });
 
   test('a clock that was put back locks no address out', () => {
     const throttle = new ClientThrottle();
     for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW);
-    assert.equal(
-      waitOf(() => throttle.take('192.0.2.1', NOW - 3_600_000)),
-      null,
-    );
+    expectWait(null, () => throttle.take('192.0.2.1', NOW - 3_600_000));
   });
 
   test('an IPv6 network counts as one address, an IPv4 address as itself in whatever form', () => {
@@ -114,14 +86,8 @@ suite('addresses', () => {
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     for (const number of [0, 1]) for (let count = 0; count < 20; count++) throttle.take(address(number), NOW);
     for (let number = 2; number <= 10_000; number++) throttle.take(address(number), NOW);
-    assert.equal(
-      waitOf(() => throttle.take(address(1), NOW)),
-      60,
-    );
-    assert.equal(
-      waitOf(() => throttle.take(address(0), NOW)),
-      null,
-    );
+    expectWait(60, () => throttle.take(address(1), NOW));
+    expectWait(null, () => throttle.take(address(0), NOW));
   });
 });
 
