@@ -61,14 +61,8 @@ test('200 the number is matched as stored: bare digits, another case or a part o
 test('200 each order has exactly the fields order_type, pims_order_number, create_date, modified_date, tracking_numbers, is_dropship, shipping_address, items', async () => {
   const order = await lookUpNew('#fields', {});
   const fields = [
-    'order_type',
-    'pims_order_number',
-    'create_date',
-    'modified_date',
-    'tracking_numbers',
-    'is_dropship',
-    'shipping_address',
-    'items',
+    ...'order_type pims_order_number create_date modified_date tracking_numbers is_dropship'.split(' '),
+    ...'shipping_address items'.split(' '),
   ];
   assert.deepEqual(Object.keys(order).toSorted(), fields.toSorted());
 });

@@ -12,10 +12,11 @@ async function keep(body: unknown): Promise<Values> {
   return (await shop.getOrder(await succeed<string>(shop.createOrder(body)))).body.data as Values;
 }
 
-/** Each value on its own in this field, with what has to come back. */
-async function expectKept(field: string, cases: readonly (readonly [sent: unknown, kept: string])[]): Promise<void> {
-  for (const [sent, kept] of cases)
-    assert.equal((await keep({ [field]: sent }))[field], kept, `${field} ${JSON.stringify(sent)}`);
+/** What has to come back from this field, and each value that is sent for it. */
+async function expectKept(field: string, sentByKept: Record<string, unknown[]>): Promise<void> {
+  for (const [kept, values] of Object.entries(sentByKept))
+    for (const sent of values)
+      assert.equal((await keep({ [field]: sent }))[field], kept, `${field} ${JSON.stringify(sent)}`);
 }
 
 test('strings are kept as they are: spaces, line breaks, case, leading zeros', async () => {
@@ -36,7 +37,7 @@ test('strings are kept as they are: spaces, line breaks, case, leading zeros', a
     '\\u0041',
     '{}',
   ])
-    await expectKept('NOTES', [[text, text]]);
+    await expectKept('NOTES', { [text]: [text] });
 });
 
 test('JSON numbers are taken and stored as strings', async () => {
@@ -55,11 +56,7 @@ test('JSON booleans are taken and stored as strings; in a flag as Y and N', asyn
 });
 
 test('null is no value: "" comes back', async () => {
-  for (const field of ['NOTES', 'ORDER_DATE', 'FREIGHT', 'DROP_SHIP'])
-    await expectKept(field, [
-      [null, ''],
-      ['', ''],
-    ]);
+  for (const field of ['NOTES', 'ORDER_DATE', 'FREIGHT', 'DROP_SHIP']) await expectKept(field, { '': [null, ''] });
 });
 
 test('objects and arrays are refused, naming the field', async () => {
@@ -72,26 +69,16 @@ test('objects and arrays are refused, naming the field', async () => {
 
 test('a number that cannot be kept exactly is refused, naming the field; as a string it is kept', async () => {
   const inexact = [
-    '9007199254740993',
-    '12345678901234567890',
-    '0.12345678901234567',
-    '1e400',
-    '-1e400',
-    '1e-7',
-    '1e21',
-    '1e-400',
-    '0.30000000000000001',
+    ...'9007199254740993 12345678901234567890 0.12345678901234567 1e400 -1e400 1e-7 1e21 1e-400'.split(' '),
+    ...'0.30000000000000001'.split(' '),
   ];
   await shop.refuses(shop.createOrder, 'INVALID_VALUE', {
     FREIGHT: inexact.map((number) => `{"NOTES": "x", "FREIGHT": ${number}}`),
   });
   const { text } = await shop.createOrder(`{"${'LONG'.repeat(20_000)}": 1e400}`);
   assert.ok(text.length < 1000, 'a long name is not repeated whole');
-  await expectKept('FREIGHT', [
-    ['9007199254740993', '9007199254740993'],
-    ['12345678901234567890', '12345678901234567890'],
-    ['0.30000000000000001', '0.30000000000000001'],
-  ]);
+  for (const exact of ['9007199254740993', '12345678901234567890', '0.30000000000000001'])
+    await expectKept('FREIGHT', { [exact]: [exact] });
 });
 
 test('a number in a filter that cannot be kept exactly is refused too', async () => {
@@ -102,37 +89,26 @@ test('a number in a filter that cannot be kept exactly is refused too', async ()
 });
 
 test('decimal numbers come back without needless zeros, however many digits they have', async () => {
-  await expectKept('FREIGHT', [
-    ['3', '3'],
-    ['3.0', '3'],
-    ['3.10', '3.1'],
-    ['1.5', '1.5'],
-    ['+1.5', '1.5'],
-    ['-1.50', '-1.5'],
-    ['007', '7'],
-    ['0', '0'],
-    ['0.00', '0'],
-    ['-0', '0'],
-    ['000.250', '0.25'],
-    ['100', '100'],
-    ['1000000000000000000000', '1000000000000000000000'],
-    ['0.000000000000000000001', '0.000000000000000000001'],
-    [
-      '123456789012345678901234567890.123456789012345678901234567890',
-      '123456789012345678901234567890.12345678901234567890123456789',
-    ],
-    [2.5, '2.5'],
-  ]);
+  const long = '123456789012345678901234567890.12345678901234567890123456789';
+  await expectKept('FREIGHT', {
+    0: ['0', '0.00', '-0'],
+    '0.25': ['000.250'],
+    '1.5': ['1.5', '+1.5'],
+    '-1.5': ['-1.50'],
+    '2.5': [2.5],
+    3: ['3', '3.0'],
+    '3.1': ['3.10'],
+    7: ['007'],
+    100: ['100'],
+    '1000000000000000000000': ['1000000000000000000000'],
+    '0.000000000000000000001': ['0.000000000000000000001'],
+    [long]: [`${long}0`],
+  });
 });
 
 test('quantities of a line come back without needless zeros too', async () => {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
-  for (const [sent, kept] of [
-    ['3.000', '3'],
-    ['1.50', '1.5'],
-    [4, '4'],
-    ['-2', '-2'],
-  ])
+  for (const [kept, sent] of Object.entries({ '3': '3.000', '1.5': '1.50', '4': 4, '-2': '-2' }))
     assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: sent })))['QUANTITY'], kept);
 });
 
@@ -155,19 +131,15 @@ test('what is no decimal number is refused in every number field', async () => {
 });
 
 test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
-  await expectKept('ORDER_DATE', [
-    ['3/4/2026', '03/04/2026'],
-    ['03/04/2026', '03/04/2026'],
-    ['12/31/1999', '12/31/1999'],
-    ['2026-03-04', '03/04/2026'],
-    ['2/29/2024', '02/29/2024'],
-    ['2000-02-29', '02/29/2000'],
-    ['1/1/0001', '01/01/0001'],
-    ['9999-12-31', '12/31/9999'],
-    ['2026-03-04T23:30:00Z', '03/04/2026'],
-    ['2026-03-04T23:30:00-08:00', '03/04/2026'],
-    ['2026-03-04T00:10:00.123+02:00', '03/04/2026'],
-  ]);
+  const times = ['2026-03-04T23:30:00Z', '2026-03-04T23:30:00-08:00', '2026-03-04T00:10:00.123+02:00'];
+  await expectKept('ORDER_DATE', {
+    '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04', ...times],
+    '12/31/1999': ['12/31/1999'],
+    '02/29/2024': ['2/29/2024'],
+    '02/29/2000': ['2000-02-29'],
+    '01/01/0001': ['1/1/0001'],
+    '12/31/9999': ['9999-12-31'],
+  });
 });
 
 test('impossible dates, and what is no date, are refused', async () => {
@@ -188,14 +160,7 @@ test('impossible dates, and what is no date, are refused', async () => {
 });
 
 test('flags come back as Y or N; anything else is refused', async () => {
-  await expectKept('DROP_SHIP', [
-    ['Y', 'Y'],
-    ['N', 'N'],
-    ['y', 'Y'],
-    ['n', 'N'],
-    [true, 'Y'],
-    [false, 'N'],
-  ]);
+  await expectKept('DROP_SHIP', { Y: ['Y', 'y', true], N: ['N', 'n', false] });
   await shop.refuses(
     shop.createOrder,
     'INVALID_VALUE',

@@ -169,13 +169,8 @@ test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
   for (const status of ['x', '40', '4x', '600', '4XX', '404 ', '-1'])
     assertRefused(await refusal({ status }), 'INVALID_PARAMETER', 'status');
   for (const time of [
-    'now',
-    '2026-11-20',
-    '2026-02-30T00:00:00Z',
-    '2026-11-20T09:30:00',
-    '2026-11-20T25:00Z',
-    '2026-11-20T09:30:00+01:00',
-    '+010000-01-01T00:00Z',
+    ...'now 2026-11-20 2026-02-30T00:00:00Z 2026-11-20T09:30:00 2026-11-20T25:00Z'.split(' '),
+    ...'2026-11-20T09:30:00+01:00 +010000-01-01T00:00Z'.split(' '),
   ])
     for (const field of ['from', 'to'] as const)
       assertRefused(await refusal({ [field]: time }), 'INVALID_PARAMETER', field);
