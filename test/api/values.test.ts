@@ -131,9 +131,9 @@ test('what is no decimal number is refused in every number field', async () => {
 });
 
 test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
-  const times = ['2026-03-04T23:30:00Z', '2026-03-04T23:30:00-08:00', '2026-03-04T00:10:00.123+02:00'];
+  const moments = ['2026-03-04T23:30:00Z', '2026-03-04T23:30:00-08:00', '2026-03-04T00:10:00.123+02:00'];
   await expectKept('ORDER_DATE', {
-    '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04', ...times],
+    '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04', ...moments],
     '12/31/1999': ['12/31/1999'],
     '02/29/2024': ['2/29/2024'],
     '02/29/2000': ['2000-02-29'],
