@@ -7,17 +7,8 @@
  * Where a code is answered: by any request, every operation, one kind of operation (`body`: queries and writes),
  * a path without an operation, the dashboard, or a command.
  */
-export type ErrorPlace =
-  | 'any'
-  | 'operation'
-  | 'get'
-  | 'single'
-  | 'query'
-  | 'write'
-  | 'body'
-  | 'path'
-  | 'dashboard'
-  | 'command';
+export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
+type KindPlace = 'get' | 'single' | 'query' | 'write' | 'body';
 
 interface ErrorEntry {
   readonly httpStatus: number;
@@ -28,12 +19,9 @@ interface ErrorEntry {
   readonly remedy: string;
 }
 
-const entry = (httpStatus: number, place: ErrorPlace, message: string, remedy: string): ErrorEntry => ({
-  httpStatus,
-  place,
-  message,
-  remedy,
-});
+function entry(httpStatus: number, place: ErrorPlace, message: string, remedy: string): ErrorEntry {
+  return { httpStatus, place, message, remedy };
+}
 
 // prettier-ignore
 export const ERRORS = {
@@ -147,7 +135,7 @@ export class Refusal extends Error {
   constructor(
     code: ErrorCode,
     message: string = ERRORS[code].message,
-    about: { field?: string; suggestion?: string | undefined; retryAfterSeconds?: number } = {},
+    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds'>> = {},
   ) {
     // Nobody reads the stack of a refusal, and capturing one costs more than the rest of the answer.
     const limit = Error.stackTraceLimit;

@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
 import { BASE_PATH, type Operation, type OperationKind } from './operations/operation.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from './operations/operation-schemas.ts';
-import { textOf, type Schema } from './schemas.ts';
+import { mapValues, textOf, type Schema } from './schemas.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 type Parts = Record<string, Part>;
@@ -75,9 +75,7 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
   paths['/healthz'] = { get: describeState('getHealth', 'Whether the service can serve', links.service) };
   paths['/readyz'] = { get: describeState('getReadiness', 'Whether to send the service requests', links.service) };
   Object.assign(responses, SERVICE_STATES);
-  const headers = Object.fromEntries(
-    Object.entries(HEADERS).map(([name, description]) => [name, { description, schema: textOf() }]),
-  );
+  const headers = mapValues(HEADERS, (description) => ({ description, schema: textOf() }));
   return { ...HEAD, paths, components: { securitySchemes: SECURITY, schemas, parameters, headers, responses } };
 }
 

@@ -1,7 +1,7 @@
 /** Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { ConnectionError, FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
 import { URL_BYTES_MAX } from './receive.ts';
@@ -62,17 +62,15 @@ export function answerUndecodable(reply: FastifyReply): FastifyReply {
 }
 
 /** Answers a request that Node could not parse, straight on its socket. */
-export function answerMalformed(
-  error: Error & { code?: string; rawPacket?: unknown },
-  socket: Socket,
-  requestId: string,
-): void {
+export function answerMalformed(error: ConnectionError, socket: Socket, requestId: string): void {
   if (!socket.writable) return;
   // As Node's own handler does: no second answer follows one that has begun.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   if (begun?.headersSent) return socket.destroySoon();
   const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
-  const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(error.rawPacket));
+  // Fastify's type says what a Buffer looks like as JSON.
+  const packet: unknown = error.rawPacket;
+  const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(packet));
   const known = isLongUrl ? 'URL_TOO_LONG' : codes[error.code as keyof typeof codes];
   const refusal = new Refusal(known ?? 'MALFORMED_REQUEST');
   const { httpStatus } = refusal;

@@ -25,3 +25,9 @@ export const objectOf = (members: Record<string, Schema>, optional: readonly str
   required: Object.keys(members).filter((name) => !optional.includes(name)),
   additionalProperties: false,
 });
+
+/** The members of an object, each made into something else. */
+export const mapValues = <T>(
+  members: Readonly<Record<string, string>>,
+  make: (value: string) => T,
+): Record<string, T> => Object.fromEntries(Object.entries(members).map(([name, value]) => [name, make(value)]));

@@ -48,13 +48,11 @@ export function parseFilters(
 function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const text = String(filter.value);
+  const { name } = field;
   const limit = `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken`;
   if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
-    throw invalid(
-      field.name,
-      `The filter on ${field.name} has a value of ${countCharacters(text)} characters; ${limit}.`,
-    );
-  checkText(field.name, text);
+    throw invalid(name, `The filter on ${name} has a value of ${countCharacters(text)} characters; ${limit}.`);
+  checkText(name, text);
   return filter.contains === true
     ? { field, value: foldCase(text), contains: true }
     : { field, value: parseValue(field, filter.value), contains: false };

@@ -81,9 +81,8 @@ export function refuseSerials(line: Values): Refusal | undefined {
   const refuse = (message: string): Refusal => new Refusal('SERIALS_NOT_ALLOWED', message, { field: 'SERIAL_NUMBERS' });
   if (line['CARE_PLAN'] === 'Y')
     return refuse('A care plan takes no serial numbers: the serial belongs to the product it covers.');
-  if (compareDecimals(String(serials.length), line['QUANTITY'] ?? '') > 0)
-    return refuse(
-      `${serials.length} serial numbers for ${line['QUANTITY'] || '0'} units; at most one a unit is taken.`,
-    );
+  const units = line['QUANTITY'] || '0';
+  if (compareDecimals(String(serials.length), units) > 0)
+    return refuse(`${serials.length} serial numbers for ${units} units; at most one a unit is taken.`);
   return undefined;
 }

@@ -124,12 +124,11 @@ function parseFlag(text: string): string | undefined {
 
 const CANONICAL_TIMESTAMP =
   /^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+const TIMESTAMP = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
 function parseTimestamp(text: string): string | undefined {
   if (CANONICAL_TIMESTAMP.test(text)) return text;
-  const parts = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.exec(
-    text,
-  );
+  const parts = TIMESTAMP.exec(text);
   if (!parts || !dateExists(Number(parts[1]), Number(parts[2]), Number(parts[3]))) return undefined;
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return undefined;

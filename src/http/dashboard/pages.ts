@@ -57,16 +57,12 @@ export async function addPages(app: FastifyInstance): Promise<void> {
       cacheControl: false,
       setHeaders: cacheByName,
     });
-    const sendPage = (reply: FastifyReply): FastifyReply => {
-      if (!existsSync(DIST + PAGE))
-        throw new Refusal('UNKNOWN_PATH', 'The dashboard was not built: run `npm run build` and start again.');
-      return reply.sendFile(PAGE, DIST);
-    };
     const add = (url: string, handler: RouteHandlerMethod): void =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
     add(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
-      return sendPage(reply);
+      if (existsSync(DIST + PAGE)) return reply.sendFile(PAGE, DIST);
+      throw new Refusal('UNKNOWN_PATH', 'The dashboard was not built: run `npm run build` and start again.');
     });
     for (const url of ['/', '/dashboard']) add(url, (_request, reply) => reply.redirect(PREFIX));
   });

@@ -8,7 +8,7 @@ import { FIELDS_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX, VALUE_CHARACTERS_
 import { FIRST_STAGES, STAGES } from '../../pims/stages.ts';
 import { SHIPPING_ADDRESS } from '../../pims/storefront.ts';
 import type { PageLimits } from '../cursor.ts';
-import { booleanOf, listOf, NULL, objectOf, required, textOf, type Schema } from '../schemas.ts';
+import { booleanOf, listOf, mapValues, NULL, objectOf, required, textOf, type Schema } from '../schemas.ts';
 
 /** A schema of the contract by its name. */
 export const ref = (name: string, description?: string): Schema => ({
@@ -137,9 +137,7 @@ const OPERATION_ERRORS = Object.entries(ERRORS).flatMap(([code, { place }]) =>
   ['path', 'dashboard', 'command'].includes(place) ? [] : [code],
 );
 const nullable = (description: string): Schema => ({ type: ['string', 'null'], description });
-const SHIPPING = Object.fromEntries(
-  Object.entries(SHIPPING_ADDRESS).map(([member, field]) => [member, textOf(`${field} of the order.`)]),
-);
+const SHIPPING = mapValues(SHIPPING_ADDRESS, (field) => textOf(`${field} of the order.`));
 
 const LOOKUP_ORDER = 'Invoices first, then sales orders, quotes and worksheets; within a stage the newest first.';
 
