@@ -294,4 +294,12 @@ suite('a folder', () => {
     assert.equal(await new Pims(store.pims(tenants[0]!)).createOrder(), '10003', 'one that was closed is opened again');
     await store.close();
   });
+
+  test('that was closed answers a late call with a fault and goes on', async () => {
+    const { folder, tenant } = await makeFolder();
+    const store = openFolder(folder);
+    const pims = new Pims(store.pims(tenant));
+    await store.close();
+    await assert.rejects(pims.port.dictionaries(), /database is not open/);
+  });
 });

@@ -43,7 +43,8 @@ export class TurnReader {
       this.#db.run('BEGIN');
       this.#onSnapshot();
     } catch (fault) {
-      if (this.#db.connection.isTransaction) this.#db.run('ROLLBACK');
+      const { connection } = this.#db;
+      if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
       for (const { reject } of group) this.#fail(fault, reject);
       return;
     }
