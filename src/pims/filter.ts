@@ -45,13 +45,14 @@ export function parseFilters(
   return alternatives;
 }
 
+const LIMIT = `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken`;
+
 function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const text = String(filter.value);
   const { name } = field;
-  const limit = `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken`;
   if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
-    throw invalid(name, `The filter on ${name} has a value of ${countCharacters(text)} characters; ${limit}.`);
+    throw invalid(name, `The filter on ${name} has a value of ${countCharacters(text)} characters; ${LIMIT}.`);
   checkText(name, text);
   return filter.contains === true
     ? { field, value: foldCase(text), contains: true }

@@ -49,8 +49,8 @@ export function checkText(name: string, text: string): void {
 
 /** Refuses a key that is too long for a new record. */
 export function refuseLongKey(name: string, code: string): Refusal | undefined {
-  const most = `the key of a record has at most ${KEY_CHARACTERS_MAX}`;
   if (!isLonger(code, KEY_CHARACTERS_MAX)) return undefined;
+  const most = `the key of a record has at most ${KEY_CHARACTERS_MAX}`;
   return invalid(name, `${name} has ${countCharacters(code)} characters; ${most}.`);
 }
 
