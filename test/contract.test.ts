@@ -197,11 +197,8 @@ test('the demo tenant answers every example as it is shown, but for lock codes a
     });
     assert.equal(answer.status, 200, `${operationId}: ${answer.text}`);
     if (operationId === 'addLineItem') lockCode = answer.body.data.LINE_REF_LOCK_CODE as string;
-    assert.deepEqual(
-      comparable(answer.body),
-      comparable(exampleOf(responses['200']!.content!['application/json']!)),
-      operationId,
-    );
+    const found = comparable(answer.body);
+    assert.deepEqual(found, comparable(exampleOf(responses['200']!.content!['application/json']!)), operationId);
   }
 });
 
@@ -249,11 +246,8 @@ test('the parameters are those of the specification, those it demands marked as 
 });
 
 test('openapi.json in the repository is what the service gives out', () => {
-  assert.deepEqual(
-    JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')),
-    document,
-    'run `npm run generate` and look at what changed',
-  );
+  const found = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
+  assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');
 });
 
 test('the file is under 100 kB, names what it speaks of, and describes every member of every schema', () => {

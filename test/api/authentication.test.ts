@@ -48,15 +48,10 @@ test('200 credentials in a body are not fields of the record', async () => {
 test('401 a query has a list for a body, which cannot carry credentials', async () => {
   const filters = [{ field: 'ORDER_NUMBER', value: 'order-shop', ...keys }, keys];
   for (const path of ['/orders/query', '/customers/query', '/inventory/query']) {
-    expectRefusal(
-      await service.request('POST', path, { query: { teamID: keys.teamID }, body: filters }),
-      401,
-      'INVALID_CREDENTIALS',
-    );
-    assert.equal(
-      expectRefusal(await service.request('POST', path, { body: filters }), 400, 'MISSING_TEAM_ID'),
-      MISSING_TEAM_ID,
-    );
+    const answer = await service.request('POST', path, { query: { teamID: keys.teamID }, body: filters });
+    expectRefusal(answer, 401, 'INVALID_CREDENTIALS');
+    const found = expectRefusal(await service.request('POST', path, { body: filters }), 400, 'MISSING_TEAM_ID');
+    assert.equal(found, MISSING_TEAM_ID);
   }
 });
 
@@ -113,11 +108,8 @@ test('401 a pair is taken whole from one place', async () => {
     { query: [teamID, ['apiID', '']], body: { apiSecret } },
   ];
   for (const half of halves) expectRefusal(await create(half), 401, 'INVALID_CREDENTIALS');
-  assert.equal(
-    (await create({ query: [teamID, ['apiID', apiID]], body: { apiID, apiSecret } })).status,
-    401,
-    'the query has half a pair, so the body is not looked at',
-  );
+  const found = (await create({ query: [teamID, ['apiID', apiID]], body: { apiID, apiSecret } })).status;
+  assert.equal(found, 401, 'the query has half a pair, so the body is not looked at');
 });
 
 test('401 parameters in the query come before those in the body', async () => {
@@ -139,31 +131,23 @@ test('400 PARAMETER_CONFLICT for a parameter given twice with different values',
     expectRefusal(await create({ query: good, body: { [name]: 'other' } }), 400, 'PARAMETER_CONFLICT', name);
     expectRefusal(await create({ query: good, body: { [name]: [keys.teamID] } }), 400, 'PARAMETER_CONFLICT', name);
   }
-  expectRefusal(
-    await get({
-      query: [
-        ['orderNum', '10001'],
-        ['teamID', 'shop'],
-      ],
-      headers,
-    }),
-    400,
-    'PARAMETER_CONFLICT',
-    'orderNum',
-  );
-  expectRefusal(
-    await get({
-      query: [
-        ['teamID', 'shop'],
-        ['noSuch', 'a'],
-        ['noSuch', 'b'],
-      ],
-      headers,
-    }),
-    400,
-    'PARAMETER_CONFLICT',
-    'noSuch',
-  );
+  const answer = await get({
+    query: [
+      ['orderNum', '10001'],
+      ['teamID', 'shop'],
+    ],
+    headers,
+  });
+  expectRefusal(answer, 400, 'PARAMETER_CONFLICT', 'orderNum');
+  const outcome = await get({
+    query: [
+      ['teamID', 'shop'],
+      ['noSuch', 'a'],
+      ['noSuch', 'b'],
+    ],
+    headers,
+  });
+  expectRefusal(outcome, 400, 'PARAMETER_CONFLICT', 'noSuch');
   const pages = {
     query: [
       ['maxReturn', '1'],
@@ -178,12 +162,8 @@ test('400 PARAMETER_CONFLICT for a parameter given twice with different values',
       ['storefront_order_number', '1'],
     ],
   };
-  expectRefusal(
-    await service.call(keys, 'GET', '/orders/by_storefront_reference', numbers),
-    400,
-    'PARAMETER_CONFLICT',
-    'storefront_order_number',
-  );
+  const refusal = await service.call(keys, 'GET', '/orders/by_storefront_reference', numbers);
+  expectRefusal(refusal, 400, 'PARAMETER_CONFLICT', 'storefront_order_number');
 });
 
 test('200 a parameter given twice with the same value is given once', async () => {
@@ -259,33 +239,24 @@ test("400 Missing 'teamID' parameter! comes before everything else", async () =>
         );
         assert.equal(answer.headers.get('x-month-requests'), null);
       }
-  expectRefusal(
-    await get({
-      query: [
-        ['apiID', 'a'],
-        ['apiID', 'b'],
-        ['noSuch', 'x'],
-      ],
-    }),
-    400,
-    'MISSING_TEAM_ID',
-  );
+  const outcome = await get({
+    query: [
+      ['apiID', 'a'],
+      ['apiID', 'b'],
+      ['noSuch', 'x'],
+    ],
+  });
+  expectRefusal(outcome, 400, 'MISSING_TEAM_ID');
 });
 
 test('a parameter in a body is a string or a number, and nothing is looked for inside a list or an object', async () => {
   const { teamID, apiID, apiSecret } = keys;
   for (const wrong of [[apiID], { apiID }, true, null]) {
     expectRefusal(await create({ body: { teamID, apiID: wrong, apiSecret } }), 401, 'INVALID_CREDENTIALS');
-    expectRefusal(
-      await create({ body: { teamID, apiID, apiSecret: wrong === null ? null : [apiSecret] } }),
-      401,
-      'INVALID_CREDENTIALS',
-    );
-    expectRefusal(
-      await create({ body: { teamID: wrong === null ? null : [teamID], apiID, apiSecret } }),
-      400,
-      'MISSING_TEAM_ID',
-    );
+    const answer = await create({ body: { teamID, apiID, apiSecret: wrong === null ? null : [apiSecret] } });
+    expectRefusal(answer, 401, 'INVALID_CREDENTIALS');
+    const outcome = await create({ body: { teamID: wrong === null ? null : [teamID], apiID, apiSecret } });
+    expectRefusal(outcome, 400, 'MISSING_TEAM_ID');
   }
   const numeric = await service.makeTenant('4711');
   assert.equal((await create({ body: { ...numeric, teamID: 4711 } })).status, 200);
@@ -303,11 +274,8 @@ test('401 a replaced secret stops working at once, and the new one works at once
   assert.equal((await service.call(old, 'POST', '/orders/query', { body: [] })).status, 200);
   const replaced = (await service.command('keys', 'replace', 'replaced', '--json')).json() as Keys;
   expectRefusal(await service.call(old, 'POST', '/orders/query', { body: [] }), 401, 'INVALID_CREDENTIALS');
-  expectRefusal(
-    await service.call({ ...replaced, apiSecret: old.apiSecret }, 'POST', '/orders/query', { body: [] }),
-    401,
-    'INVALID_CREDENTIALS',
-  );
+  const answer = await service.call({ ...replaced, apiSecret: old.apiSecret }, 'POST', '/orders/query', { body: [] });
+  expectRefusal(answer, 401, 'INVALID_CREDENTIALS');
   assert.equal((await service.call(replaced, 'POST', '/orders/query', { body: [] })).status, 200);
 });
 

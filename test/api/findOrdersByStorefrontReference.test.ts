@@ -213,12 +213,11 @@ test('200 most progressed stage first, then newest create_date, none last, then 
     CREATE_DATE,
     REFERENCE_NUMBER: '#sorted',
   }));
-  await shop.load(
-    'orders',
-    records.toSorted((a, b) => (a.ORDER_NUMBER < b.ORDER_NUMBER ? -1 : 1)),
-  );
+  const orders = records.toSorted((a, b) => (a.ORDER_NUMBER < b.ORDER_NUMBER ? -1 : 1));
+  await shop.load('orders', orders);
+  const shown = valuesOf(await find('#sorted'), 'pims_order_number');
   assert.deepEqual(
-    valuesOf(await find('#sorted'), 'pims_order_number'),
+    shown,
     rows.map(([number]) => number),
   );
 });
@@ -236,11 +235,8 @@ test('400 without teamID, 401 without credentials', async () => {
   const path = '/orders/by_storefront_reference';
   const message = expectRefusal(await service.request('GET', path, { query }), 400, 'MISSING_TEAM_ID');
   assert.equal(message, "Missing 'teamID' parameter!");
-  expectRefusal(
-    await service.request('GET', path, { query: { ...query, teamID: 'shop' } }),
-    401,
-    'INVALID_CREDENTIALS',
-  );
+  const outcome = await service.request('GET', path, { query: { ...query, teamID: 'shop' } });
+  expectRefusal(outcome, 401, 'INVALID_CREDENTIALS');
 });
 
 test('400 MISSING_PARAMETER says that # is written %23, when the number is missing, empty, or lost behind an unescaped #', async () => {

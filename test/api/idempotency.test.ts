@@ -100,11 +100,8 @@ test('a refused request is not kept: put right, it is done under the same key', 
     const key = newKey();
     expectRefusal(await write(call, key, { ...call.fields, NO_SUCH: '1' }), 400, 'UNKNOWN_FIELD');
     expectRefusal(await write(call, key, []), 400, 'INVALID_BODY');
-    expectRefusal(
-      await write(call, key, call.fields, { ...shop.keys, apiSecret: 'wrong' }),
-      401,
-      'INVALID_CREDENTIALS',
-    );
+    const answer = await write(call, key, call.fields, { ...shop.keys, apiSecret: 'wrong' });
+    expectRefusal(answer, 401, 'INVALID_CREDENTIALS');
     const done = await write(call, key);
     assert.deepEqual([done.status, done.headers.has('idempotent-replayed')], [200, false], call.operation);
   }

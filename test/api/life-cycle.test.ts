@@ -268,10 +268,8 @@ test('sales orders imported commit their stock; invoices imported have taken the
     { ORDER_NUMBER: '502', ORDER_TYPE: 'invoice' },
     { ORDER_NUMBER: '503', ORDER_TYPE: 'quote' },
   ]);
-  await shop.load(
-    'lines',
-    ['501', '502', '503'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, PART_CODE: PART, QUANTITY: '2' })),
-  );
+  const lines = ['501', '502', '503'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, PART_CODE: PART, QUANTITY: '2' }));
+  await shop.load('lines', lines);
   await expectStock('10 − 2 = 8');
   await invoice('501');
   await expectStock('8 − 0 = 8');

@@ -81,12 +81,8 @@ test('a maxReturn that is no positive whole number is refused', async () => {
     ['maxReturn', '5'],
     ['maxReturn', '6'],
   ];
-  expectRefusal(
-    await service.call(shop.keys, 'POST', '/inventory/query', { query: twice, body: [] }),
-    400,
-    'PARAMETER_CONFLICT',
-    'maxReturn',
-  );
+  const answer = await service.call(shop.keys, 'POST', '/inventory/query', { query: twice, body: [] });
+  expectRefusal(answer, 400, 'PARAMETER_CONFLICT', 'maxReturn');
 });
 
 test('the pages together are everything, once each, in order, whatever the filters and the size of the page', async () => {
@@ -131,15 +127,11 @@ test('nothing is lost and nothing comes twice while customers are added before, 
   const seen = await readAll((page) => shop.queryCustomers([], { maxReturn: '3', ...page }), 'CUSTOMER_CODE', add);
   assert.ok(round >= 3);
   assert.equal(new Set(seen).size, seen.length, 'a record came twice');
-  assert.deepEqual(
-    seen.filter((code) => codes.includes(code)),
-    codes,
-  );
+  const found = seen.filter((code) => codes.includes(code));
+  assert.deepEqual(found, codes);
   assert.ok(seen.every((code) => codes.includes(code) || added.includes(code)));
-  assert.deepEqual(
-    (await readAll((page) => shop.queryCustomers([], page), 'CUSTOMER_CODE')).length,
-    codes.length + added.length,
-  );
+  const got = (await readAll((page) => shop.queryCustomers([], page), 'CUSTOMER_CODE')).length;
+  assert.deepEqual(got, codes.length + added.length);
 });
 
 test('orders are read on by their numbers too, while orders are created', async () => {

@@ -105,10 +105,8 @@ suite('the audit log', () => {
     for (const records of [0, 1, 3, 501]) {
       const teamId = await writeLog(records);
       const { number, hash } = await store.audit.loadAuditHead(teamId);
-      assert.deepEqual(
-        [number, await verifyAudit(store.audit, teamId)],
-        [records, { records, head: hash, fault: null }],
-      );
+      const found = [number, await verifyAudit(store.audit, teamId)];
+      assert.deepEqual(found, [records, { records, head: hash, fault: null }]);
     }
   });
 

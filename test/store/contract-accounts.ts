@@ -86,16 +86,12 @@ function describeUsers(people: People): void {
     assert.deepEqual(await change({}), user);
     assert.deepEqual(await change({ role: 'owner' }), user);
     assert.deepEqual(await change({ sealedSecret: bytes(8) }), (user = { ...user, sealedSecret: plain(bytes(8)) }));
-    assert.deepEqual(
-      await change({ password: { hash: 'other', setAt: at(2) } }),
-      (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }),
-    );
+    const found = await change({ password: { hash: 'other', setAt: at(2) } });
+    assert.deepEqual(found, (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }));
     assert.equal(await store.users.countRecoveryCodes(name), 3);
     const again = { sealedSecret: bytes(7), lastStep: 50, recoveryHashes: [bytes(3), bytes(4)] };
-    assert.deepEqual(
-      await change({ secondFactor: again }),
-      (user = { ...user, sealedSecret: plain(bytes(7)), lastStep: 50 }),
-    );
+    const got = await change({ secondFactor: again });
+    assert.deepEqual(got, (user = { ...user, sealedSecret: plain(bytes(7)), lastStep: 50 }));
     assert.equal(await store.users.countRecoveryCodes(name), 2);
     assert.equal((await change({ secondFactor: null })).sealedSecret, null);
     assert.equal(await store.users.countRecoveryCodes(name), 0);
@@ -118,10 +114,8 @@ function describeUsers(people: People): void {
       assertRefused(await store.users.updateUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
       assertRefused(await store.users.deleteUser(one, entry()), 'NOT_FOUND');
     }
-    assertRefused(
-      await store.users.updateUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry()),
-      'NOT_FOUND',
-    );
+    const answer = await store.users.updateUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry());
+    assertRefused(answer, 'NOT_FOUND');
     assert.ok((await store.users.findUser(name))!.sealedSecret);
     assert.equal((await readChain(store.audit, name.teamId)).length, records);
     accepted(await store.users.updateUser(name, { secondFactor: null, whilePassword: '$argon2id$…' }, entry()));
@@ -283,11 +277,8 @@ function describeSessions(people: People): void {
     assert.equal(await store.sessions.endSessions(name, { except: opened[0]!.tokenHash }, entry()), 3);
     assert.deepEqual(await listed(), [opened[0]!.sessionId]);
     assert.equal(await store.sessions.endSessions(name, 'all', entry()), 1);
-    assert.equal(
-      (await readChain(store.audit, name.teamId)).length,
-      2 + 3,
-      'a record for each time there was something to end',
-    );
+    const found = (await readChain(store.audit, name.teamId)).length;
+    assert.equal(found, 2 + 3, 'a record for each time there was something to end');
     assert.ok(await store.sessions.findSession(others.tokenHash));
   });
 

@@ -30,8 +30,9 @@ export function describeImport(store: StoreUnderTest): void {
       ...Object.fromEntries(names.map((name, index) => [name, values[index]!])),
     }));
     await pims.importAll('customers', given);
+    const found = await pims.readAll('customers');
     assert.deepEqual(
-      await pims.readAll('customers'),
+      found,
       given.toSorted((a, b) => compareKeys(a.CUSTOMER_CODE, b.CUSTOMER_CODE)),
     );
     for (const row of given.slice(0, 20)) assert.deepEqual(await pims.readRecord('customers', row.CUSTOMER_CODE), row);
@@ -247,10 +248,8 @@ export function describeImport(store: StoreUnderTest): void {
   test('two exports of one kind can be read side by side', async () => {
     const { pims } = await store.newTenant();
     const codes = times(1201, (index) => String(index));
-    await pims.importAll(
-      'customers',
-      codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
-    );
+    const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE }));
+    await pims.importAll('customers', customers);
     const exports = [1, 2].map(() => ({
       chunks: pims.port.exportRows('customers')[Symbol.asyncIterator](),
       read: [] as string[],
@@ -269,10 +268,8 @@ export function describeImport(store: StoreUnderTest): void {
   test('an export is of one moment, whatever is written while it is read, and can be given up', async () => {
     const { pims } = await store.newTenant();
     const codes = times(1100, (index) => `C${String(index).padStart(4, '0')}`);
-    await pims.importAll(
-      'customers',
-      codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' })),
-    );
+    const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' }));
+    await pims.importAll('customers', customers);
     const read: string[] = [];
     for await (const chunk of pims.port.exportRows('customers')) {
       read.push(...chunk.map(([code, name]) => `${code} ${name}`));

@@ -103,28 +103,22 @@ export function describeTenants(store: StoreUnderTest): void {
       Promise.all([keys, other].map(async (one) => (await one.findCaller('rotation', apiId, now)) !== undefined));
     await keys.replaceKeys('rotation', { apiId: 'r1', secretHash: HASH(1) }, at(0), entry({ at: at(0) }));
     await keys.replaceKeys('rotation', { apiId: 'r2', secretHash: HASH(2) }, at(1), entry({ at: at(1) }));
-    assert.deepEqual(
-      [await good('r1', at(1)), await good('r2', at(1))],
-      [
-        [false, false],
-        [true, true],
-      ],
-    );
+    const found = [await good('r1', at(1)), await good('r2', at(1))];
+    assert.deepEqual(found, [
+      [false, false],
+      [true, true],
+    ]);
     await other.replaceKeys('rotation', { apiId: 'r3', secretHash: HASH(3) }, at(62), entry({ at: at(2) }));
-    assert.deepEqual(
-      [await good('r2', at(61)), await good('r3', at(61))],
-      [
-        [true, true],
-        [true, true],
-      ],
-    );
-    assert.deepEqual(
-      [await good('r2', at(62)), await good('r3', at(62))],
-      [
-        [false, false],
-        [true, true],
-      ],
-    );
+    const got = [await good('r2', at(61)), await good('r3', at(61))];
+    assert.deepEqual(got, [
+      [true, true],
+      [true, true],
+    ]);
+    const given = [await good('r2', at(62)), await good('r3', at(62))];
+    assert.deepEqual(given, [
+      [false, false],
+      [true, true],
+    ]);
     await keys.replaceKeys('rotation', { apiId: 'r4', secretHash: HASH(4) }, at(3), entry({ at: at(3) }));
     assert.deepEqual(
       [await good('r2', at(3)), await good('r3', at(3)), await good('r4', at(3))],
@@ -254,10 +248,8 @@ export function describeTenants(store: StoreUnderTest): void {
           for (const one of stores) {
             const { total, byDay } = await one.loadUsage(run + team, '2026-02');
             assert.equal(total, expected);
-            assert.equal(
-              byDay.reduce((sum, { calls }) => sum + calls, 0),
-              expected,
-            );
+            const found = byDay.reduce((sum, { calls }) => sum + calls, 0);
+            assert.equal(found, expected);
           }
           if (expected > 0)
             assert.deepEqual(

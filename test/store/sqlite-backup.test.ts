@@ -63,10 +63,8 @@ suite('backup', () => {
       const { store, tenant } = await makeStore(newFolder());
       const pims = new Pims(store.pims(tenant));
       const note = 'x'.repeat(8000);
-      await pims.importAll(
-        'orders',
-        Array.from({ length: 5000 }, () => ({ NOTES: note })),
-      );
+      const orders = Array.from({ length: 5000 }, () => ({ NOTES: note }));
+      await pims.importAll('orders', orders);
       const written: string[] = [];
       const over = new AbortController();
       const repeat = async (work: () => Promise<unknown>): Promise<void> => {

@@ -89,13 +89,11 @@ suite('the schema', () => {
       const expected = fields.filter((field) => field.indexed).map(({ name }) => (name === key ? 'SORT_KEY' : name));
       if (recordType !== 'lines') assert.deepEqual(new Set(indexed), new Set(expected), table);
     }
-    assert.deepEqual(
-      db
-        .prepare('PRAGMA integrity_check')
-        .all()
-        .map((row) => Object.values(row)),
-      [['ok']],
-    );
+    const shown = db
+      .prepare('PRAGMA integrity_check')
+      .all()
+      .map((row) => Object.values(row));
+    assert.deepEqual(shown, [['ok']]);
     db.close();
   });
 
@@ -176,10 +174,8 @@ suite('the schema', () => {
       'w',
     );
     const found = await pims.readOrder(order);
-    assert.deepEqual(
-      [found.order[longName(399)], found.lines[0]![longName(399)], Object.keys(found.order).length],
-      ['x', 'z', 400],
-    );
+    const got = [found.order[longName(399)], found.lines[0]![longName(399)], Object.keys(found.order).length];
+    assert.deepEqual(got, ['x', 'z', 400]);
     const filters = times(50, (index) => ({
       field: longName(399 - index),
       value: 'X',

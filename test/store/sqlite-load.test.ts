@@ -109,10 +109,8 @@ suite('long queries', () => {
 
   test('more of them than can wait are refused as SERVICE_BUSY; writes and their checkpoints go on', async () => {
     const { store, pims } = await openTenant({ queryBudgetMs: 10 });
-    await pims.importAll(
-      'customers',
-      times(500, () => ({ NOTES: 'Long Text '.repeat(800) })),
-    );
+    const customers = times(500, () => ({ NOTES: 'Long Text '.repeat(800) }));
+    await pims.importAll('customers', customers);
     const code = await pims.createCustomer({});
     const over = new AbortController();
     const outcomes = new Set<string>();
