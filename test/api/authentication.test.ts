@@ -9,6 +9,7 @@ const service = await sharedService();
 const [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
 const { keys } = shop;
 
+const parse = (query: string): string[][] => [...new URLSearchParams(query)];
 const MISSING_TEAM_ID = "Missing 'teamID' parameter!";
 const PAIR = (): { apiID: string; apiSecret: string } => ({ apiID: keys.apiID, apiSecret: keys.apiSecret });
 const swapLast = (text: string): string => text.slice(0, -1) + (text.endsWith('a') ? 'b' : 'a');
@@ -132,35 +133,22 @@ test('400 PARAMETER_CONFLICT for a parameter given twice with different values',
     expectRefusal(await create({ query: good, body: { [name]: [keys.teamID] } }), 400, 'PARAMETER_CONFLICT', name);
   }
   const answer = await get({
-    query: [
-      ['orderNum', '10001'],
-      ['teamID', 'shop'],
-    ],
+    query: parse('orderNum=10001&teamID=shop'),
     headers,
   });
   expectRefusal(answer, 400, 'PARAMETER_CONFLICT', 'orderNum');
   const outcome = await get({
-    query: [
-      ['teamID', 'shop'],
-      ['noSuch', 'a'],
-      ['noSuch', 'b'],
-    ],
+    query: parse('teamID=shop&noSuch=a&noSuch=b'),
     headers,
   });
   expectRefusal(outcome, 400, 'PARAMETER_CONFLICT', 'noSuch');
   const pages = {
-    query: [
-      ['maxReturn', '1'],
-      ['maxReturn', '2'],
-    ],
+    query: parse('maxReturn=1&maxReturn=2'),
     body: [],
   };
   expectRefusal(await service.call(keys, 'POST', '/orders/query', pages), 400, 'PARAMETER_CONFLICT', 'maxReturn');
   const numbers = {
-    query: [
-      ['storefront_order_number', '#1'],
-      ['storefront_order_number', '1'],
-    ],
+    query: parse('storefront_order_number=#1&storefront_order_number=1'),
   };
   const refusal = await service.call(keys, 'GET', '/orders/by_storefront_reference', numbers);
   expectRefusal(refusal, 400, 'PARAMETER_CONFLICT', 'storefront_order_number');
@@ -171,11 +159,7 @@ test('200 a parameter given twice with the same value is given once', async () =
   assert.equal((await get({ query: twice })).status, 200);
   assert.equal((await create({ query: Object.entries(keys), body: { ...keys } })).status, 200);
   const pages = {
-    query: [
-      ['maxReturn', '1'],
-      ['maxReturn', '1'],
-      ['maxReturn', '1'],
-    ],
+    query: parse('maxReturn=1&maxReturn=1&maxReturn=1'),
     body: [],
   };
   assert.equal((await service.call(keys, 'POST', '/orders/query', pages)).body.data.length, 1);
@@ -240,11 +224,7 @@ test("400 Missing 'teamID' parameter! comes before everything else", async () =>
         assert.equal(answer.headers.get('x-month-requests'), null);
       }
   const outcome = await get({
-    query: [
-      ['apiID', 'a'],
-      ['apiID', 'b'],
-      ['noSuch', 'x'],
-    ],
+    query: parse('apiID=a&apiID=b&noSuch=x'),
   });
   expectRefusal(outcome, 400, 'MISSING_TEAM_ID');
 });

@@ -90,11 +90,8 @@ test('200 create_date and modified_date are null when PIMS has no value', async 
 });
 
 test('200 tracking_numbers are those of TRACKING_NUMBERS, split at the commas; [] when there are none', async () => {
-  assert.deepEqual((await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' }))['tracking_numbers'], [
-    '1Z999',
-    'PG77',
-    'X',
-  ]);
+  const tracked = await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' });
+  assert.deepEqual(tracked['tracking_numbers'], ['1Z999', 'PG77', 'X']);
   assert.deepEqual((await lookUpNew('#untracked', {}))['tracking_numbers'], []);
 });
 
@@ -104,48 +101,29 @@ test('200 is_dropship is true when DROP_SHIP is Y', async () => {
   assert.equal((await lookUpNew('#unsaid', {}))['is_dropship'], false);
 });
 
+/** The nine keys of a shipping address, and the fields they are taken from. */
+const ADDRESS = {
+  name: 'SNAME',
+  attention: 'SATTN',
+  address_1: 'SADDRESS1',
+  address_2: 'SADDRESS2',
+  city: 'SCITY',
+  state: 'SSTATE',
+  zip: 'SZIPCODE',
+  country: 'SCOUNTRY',
+  phone: 'SPHONE',
+};
+
 test('200 shipping_address has nine keys, taken from the S fields', async () => {
-  const sent = {
-    SNAME: 'n',
-    SATTN: 'a',
-    SADDRESS1: '1',
-    SADDRESS2: '2',
-    SCITY: 'c',
-    SSTATE: 's',
-    SZIPCODE: 'z',
-    SCOUNTRY: 'y',
-    SPHONE: 'p',
-  };
+  const sent = Object.fromEntries(Object.values(ADDRESS).map((field) => [field, field]));
   const order = await lookUpNew('#address', { ...sent, BNAME: 'billed', BCITY: 'elsewhere', SEMAIL: 'not shown' });
-  const expected = {
-    name: 'n',
-    attention: 'a',
-    address_1: '1',
-    address_2: '2',
-    city: 'c',
-    state: 's',
-    zip: 'z',
-    country: 'y',
-    phone: 'p',
-  };
-  assert.deepEqual(order['shipping_address'], expected);
+  assert.deepEqual(order['shipping_address'], ADDRESS);
 });
 
 test('200 each field of shipping_address is "" when PIMS has no value, also where the B fields have one', async () => {
-  const address = (await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' }))[
-    'shipping_address'
-  ];
-  assert.deepEqual(address, {
-    name: '',
-    attention: '',
-    address_1: '',
-    address_2: '',
-    city: '',
-    state: '',
-    zip: '',
-    country: '',
-    phone: '',
-  });
+  const order = await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' });
+  const empty = Object.fromEntries(Object.keys(ADDRESS).map((key) => [key, '']));
+  assert.deepEqual(order['shipping_address'], empty);
 });
 
 test('200 each item has exactly part_number, description, quantity, shipped, serial_numbers, is_care_plan', async () => {

@@ -11,41 +11,26 @@ import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber,
 import { type StoreUnderTest, accepted, Pims } from './store-under-test.ts';
 
 const QUERIES = trials('QUERIES', { quick: 60, all: 300 });
+const typesOf = (texts: string, others: Record<string, FieldType>): Record<string, FieldType> => ({
+  ...Object.fromEntries(texts.split(' ').map((name) => [name, 'text'])),
+  ...others,
+});
 const FIELDS: Record<KeyedType, { key: string; types: Record<string, FieldType> }> = {
   orders: {
     key: 'ORDER_NUMBER',
-    types: {
-      ORDER_NUMBER: 'text',
-      REFERENCE_NUMBER: 'text',
-      ORDER_STATUS: 'text',
+    types: typesOf('ORDER_NUMBER REFERENCE_NUMBER ORDER_STATUS NOTES COLOUR', {
       ORDER_DATE: 'date',
       ORDER_TOTAL: 'number',
       DROP_SHIP: 'flag',
-      NOTES: 'text',
-      COLOUR: 'text',
-    },
+    }),
   },
   customers: {
     key: 'CUSTOMER_CODE',
-    types: {
-      CUSTOMER_CODE: 'text',
-      CUSTOMER_NAME: 'text',
-      BNAME: 'text',
-      BCITY: 'text',
-      CREDIT_LIMIT: 'number',
-      NOTES: 'text',
-    },
+    types: typesOf('CUSTOMER_CODE CUSTOMER_NAME BNAME BCITY NOTES', { CREDIT_LIMIT: 'number' }),
   },
   inventory: {
     key: 'PART_CODE',
-    types: {
-      PART_CODE: 'text',
-      PART_DESCRIPTION: 'text',
-      BARCODE: 'text',
-      CATEGORY: 'text',
-      UNIT_PRICE: 'number',
-      SERIALIZED: 'flag',
-    },
+    types: typesOf('PART_CODE PART_DESCRIPTION BARCODE CATEGORY', { UNIT_PRICE: 'number', SERIALIZED: 'flag' }),
   },
 };
 const VALUES: Record<FieldType, fc.Arbitrary<string>> = {
