@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times, valuesOf } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
+import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -101,28 +102,15 @@ test('200 is_dropship is true when DROP_SHIP is Y', async () => {
   assert.equal((await lookUpNew('#unsaid', {}))['is_dropship'], false);
 });
 
-/** The nine keys of a shipping address, and the fields they are taken from. */
-const ADDRESS = {
-  name: 'SNAME',
-  attention: 'SATTN',
-  address_1: 'SADDRESS1',
-  address_2: 'SADDRESS2',
-  city: 'SCITY',
-  state: 'SSTATE',
-  zip: 'SZIPCODE',
-  country: 'SCOUNTRY',
-  phone: 'SPHONE',
-};
-
 test('200 shipping_address has nine keys, taken from the S fields', async () => {
-  const sent = Object.fromEntries(Object.values(ADDRESS).map((field) => [field, field]));
+  const sent = Object.fromEntries(Object.values(SHIPPING_ADDRESS).map((field) => [field, field]));
   const order = await lookUpNew('#address', { ...sent, BNAME: 'billed', BCITY: 'elsewhere', SEMAIL: 'not shown' });
-  assert.deepEqual(order['shipping_address'], ADDRESS);
+  assert.deepEqual(order['shipping_address'], SHIPPING_ADDRESS);
 });
 
 test('200 each field of shipping_address is "" when PIMS has no value, also where the B fields have one', async () => {
   const order = await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' });
-  const empty = Object.fromEntries(Object.keys(ADDRESS).map((key) => [key, '']));
+  const empty = Object.fromEntries(Object.keys(SHIPPING_ADDRESS).map((key) => [key, '']));
   assert.deepEqual(order['shipping_address'], empty);
 });
 

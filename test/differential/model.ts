@@ -18,19 +18,9 @@ import type { Page, QueryRequest } from '../../src/pims/port.ts';
 import type { StockMovement } from '../../src/pims/stock.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
+import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
-const ADDRESS = {
-  name: 'SNAME',
-  attention: 'SATTN',
-  address_1: 'SADDRESS1',
-  address_2: 'SADDRESS2',
-  city: 'SCITY',
-  state: 'SSTATE',
-  zip: 'SZIPCODE',
-  country: 'SCOUNTRY',
-  phone: 'SPHONE',
-};
 /** The most progressed stage first. */
 const LOOKUP_ORDER = ['invoice', 'sales_order', 'quote', 'worksheet'];
 
@@ -378,7 +368,7 @@ function viewOrder(order: Values, lines: readonly Values[]): object {
     modified_date: order['MODIFIED_DATE'] || null,
     tracking_numbers: splitList(order['TRACKING_NUMBERS']!),
     is_dropship: order['DROP_SHIP'] === 'Y',
-    shipping_address: Object.fromEntries(Object.entries(ADDRESS).map(([name, field]) => [name, order[field]])),
+    shipping_address: Object.fromEntries(Object.entries(SHIPPING_ADDRESS).map(([name, field]) => [name, order[field]])),
     items: lines.map((line) => ({
       part_number: line['PART_CODE'],
       description: line['DESCRIPTION'],

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import type { Values } from '../../src/pims/values.ts';
 import { viewStorefrontOrders } from '../../src/pims/storefront.ts';
 import { valuesOf } from '../kit/lists.ts';
+import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 
 const view = (orders: Values[], lines: Values[] = []) =>
   viewStorefrontOrders(
@@ -95,18 +96,7 @@ test('what PIMS has no value for is null, false, an empty list or an empty text'
 });
 
 test('an order shows its ship-to address, its tracking numbers and whether it is drop-shipped', () => {
-  const parts = {
-    name: 'SNAME',
-    attention: 'SATTN',
-    address_1: 'SADDRESS1',
-    address_2: 'SADDRESS2',
-    city: 'SCITY',
-    state: 'SSTATE',
-    zip: 'SZIPCODE',
-    country: 'SCOUNTRY',
-    phone: 'SPHONE',
-  };
-  const address = Object.fromEntries(Object.values(parts).map((field) => [field, `the ${field}`]));
+  const address = Object.fromEntries(Object.values(SHIPPING_ADDRESS).map((field) => [field, `the ${field}`]));
   const [order] = view([
     {
       ...address,
@@ -118,7 +108,7 @@ test('an order shows its ship-to address, its tracking numbers and whether it is
   ]);
   assert.deepEqual(
     order!.shipping_address,
-    Object.fromEntries(Object.entries(parts).map(([key, field]) => [key, `the ${field}`])),
+    Object.fromEntries(Object.entries(SHIPPING_ADDRESS).map(([key, field]) => [key, `the ${field}`])),
   );
   assert.deepEqual(order!.tracking_numbers, ['1Z1', '1Z2']);
   assert.equal(order!.is_dropship, true);
