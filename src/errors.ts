@@ -154,6 +154,8 @@ export class Refusal extends Error {
   }
 }
 
+export const refuseField = (code: ErrorCode, field: string, message: string): Refusal =>
+  new Refusal(code, message, { field });
 export const refuseCommand = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
 
 /** A value, or the refusal that stands in its place. */

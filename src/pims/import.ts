@@ -2,7 +2,7 @@
  * Imports rows as they are given, one script for each batch. Counters follow the numbers in the file, and the lines
  * of sales orders commit stock. A rejected row has saved nothing. Source: decision 0011.
  */
-import { orThrow, Refusal } from '../errors.ts';
+import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { addDecimals } from './decimal.ts';
 import { RECORD_TYPES, type RecordType } from './fields.ts';
 import { STAGES } from './stages.ts';
@@ -22,9 +22,12 @@ export interface ImportResult {
   rejected: { lineNumber: number; reason: Error }[];
 }
 
+export type ImportBatches = AsyncIterable<readonly ImportRow[]>;
+/** One result for each batch. */
+export type ImportResults = AsyncIterable<ImportResult>;
+
 /** What a batch remembers of its transaction: loading it for every row would be most of the import's cost. */
 class Batch {
-  readonly now: string;
   /** The order of the row before, as far as stock depends on it; files mostly keep the lines of an order together. */
   order: { readonly values: Values; lastLineNumber: number } | undefined;
   readonly parts = new Map<string, KnownPart>();
@@ -32,15 +35,11 @@ class Batch {
   commitments: Map<string, string> | undefined;
   /** What the lines of the batch commit, by part; saved at its end. */
   readonly committed = new Map<string, string>();
-
-  constructor(now: string) {
-    this.now = now;
-  }
 }
 
 /** Imports a batch. Rows without CREATE_DATE or MODIFIED_DATE are given `now`. */
 export function* importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
-  const batch = new Batch(now);
+  const batch = new Batch();
   const result: ImportResult = { imported: 0, rejected: [] };
   for (const { lineNumber, values } of rows) {
     values['CREATE_DATE'] ??= now;
@@ -67,16 +66,14 @@ function* insertNumbered(recordType: NumberedType, values: Values): Script<void>
   if (recordType === 'orders') {
     const stage = (values['ORDER_TYPE'] ||= STAGES[0]);
     if (!STAGES.some((known) => known === stage))
-      throw new Refusal('INVALID_VALUE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`, {
-        field: 'ORDER_TYPE',
-      });
+      throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`);
   }
   yield save('insert', recordType, { ...values, [key]: yield* takeKey(recordType, own) });
 }
 
 function* insertPart(values: Values, batch: Batch): Script<void> {
   const code = values['PART_CODE'];
-  if (!code) throw new Refusal('MISSING_FIELD', 'PART_CODE is missing.', { field: 'PART_CODE' });
+  if (!code) throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is missing.');
   yield* checkFree('inventory', code);
   batch.commitments ??= yield* loadCommitments();
   const stock = countStock(values['QTY_ONHAND'] || '0', batch.commitments.get(code) ?? '0');
@@ -94,12 +91,10 @@ function* insertLine(values: Values, batch: Batch): Script<void> {
   const line = orThrow(importLine(values, batch.parts.get(code)));
   const lockCode = line['LINE_REF_LOCK_CODE'];
   if (lockCode && (yield* load('line', orderNumber, lockCode)))
-    throw new Refusal('CODE_TAKEN', 'The order has a line with this LINE_REF_LOCK_CODE already.', {
-      field: 'LINE_REF_LOCK_CODE',
-    });
+    throw refuseField('CODE_TAKEN', 'LINE_REF_LOCK_CODE', 'The order has a line with this LINE_REF_LOCK_CODE already.');
   const lineNumber = Number(line['LINE_NUMBER'] || order.lastLineNumber + 1);
   if (lineNumber <= order.lastLineNumber && (yield* load('isLineThere', orderNumber, lineNumber)))
-    throw new Refusal('CODE_TAKEN', `Order ${orderNumber} has a line ${lineNumber} already.`, { field: 'LINE_NUMBER' });
+    throw refuseField('CODE_TAKEN', 'LINE_NUMBER', `Order ${orderNumber} has a line ${lineNumber} already.`);
   line['LINE_NUMBER'] = String(lineNumber);
   yield save('insertLine', line);
   order.lastLineNumber = Math.max(order.lastLineNumber, lineNumber);

@@ -7,7 +7,7 @@ import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType, type
 import type { OrderTransition } from './lifecycle.ts';
 import type { Stage } from './stages.ts';
 import type { Page, PimsStore, QueryRequest } from './port.ts';
-import type { Json, Script } from './script.ts';
+import type { Json, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { viewStorefrontOrders, type StorefrontLookup } from './storefront.ts';
 import { checkText } from './values.ts';
@@ -41,32 +41,24 @@ export const queryOrders = queryOf('orders');
 export const queryCustomers = queryOf('customers');
 export const queryInventoryItems = queryOf('inventory');
 
-export async function findOrdersByStorefrontReference(
-  store: PimsStore,
-  storefrontNumber: string,
-): Promise<StorefrontLookup> {
-  checkText('storefront_order_number', storefrontNumber);
-  return viewStorefrontOrders(storefrontNumber, await store.findOrders(storefrontNumber));
+export async function findOrdersByStorefrontReference(store: PimsStore, reference: string): Promise<StorefrontLookup> {
+  checkText('storefront_order_number', reference);
+  return viewStorefrontOrders(reference, await store.findOrders(reference));
 }
 
 const writeOf =
   (write: (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>) =>
-  async (store: PimsStore, body: Body, context: WriteContext): Promise<Written> =>
-    orThrow(
-      await store.write(
-        (dictionaries) => writes.once(write(dictionaries, body, context), context),
-        context.idempotency,
-      ),
-    );
+  async (store: PimsStore, body: Body, context: WriteContext): Promise<Written> => {
+    const writeOnce: Write<Written> = (dictionaries) => writes.once(write(dictionaries, body, context), context);
+    return orThrow(await store.write(writeOnce, context.idempotency));
+  };
 export const createOrder = writeOf(writes.createOrder);
 export const addLineItem = writeOf(writes.addLineItem);
 export const updateLineItem = writeOf(writes.updateLineItem);
 export const createCustomer = writeOf(writes.createCustomer);
 export const updateCustomer = writeOf(writes.updateCustomer);
 
-/**
- * Approves or invoices an order. `backorder` is the number of the sales order that a partial invoice leaves, or null.
- */
+/** Approves or invoices an order. `backorder`: the number of the sales order a partial invoice leaves, or null. */
 export async function advanceOrder(
   store: PimsStore,
   orderNumber: string,

@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './fields.ts';
-import type { ImportResult, ImportRow } from './import.ts';
+import type { ImportBatches, ImportResults } from './import.ts';
 import type { Idempotency, Json, Write } from './script.ts';
 import type { Filter } from './filter.ts';
 import type { OrderWithLines } from './storefront.ts';
@@ -22,6 +22,12 @@ export interface Page {
   readonly next: string | null;
 }
 
+export interface ImportOptions {
+  /** CREATE_DATE and MODIFIED_DATE of the rows without one. */
+  readonly now: string;
+  readonly atomic: boolean;
+}
+
 export interface PimsStore {
   /** The field dictionaries as they stand now, also when another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
@@ -35,13 +41,7 @@ export interface PimsStore {
   /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */
-  importRows(
-    recordType: RecordType,
-    batches: AsyncIterable<ImportRow[]>,
-    options: { now: string; atomic: boolean },
-  ): AsyncIterable<ImportResult>;
-  /**
-   * All records of a type at one moment, by their keys: values in the order of the dictionary, in chunks of up to 500.
-   */
+  importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
+  /** All records of a type at one moment, by their keys: values in dictionary order, in chunks of up to 500. */
   exportRows(recordType: RecordType): AsyncIterable<string[][]>;
 }

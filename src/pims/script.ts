@@ -1,7 +1,6 @@
 /**
  * How a write reaches a store: a script is a generator that yields requests, first what to load, then what to save.
- * The store runs it inside one transaction. Requests are data, so a script never holds a connection.
- * Source: decision 0027.
+ * The store runs it inside one transaction. Requests are data, so a script never holds a connection (decision 0027).
  */
 import type { CustomField, Dictionaries, KeyedType } from './fields.ts';
 import type { Values } from './values.ts';
@@ -75,10 +74,7 @@ export type Save = Request<'save', Saves>;
 /** Throws a Refusal only before its first save: what is refused has written nothing. */
 export type Script<T> = Generator<Load | Save, T, unknown>;
 
-/**
- * Makes a script for the dictionaries of its transaction. Until its first request a script only parses: it may start
- * earlier.
- */
+/** Makes a script for the dictionaries of a transaction. Until its first request it only parses: it may start early. */
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
 /** `yield* load('record', 'orders', '10248')` gives the order, or undefined. */

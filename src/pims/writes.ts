@@ -2,15 +2,9 @@
  * The writes, each from top to bottom: key, fields, load, rule, save. Each is a script that the store runs inside one
  * transaction. A refusal is thrown before the first save. Source: specification section 4, decision 0027.
  */
-import { orThrow, Refusal } from '../errors.ts';
-import {
-  RECORD_TYPES,
-  refuseCustomField,
-  type CustomField,
-  type Dictionaries,
-  type FieldDictionary,
-  type KeyedType,
-} from './fields.ts';
+import { orThrow, Refusal, refuseField } from '../errors.ts';
+import { RECORD_TYPES, refuseCustomField } from './fields.ts';
+import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from './fields.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
 import { FIRST_STAGES, type Stage } from './stages.ts';
 import { load, save, type Idempotency, type Json, type NumberedType, type Script } from './script.ts';
@@ -45,20 +39,14 @@ const COUNTED_DIGITS_MAX = 15;
 export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
   const values = parseValues(orders, 'orders', body);
   const stage = values['ORDER_TYPE'] || context.defaultStage;
-  if (!FIRST_STAGES.some((first) => first === stage))
-    throw new Refusal(
-      'INVALID_VALUE',
-      `ORDER_TYPE of a new order is ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`,
-      { field: 'ORDER_TYPE' },
-    );
-  if (context.strict) yield* checkKnown(values, ['CUSTOMER_CODE', 'LOCATION_CODE']);
+  if (!FIRST_STAGES.some((first) => first === stage)) {
+    const message = `ORDER_TYPE of a new order is ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
+    throw refuseField('INVALID_VALUE', 'ORDER_TYPE', message);
+  }
+  if (context.strict) yield* checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
   const orderNumber = yield* nextNumber('orders');
-  yield save('insert', 'orders', {
-    ...values,
-    ORDER_TYPE: stage,
-    ORDER_NUMBER: orderNumber,
-    ...createdAt(context.now),
-  });
+  const order = { ...values, ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...createdAt(context.now) };
+  yield save('insert', 'orders', order);
   return JSON.stringify(orderNumber);
 }
 
@@ -78,7 +66,7 @@ export function* updateCustomer({ customers }: Dictionaries, body: Body, { now }
   const change = parseValues(customers, 'customers', fields);
   const customer = yield* load('record', 'customers', code);
   if (!customer)
-    throw new Refusal('CUSTOMER_NOT_FOUND', `There is no customer '${code.slice(0, 64)}'.`, { field: 'CUSTOMER_CODE' });
+    throw refuseField('CUSTOMER_NOT_FOUND', 'CUSTOMER_CODE', `There is no customer '${code.slice(0, 64)}'.`);
   yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: now });
   return JSON.stringify(code);
 }
@@ -88,7 +76,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict 
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
   const order = yield* loadOrder(orderNumber);
-  if (strict) yield* checkKnown(values, ['PART_CODE']);
+  if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const LINE_NUMBER = String((yield* load('lastLineNumber', orderNumber)) + 1);
   const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
@@ -105,13 +93,11 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, stri
   const change = parseValues(lines, 'lines', fields);
   const order = yield* loadOrder(orderNumber);
   const line = yield* load('line', orderNumber, lockCode);
-  if (!line)
-    throw new Refusal(
-      'LINE_NOT_FOUND',
-      `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`,
-      { field: 'LINE_REF_LOCK_CODE' },
-    );
-  if (strict) yield* checkKnown(change, ['PART_CODE']);
+  if (!line) {
+    const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
+    throw refuseField('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', message);
+  }
+  if (strict) yield* checkKnown(change, 'PART_CODE');
   const step = orThrow(changeLine(order, line, change, yield* loadPart(change)));
   const changed = { ...step.line, MODIFIED_DATE: now };
   yield save('updateLine', line, changed);
@@ -173,7 +159,7 @@ export function* checkFree(recordType: KeyedType, code: string): Script<void> {
   const tooLong = refuseLongKey(key, code);
   if (tooLong) throw tooLong;
   if (yield* load('isThere', recordType, code))
-    throw new Refusal('CODE_TAKEN', `${key} '${code.slice(0, 64)}' is already in use.`, { field: key });
+    throw refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
 }
 
 /** The key of a new record: the caller's own, which the counter then passes over, or the next number. */
@@ -192,10 +178,7 @@ function* nextNumber(recordType: NumberedType): Script<string> {
 }
 
 /** For a strict tenant: throws for the first of these codes that is sent and not known. */
-function* checkKnown(
-  values: Values,
-  names: readonly ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[],
-): Script<void> {
+function* checkKnown(values: Values, ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[]): Script<void> {
   for (const name of names) {
     const code = values[name];
     if (!code) continue;
@@ -203,8 +186,7 @@ function* checkKnown(
       name === 'LOCATION_CODE'
         ? yield* load('isLocationThere', code)
         : yield* load('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
-    if (!isKnown)
-      throw new Refusal('UNKNOWN_REFERENCE', `${name} '${code.slice(0, 64)}' is not known.`, { field: name });
+    if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' is not known.`);
   }
 }
 
@@ -215,7 +197,7 @@ function* loadOrder(orderNumber: string): Script<Values> {
 }
 
 export const orderNotFound = (orderNumber: string): Refusal =>
-  new Refusal('ORDER_NOT_FOUND', `There is no order '${orderNumber.slice(0, 64)}'.`, { field: 'ORDER_NUMBER' });
+  refuseField('ORDER_NOT_FOUND', 'ORDER_NUMBER', `There is no order '${orderNumber.slice(0, 64)}'.`);
 
 function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
   return code ? yield* load('part', code) : undefined;
@@ -241,7 +223,7 @@ const complete = (dictionary: FieldDictionary, values: Values): Values =>
 function splitKey(body: Body, name: string): { key: string; fields: Body } {
   const { [name]: raw, ...fields } = body;
   if (raw === undefined || raw === null || raw === '')
-    throw new Refusal('MISSING_FIELD', `${name} is missing: it names what to write to.`, { field: name });
+    throw refuseField('MISSING_FIELD', name, `${name} is missing: it names what to write to.`);
   const key = String(raw);
   checkText(name, key);
   return { key, fields };

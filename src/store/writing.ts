@@ -1,7 +1,6 @@
 /**
- * How a transaction reaches a database of any kind: a writing is a generator that asks for one statement after
- * another and is given their rows. SQLite runs it at once; PostgreSQL waits for the statements that read, and sends the
- * others without waiting.
+ * How a transaction reaches any database: a writing is a generator that asks for statements and is given their rows.
+ * SQLite runs each at once; PostgreSQL waits for those that read, and sends the others without waiting.
  */
 
 /** A value bound to a statement. Drivers turn undefined, dates and objects into something else without a word. */

@@ -1,7 +1,4 @@
-/**
- * Lock codes of line items: 144 random bits as text fit for a URL. Draws randomness in blocks, since an import needs
- * thousands a second.
- */
+/** Lock codes of line items: 144 random bits, fit for a URL. Drawn in blocks: an import needs thousands a second. */
 import { randomFillSync } from 'node:crypto';
 
 const BYTES = 18;

@@ -4,7 +4,8 @@
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
-import { importBatch, type ImportResult, type ImportRow } from '../../pims/import.ts';
+import { importBatch } from '../../pims/import.ts';
+import type { ImportBatches, ImportResult, ImportResults, ImportRow } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/script.ts';
 import type { Statement, Writing } from '../writing.ts';
 import type { Query, ScriptSql } from './script-sql.ts';
@@ -15,10 +16,7 @@ export interface ScriptStore {
   sql(): ScriptSql;
   /** Looks whether the dictionaries have changed. */
   refresh(): Promise<unknown>;
-  /**
-   * Runs a writing in the next transaction, with the dictionaries up to date. Resolves when it is on disk. May call
-   * `work` again.
-   */
+  /** Runs a writing in the next transaction, dictionaries up to date, until it is on disk. May call `work` again. */
   commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
 }
 
@@ -65,11 +63,7 @@ export class ScriptRunner {
   }
 
   /** Imports batches, each in a transaction of its own. */
-  async *importEach(
-    recordType: RecordType,
-    batches: AsyncIterable<ImportRow[]>,
-    now: string,
-  ): AsyncIterable<ImportResult> {
+  async *importEach(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
     for await (const rows of batches)
       yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, now)));
   }

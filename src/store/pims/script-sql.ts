@@ -2,13 +2,8 @@
  * The statements of every request of a script, for both stores; a dialect says what differs. Built anew when the field
  * dictionaries change. Column names come from the dictionaries alone, values are always bound.
  */
-import {
-  ofKeyedTypes,
-  RECORD_TYPES,
-  type Dictionaries,
-  type FieldDictionary,
-  type KeyedType,
-} from '../../pims/fields.ts';
+import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
+import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { Loads, Saves } from '../../pims/script.ts';
 import { foldCase } from '../../pims/filter.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
@@ -30,10 +25,7 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
     recordType: KeyedType,
     dictionary: FieldDictionary,
   ): (sortKey: string, record: Values) => readonly Statement[];
-  /**
-   * Builds what updates the named fields of a record and, if one is searched, its search index. `record` is the new
-   * whole.
-   */
+  /** Builds what updates these fields of a record, and its search index if one is searched. `record`: the new whole. */
   updateRecord(
     recordType: KeyedType,
     dictionary: FieldDictionary,
@@ -64,15 +56,10 @@ export function buildScriptSql(dictionaries: Dictionaries, dialect: ScriptDialec
 }
 
 function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql {
-  const [orderTable, lineTable, partTable] = ['ORDERS', 'ORDER_LINEITEMS', 'INVENTORY'].map((name) =>
-    dialect.table(name),
-  );
-  const bySortKey = ofKeyedTypes(
-    (recordType) => `FROM ${dialect.table(RECORD_TYPES[recordType].table)} WHERE "SORT_KEY" = ?`,
-  );
-  const record = ofKeyedTypes(
-    (recordType) => `SELECT ${dialect.recordJson(columnsOf(dictionaries[recordType]))} ${bySortKey[recordType]}`,
-  );
+  const lineTable = dialect.table('ORDER_LINEITEMS');
+  const json = (recordType: RecordType): string => dialect.recordJson(columnsOf(dictionaries[recordType]));
+  const bySortKey = ofKeyedTypes((recordType) => `FROM ${tableOf(dialect, recordType)} WHERE "SORT_KEY" = ?`);
+  const record = ofKeyedTypes((recordType) => `SELECT ${json(recordType)} ${bySortKey[recordType]}`);
   const isThere = ofKeyedTypes((recordType) => `SELECT 1 ${bySortKey[recordType]}`);
   const fields = (recordType: KeyedType, ...names: string[]) => {
     const sql = `SELECT ${names.map(quote).join(', ')} ${bySortKey[recordType]}`;
@@ -85,14 +72,14 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     return (key: string) => query(sql, [sortKey(key)], parse);
   };
   const ofOrder = `FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
-  const lineJson = dialect.recordJson(columnsOf(dictionaries.lines));
+  const lineJson = json('lines');
   const line = `SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`;
   const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
   const isLineThere = `SELECT 1 ${ofOrder} AND "LINE_NUMBER" = ?`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
   const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
-  const isLocationThere = `SELECT 1 FROM ${partTable} WHERE ${atLocation} LIMIT 1`;
-  const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${orderTable} o
+  const isLocationThere = `SELECT 1 FROM ${dialect.table('INVENTORY')} WHERE ${atLocation} LIMIT 1`;
+  const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${dialect.table('ORDERS')} o
     JOIN ${lineTable} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
     WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND l."CARE_PLAN" <> 'Y'`;
   const nextNumber = `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1
@@ -158,21 +145,20 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       statement(keepAnswer, operation, key, bodyHash, data, now),
     ],
     addField: ({ recordType, name, type }) => [
-      statement(
-        `ALTER TABLE ${dialect.table(RECORD_TYPES[recordType].table)} ADD COLUMN "${name}" ${dialect.fieldType}`,
-      ),
+      statement(`ALTER TABLE ${tableOf(dialect, recordType)} ADD COLUMN "${name}" ${dialect.fieldType}`),
       statement(addCustomField, recordType, name, type),
       ...dialect.fieldsChanged,
     ],
   };
 }
 
-const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
-  sql,
-  values,
-  reads: true,
-  parse,
-});
+const tableOf = (dialect: ScriptDialect, recordType: RecordType): string =>
+  dialect.table(RECORD_TYPES[recordType].table);
+
+function query<T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> {
+  return { sql, values, reads: true, parse };
+}
+
 const hasRow = (rows: readonly Row[]): boolean => rows.length > 0;
 const parseRecord = ([row]: readonly Row[]): Values | undefined => row && (JSON.parse(row[0] as string) as Values);
 const parseRecords = (rows: readonly Row[]): Values[] => rows.map((row) => JSON.parse(row[0] as string) as Values);

@@ -7,9 +7,7 @@ import { sortKey } from '../../pims/values.ts';
 import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 
 export interface Dialect {
-  /**
-   * An expression that holds when the column is the value. Each call of `bind` binds the value and gives a placeholder.
-   */
+  /** An expression that holds when the column is the value. Each `bind()` binds the value and gives a placeholder. */
   equals(column: string, isIndexed: boolean, bind: () => string): string;
   /** An expression that holds when the column contains the folded needle. */
   contains(column: string, placeholder: string): string;
@@ -64,12 +62,8 @@ function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | un
   return undefined;
 }
 
-function buildTerm(
-  recordType: KeyedType,
-  { field, value, contains }: FilterTerm,
-  dialect: Dialect,
-  bind: (value: string) => string,
-): string {
+function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dialect, bind: (value: string) => string): string {
+  const { field, value, contains } = term;
   if (contains) return value === '' ? 'TRUE' : dialect.contains(`"${field.name}"`, bind(value));
   if (field.name === RECORD_TYPES[recordType].key) return `"SORT_KEY" = ${bind(sortKey(value))}`;
   return dialect.equals(`"${field.name}"`, field.indexed, () => bind(value));

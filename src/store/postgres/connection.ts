@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** StatementValues of a statement; lists become arrays. */
+/** Values of a statement; lists become arrays. */
 export type StatementValues = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
 
 /** Each prepared statement holds memory of the server's process, and each tenant has its own. */

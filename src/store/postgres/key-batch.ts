@@ -3,10 +3,7 @@
  * while one is under way joins the next, so no answer is older than its question.
  */
 
-interface Asked<Answer> {
-  readonly answers: Promise<ReadonlyMap<string, Answer>>;
-  readonly resolve: (answers: ReadonlyMap<string, Answer>) => void;
-  readonly reject: (fault: unknown) => void;
+interface Asked<Answer> extends PromiseWithResolvers<ReadonlyMap<string, Answer>> {
   readonly questions: Set<string>;
 }
 
@@ -30,7 +27,7 @@ export class KeyBatch<Answer> {
     if (!asked || (asked.questions.size >= QUESTIONS_MAX && !asked.questions.has(question)))
       this.#line.push((asked = this.#begin()));
     asked.questions.add(question);
-    return (await asked.answers).get(question);
+    return (await asked.promise).get(question);
   }
 
   #begin(): Asked<Answer> {
@@ -43,7 +40,7 @@ export class KeyBatch<Answer> {
         this.#send();
       });
     }
-    return { answers: promise, resolve, reject, questions: new Set() };
+    return { promise, resolve, reject, questions: new Set() };
   }
 
   #send(): void {

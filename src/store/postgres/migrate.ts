@@ -1,7 +1,6 @@
 /**
  * Migrates a database to the newest schema: the files of migrations/ in order, each with its number in one transaction,
- * under the lock of one node. Migrations only add, so that nodes of the version before go on; released ones never
- * change.
+ * under the lock of one node. Migrations only add, so that older nodes go on; released ones never change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';
@@ -74,8 +73,6 @@ export function buildTenantScript(storeId: string, from = 0): string {
 }
 
 function refuseNewer(found: number, known: number): void {
-  if (found <= known) return;
-  throw new Error(
-    `The database was written by a newer version of Storeroom (schema ${found}, this one knows ${known}).`,
-  );
+  const versions = `schema ${found}, this one knows ${known}`;
+  if (found > known) throw new Error(`The database was written by a newer version of Storeroom (${versions}).`);
 }

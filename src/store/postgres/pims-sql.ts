@@ -3,14 +3,8 @@
  * PostgreSQL builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
 import type { Values } from '../../pims/values.ts';
-import {
-  ofKeyedTypes,
-  RECORD_TYPES,
-  type Dictionaries,
-  type FieldDictionary,
-  type KeyedType,
-  type RecordType,
-} from '../../pims/fields.ts';
+import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
+import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { foldCase, parseFilters } from '../../pims/filter.ts';
 import {
@@ -24,7 +18,7 @@ import {
   type ScriptDialect,
 } from '../pims/script-sql.ts';
 import { buildWhere, type Dialect } from '../pims/where.ts';
-import { statement } from '../writing.ts';
+import { statement, type Bound } from '../writing.ts';
 
 /** An index holds this much of a value; no filter has more. */
 const INDEXED_CHARACTERS = 256;
@@ -77,12 +71,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    ordersWithLines: once(() =>
-      byKeys(
-        'orders',
-        lines((line) => `'{"ORDER_LINEITEMS":' || ${line} || '}'`),
-      ),
-    ),
+    ordersWithLines: once(() => byKeys('orders', lines(wrapLine))),
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
     ordersByReference: once(
       () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion})
@@ -106,6 +95,8 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
 }
 
+const wrapLine = (line: string): string => `'{"ORDER_LINEITEMS":' || ${line} || '}'`;
+
 const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   equals: (...of) => filterDialect.equals(...of),
   table,
@@ -115,34 +106,26 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   insertRecord(recordType, dictionary) {
     const names = [...dictionary.keys()];
     const sql = buildInsert(table(RECORD_TYPES[recordType].table), ['SORT_KEY', 'search', 'folded', ...names]);
-    return (key, record) => [
-      statement(
-        sql,
-        key,
-        searchIndex(dictionary, record),
-        foldedValues(dictionary, record),
-        ...listValues(names, record),
-      ),
-    ];
+    return (key, record) => {
+      const search = searchIndex(dictionary, record);
+      const folded = foldedValues(dictionary, record);
+      return [statement(sql, key, search, folded, ...listValues(names, record))];
+    };
   },
   updateRecord(recordType, dictionary) {
     const tableName = table(RECORD_TYPES[recordType].table);
     return (key, names, record) => {
       const changed = [...names];
-      const values = [...listValues(names, record), key];
+      const values: Bound[] = [...listValues(names, record), key];
       if (names.some((name) => dictionary.get(name)?.searched)) {
         changed.unshift('search');
         values.unshift(searchIndex(dictionary, record));
       }
-      if (names.every((name) => dictionary.get(name)?.type !== 'text'))
-        return [statement(`${buildUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
-      return [
-        statement(
-          `${buildUpdate(tableName, ['folded', ...changed])} WHERE "SORT_KEY" = ?`,
-          foldedValues(dictionary, record),
-          ...values,
-        ),
-      ];
+      if (names.some((name) => dictionary.get(name)?.type === 'text')) {
+        changed.unshift('folded');
+        values.unshift(foldedValues(dictionary, record));
+      }
+      return [statement(`${buildUpdate(tableName, changed)} WHERE "SORT_KEY" = ?`, ...values)];
     };
   },
 });
@@ -155,9 +138,7 @@ const recordJson: ScriptDialect['recordJson'] = (columns) => {
   return `row_to_json((SELECT r FROM (SELECT ${named.join(', ')}) r))::text`;
 };
 
-/**
- * Lower case by each character alone. pg_trgm lowers by the rules of the database, which leave such a text as it is.
- */
+/** Lower case, character by character. pg_trgm lowers by the database's rules, which leave such a text as it is. */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
 export const searchIndex = (dictionary: FieldDictionary, record: Values): string =>
   lowerEach(searchText(dictionary, record));

@@ -3,16 +3,10 @@
  * together; writes go through the group commit. Source: decision 0020.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import {
-  ofKeyedTypes,
-  buildDictionaries,
-  type CustomField,
-  type Dictionaries,
-  type KeyedType,
-  type RecordType,
-} from '../../pims/fields.ts';
-import type { ImportResult, ImportRow } from '../../pims/import.ts';
-import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
+import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
+import type { ImportBatches, ImportResults } from '../../pims/import.ts';
+import type { ImportOptions, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
@@ -104,10 +98,8 @@ export class PostgresPimsStore implements PimsStore {
     } catch (fault) {
       if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
       if (sqlStateOf(fault) !== CANCELED) throw fault;
-      return new Refusal(
-        'QUERY_TOO_COSTLY',
-        `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`,
-      );
+      const message = `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`;
+      return new Refusal('QUERY_TOO_COSTLY', message);
     }
   }
 
@@ -122,14 +114,15 @@ export class PostgresPimsStore implements PimsStore {
     return this.#scripts.run(write, idempotency);
   }
 
-  async *importRows(
-    recordType: RecordType,
-    batches: AsyncIterable<ImportRow[]>,
-    { now, atomic }: { now: string; atomic: boolean },
-  ): AsyncIterable<ImportResult> {
+  async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
     yield* atomic ? this.#importAtOnce(recordType, batches, now) : this.#scripts.importEach(recordType, batches, now);
     // The next query is planned by what is there now.
-    await this.#withOwn((connection) => connection.execute(this.#sql.measure(recordType)));
+    const connection = await this.#connections.openOwn();
+    try {
+      await connection.execute(this.#sql.measure(recordType));
+    } finally {
+      await connection.close();
+    }
   }
 
   async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
@@ -169,11 +162,7 @@ export class PostgresPimsStore implements PimsStore {
     return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
   }
 
-  async *#importAtOnce(
-    recordType: RecordType,
-    batches: AsyncIterable<ImportRow[]>,
-    now: string,
-  ): AsyncIterable<ImportResult> {
+  async *#importAtOnce(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
     const connection = await this.#connections.openOwn();
     try {
       await connection.execute('BEGIN');
@@ -192,15 +181,6 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  async #withOwn<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#connections.openOwn();
-    try {
-      return await work(connection);
-    } finally {
-      await connection.close();
-    }
-  }
-
   #lock(connection: Connection): Promise<void> {
     return this.#followOn(connection, this.#sql.lock);
   }
@@ -215,10 +195,8 @@ export class PostgresPimsStore implements PimsStore {
     if (version <= this.#fieldsVersion) return false;
     const sql = this.#sql.customFields;
     const fields = await (connection ? connection.query<Fields>(sql) : this.#connections.reader.ask<Fields>(sql, []));
-    this.#sql = buildPimsSql(
-      this.#schema,
-      buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))),
-    );
+    const dictionaries = buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
+    this.#sql = buildPimsSql(this.#schema, dictionaries);
     this.#fieldsVersion = version;
     return true;
   }

@@ -56,10 +56,7 @@ export class SharedConnection {
     }
   }
 
-  /**
-   * Runs a statement that is not kept, and that may be repeated without harm. One that took too long is the business of
-   * the caller.
-   */
+  /** Runs a statement that is not kept and may be repeated without harm. The caller answers one over its time limit. */
   async askOnce<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
       return await this.#twice((connection) => connection.queryOnce<R>(sql, values));

@@ -76,10 +76,8 @@ export class PostgresStore {
       // Statements by key have one good plan. By default the server plans the first five executions for each tenant.
       plan_cache_mode: 'force_generic_plan',
     });
-    const long = this.#connect(
-      { statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' },
-      options.queryBudgetMs + LOCK_MS,
-    );
+    const limits = { statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' };
+    const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
     this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
     const share = (of: ConnectionOptions): SharedConnection => new SharedConnection(of, this.#availability);
     const shareMany = (of: ConnectionOptions): SharedConnection[] =>
@@ -116,9 +114,8 @@ export class PostgresStore {
     } catch (fault) {
       await store.close();
       if (fault instanceof Refusal && !(fault instanceof ConnectionLost)) throw fault;
-      throw refuseCommand(
-        `${options.movedAs ?? 'The database of STOREROOM_DATABASE_URL'} cannot be used: ${reasonOf(fault)}`,
-      );
+      const name = options.movedAs ?? 'The database of STOREROOM_DATABASE_URL';
+      throw refuseCommand(`${name} cannot be used: ${reasonOf(fault)}`);
     }
   }
 

@@ -3,15 +3,10 @@
  * committed; the other writes through the group commit.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import {
-  buildDictionaries,
-  type CustomField,
-  type Dictionaries,
-  type KeyedType,
-  type RecordType,
-} from '../../pims/fields.ts';
-import type { ImportResult, ImportRow } from '../../pims/import.ts';
-import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import { buildDictionaries } from '../../pims/fields.ts';
+import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
+import type { ImportBatches, ImportResults } from '../../pims/import.ts';
+import type { ImportOptions, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
@@ -95,13 +90,10 @@ export class SqlitePimsStore implements PimsStore {
     if (read.page) return read.page;
     const { query } = read;
     const job = { kind: 'query', file: this.#readerDb.file, query, budgetMs: queryBudgetMs } as const;
-    return (
-      (await workers.run<Page | undefined>(job)) ??
-      new Refusal(
-        'QUERY_TOO_COSTLY',
-        `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`,
-      )
-    );
+    const page = await workers.run<Page | undefined>(job);
+    if (page) return page;
+    const message = `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`;
+    return new Refusal('QUERY_TOO_COSTLY', message);
   }
 
   findOrders(referenceNumber: string): Promise<OrderWithLines[]> {
@@ -118,11 +110,7 @@ export class SqlitePimsStore implements PimsStore {
     return this.#scripts.run(write, idempotency);
   }
 
-  async *importRows(
-    recordType: RecordType,
-    batches: AsyncIterable<ImportRow[]>,
-    { now, atomic }: { now: string; atomic: boolean },
-  ): AsyncIterable<ImportResult> {
+  async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
     if (!atomic) {
       yield* this.#scripts.importEach(recordType, batches, now);
       return;
@@ -184,9 +172,8 @@ export class SqlitePimsStore implements PimsStore {
       const fields = db.rows<[RecordType, string, CustomField['type']]>(
         'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid',
       );
-      this.#sql = buildPimsSql(
-        buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type }))),
-      );
+      const dictionaries = buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
+      this.#sql = buildPimsSql(dictionaries);
       this.#schemaVersion = version;
     }
     return this.#sql;
