@@ -20,7 +20,7 @@ export class Pool {
     this.#free = [...connections];
   }
 
-  /** Lends a connection, if free the one at `place`: it knows the tenant. SERVICE_BUSY if too many wait, or too long. */
+  /** Lends a connection, if free the one at `place`: it knows the tenant. SERVICE_BUSY if too many wait or too long. */
   async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
     const connection = this.#takeFree(place) ?? (await this.#wait());
     try {
