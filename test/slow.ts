@@ -9,9 +9,19 @@ interface SlowFiles {
 
 export const SLOW: readonly SlowFiles[] = [
   {
-    files: ['axe', 'keys', 'people', 'records', 'strict', 'usage'].map(
-      (name) => `test/dashboard/pages-${name}.test.ts`,
-    ),
+    files: ['test/dashboard/pages-axe.test.ts'],
+    reason: 'every page and dialog in two looks; pages-load checks the sign-in page and the records with axe',
+  },
+  {
+    files: ['test/dashboard/throttle.test.ts'],
+    reason: 'guesses one by one over HTTP; test/account has the rules, sign-in the first wait',
+  },
+  {
+    files: ['test/postgres.test.ts'],
+    reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
+  },
+  {
+    files: ['keys', 'people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason:
       'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
@@ -29,7 +39,7 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
   },
   {
-    files: ['second-factor', 'throttle'].map((name) => `test/dashboard/${name}.test.ts`),
+    files: ['second-factor'].map((name) => `test/dashboard/${name}.test.ts`),
     store: 'postgres',
     reason: 'attempts, codes and their counts are part of the contract that both stores pass (test/store)',
   },

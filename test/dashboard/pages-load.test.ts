@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openAt } from './at-pages.ts';
-import { signIn, waitUntilLoaded } from './browser.ts';
+import { checkAxe, checkWidth, signIn, waitUntilLoaded } from './browser.ts';
 import { openStockedScene } from './scene.ts';
 
 /** Of all files and answers together. */
@@ -71,4 +71,13 @@ test('the first load of the sign-in page, and then that of the first records, ea
     assert.equal(new URL(one.url).origin, service.origin);
     if (/\.(js|css)$/.test(one.url)) assert.match(one.encoding, /^(br|gzip)$/, one.url);
   }
+});
+
+test('the sign-in page and the records pass axe and fit their window', async (context) => {
+  const page = await openAt(context, service, owner);
+  await page.goto('/dashboard/sign-in');
+  for (const check of [waitUntilLoaded, checkAxe, checkWidth]) await check(page);
+  await signIn(page, owner);
+  await page.goto('/dashboard/records/orders');
+  for (const check of [waitUntilLoaded, checkAxe, checkWidth]) await check(page);
 });

@@ -1,9 +1,10 @@
 /**
  * Signing in over HTTP and `storeroom user …`: links that set a password once, the one refusal for every cause, passwords that are too weak, and users of
- * different tenants with one address. Sessions themselves are in sessions.test.ts, waiting in throttle.test.ts.
+ * different tenants with one address. Sessions are in sessions.test.ts, more about waiting in throttle.test.ts.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from '../kit/service.ts';
 import { appearanceOf, openScene, runSql } from './scene.ts';
 import { PASSWORD, Visitor, type Reply } from './visitor.ts';
@@ -23,6 +24,20 @@ const invite = async (email: string): Promise<{ visitor: Visitor; token: string 
   assert.equal(status, 200, text);
   return { visitor: new Visitor(service, 'shop', email), token: (body.link as string).split('#')[1]! };
 };
+
+test('five failures cost nothing; after the sixth the right password waits too, and works after the time told', async () => {
+  const user = await owner.add('viewer', 'slow@shop.example');
+  const guess = async (): Promise<void> =>
+    expectCode(await user.elsewhere().signIn('wrong wrong wrong wrong'), 401, 'SIGN_IN_REFUSED');
+  for (let failure = 1; failure <= 6; failure++) await guess();
+  const refused = await user.elsewhere().signIn(PASSWORD);
+  expectCode(refused, 429, 'TOO_MANY_ATTEMPTS');
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assert.deepEqual(refused.headers.getSetCookie(), []);
+  await sleep(1050);
+  assert.equal((await user.elsewhere().signIn(PASSWORD)).status, 200);
+  for (let failure = 1; failure <= 5; failure++) await guess(); // a sign-in forgets failures
+});
 
 suite('links', () => {
   test('a link tells whom it is for, sets the password once and signs in', async () => {
