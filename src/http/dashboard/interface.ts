@@ -34,13 +34,13 @@ interface Answers {
   'GET /audit/verify': AuditCheckView;
 }
 
-type Table = typeof ROUTES;
-export type RouteName = keyof Table;
+type Routes = typeof ROUTES;
+export type RouteName = keyof Routes;
 /** The names of the routes with this method. */
 export type RouteWith<Method extends 'GET' | 'POST'> = Extract<RouteName, `${Method} ${string}`>;
 type Sent<Terms, Key extends string> = TypeOf<Terms extends { [K in Key]: infer S } ? S : typeof NOTHING>;
-export type BodyOf<Name extends RouteName> = Sent<Table[Name], 'body'>;
-export type QueryOf<Name extends RouteName> = Sent<Table[Name], 'query'>;
+export type BodyOf<Name extends RouteName> = Sent<Routes[Name], 'body'>;
+export type QueryOf<Name extends RouteName> = Sent<Routes[Name], 'query'>;
 export type AnswerOf<Name extends RouteName> = Name extends keyof Answers ? Answers[Name] : void;
 
 export interface LinkView {
