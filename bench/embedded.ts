@@ -81,7 +81,7 @@ async function fetchAnswer(origin: string, { method, path, headers }: LoadReques
   return answer.text();
 }
 
-/** From the start of a process to the first order answered, after a kill -9 of the one before, and the memory it holds when nobody calls. */
+/** From the start of a process, after a kill -9, to the first order answered, and the memory it holds when idle. */
 async function measureStart(folder: string, first: LoadRequest): Promise<void> {
   const times: number[] = [];
   let idleMb = 0;

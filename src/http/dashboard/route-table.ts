@@ -39,7 +39,7 @@ export const NOTHING = object({});
  * ROLE_NOT_ALLOWED; errors have the body of the API's errors.
  */
 export const ROUTES = {
-  /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: send it again with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
+  /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat it with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
   'POST /sign-in': { body: object({ teamID: any, email: any, password: any }, { code: any }) },
   /** Whom a one-time link is for. LINK_INVALID. */
   'POST /link/check': { body: object({ token: any }) },

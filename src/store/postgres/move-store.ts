@@ -110,7 +110,8 @@ export class PostgresMoveStore implements MoveStore {
     });
     const names = columns.map((name) => `"${name}"`).join(', ');
     const from = `unnest(${columns.map(() => '?::text[]').join(', ')}) AS r(${names})`;
-    const sql = `INSERT INTO ${tableOf(table)} (${names}) SELECT ${read.join(', ')} FROM ${from}${buildConflict(table)}`;
+    const insert = `INSERT INTO ${tableOf(table)} (${names})`;
+    const sql = `${insert} SELECT ${read.join(', ')} FROM ${from}${buildConflict(table)}`;
     try {
       await this.#ask(sql, values);
     } catch (fault) {

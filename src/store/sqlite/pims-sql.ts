@@ -91,8 +91,9 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     script: buildScriptSql(dictionaries, scriptDialect),
     records,
     // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
-    orderWithLines: `SELECT ${keyedJson.orders}, (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
-        FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
+    orderWithLines: `SELECT ${keyedJson.orders},
+        (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
+          FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
     ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
