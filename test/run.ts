@@ -19,7 +19,7 @@ interface Pass {
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** More than the processors, as much of a test is waiting for disks, timeouts and processes. */
-const WORKERS = 5;
+const WORKERS = 6;
 const FILE_MS = 600_000;
 const END_MS = 30_000;
 /** These are taken first, so that the last file to end is a short one. */

@@ -39,9 +39,19 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
   },
   {
-    files: ['second-factor'].map((name) => `test/dashboard/${name}.test.ts`),
+    files: ['test/dashboard/second-factor.test.ts'],
+    reason: 'each answer over HTTP; test/account has the rules, pages-people sets one up and signs in with it',
+  },
+  {
+    files: ['test/dashboard/sign-in.test.ts'],
     store: 'postgres',
-    reason: 'attempts, codes and their counts are part of the contract that both stores pass (test/store)',
+    reason:
+      'links, users and attempts are part of the contract that both stores pass (test/store); sessions run on both',
+  },
+  {
+    files: ['test/system/stop.test.ts'],
+    store: 'postgres',
+    reason: 'signals are for the process; what is lost when it is killed is tested on both stores',
   },
   {
     files: ['cross-site', 'headers', 'roles'].map((name) => `test/dashboard/${name}.test.ts`),
