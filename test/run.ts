@@ -1,7 +1,7 @@
 /**
- * Runs the tests: `npm test`, `npm run test:all` (--all), and both with `-- file…`, on the store of STOREROOM_TEST_STORE. A few processes take
- * the files one by one (kit/worker.ts); a PostgreSQL is there for all of them. The run fails when a test fails, is skipped or is marked todo, and when
- * a file has no tests, hangs or ends its process. The sum of the counts ends the output.
+ * Runs `npm test`, `npm run test:all` (--all), and both with `-- file…` on the store of STOREROOM_TEST_STORE. A few
+ * processes take the files one by one (kit/worker.ts) and share a PostgreSQL. The run fails when a test fails, is
+ * skipped or todo, and when a file has no tests, hangs or ends its process. The sum of the counts ends the output.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -17,13 +17,18 @@ interface Pass {
   readonly files: string[];
 }
 
+type Choice = (file: string) => boolean;
+
 const ROOT = resolve(import.meta.dirname, '..');
 /** More than the processors, as much of a test is waiting for disks, timeouts and processes. */
 const WORKERS = 6;
+/** Two workers take the dashboard's pages first. The others leave them to the end, so that few browsers are started. */
+const PAGE_WORKERS = 2;
+const PAGES = /^test\/dashboard\/pages-/;
 const FILE_MS = 600_000;
 const END_MS = 30_000;
-/** These are taken first, so that the last file to end is a short one. */
-const LONG = /^test\/(system|account|docs|dashboard\/pages)/;
+/** These are taken early, so that the last file to end is a short one. */
+const LONG = /^test\/(system|account|docs)/;
 
 const words = process.argv.slice(2);
 const isAll = words.includes('--all');
@@ -50,24 +55,26 @@ function choosePasses(): Pass[] {
     const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted();
     const isSlow = (file: string): boolean =>
       SLOW.some((slow) => slow.files.includes(file) && (slow.store ?? store) === store);
+    const rank = (file: string): number => [PAGES, LONG, /./].findIndex((pattern) => pattern.test(file));
     const chosen = files.filter((file) => isAll || !isSlow(file));
-    return {
-      store,
-      files: [...chosen.filter((file) => LONG.test(file)), ...chosen.filter((file) => !LONG.test(file))],
-    };
+    return { store, files: chosen.toSorted((a, b) => rank(a) - rank(b)) };
   };
   return [choose('sqlite', ['test/**/*.test.ts']), choose('postgres', fitsBoth)];
 }
 
 async function runAll(databaseUrl: string): Promise<void> {
-  const work = async (): Promise<void> => {
-    for (const pass of passes) while (pass.files.length > 0 && !cut.signal.aborted) await runWorker(pass, databaseUrl);
+  const isAny: Choice = () => true;
+  const isNoPage: Choice = (file) => !PAGES.test(file);
+  const work = async (_: unknown, index: number): Promise<void> => {
+    for (const fits of index < PAGE_WORKERS ? [isAny] : [isNoPage, isAny])
+      for (const pass of passes)
+        while (pass.files.some(fits) && !cut.signal.aborted) await runWorker(pass, fits, databaseUrl);
   };
-  await Promise.all(Array.from({ length: WORKERS }, work));
+  await Promise.all(Array.from({ length: WORKERS }).map(work));
 }
 
-/** A process that takes files until there are none, or until one of them hangs or ends it. */
-async function runWorker({ store, files }: Pass, databaseUrl: string): Promise<void> {
+/** A process that takes the files that fit until there are none, or until one of them hangs or ends it. */
+async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: string): Promise<void> {
   const worker = fork(`${import.meta.dirname}/kit/worker.ts`, {
     detached: true, // the leader of a group, which endGroup ends
     execArgv: [`--test-reporter=${import.meta.dirname}/kit/report.ts`, '--test-reporter-destination=stdout'],
@@ -87,7 +94,8 @@ async function runWorker({ store, files }: Pass, databaseUrl: string): Promise<v
     worker.once('exit', (code, signal) => tell(`its process ended with ${signal ?? code}`));
   });
   const taken: string[] = [];
-  for (let file = files.shift(); file !== undefined && !cut.signal.aborted; file = files.shift()) {
+  for (let file = files.find(fits); file !== undefined && !cut.signal.aborted; file = files.find(fits)) {
+    files.splice(files.indexOf(file), 1);
     taken.push(file);
     worker.send(file);
     const reported = new Promise<FileReport>((tell) => worker.once('message', tell));
@@ -113,7 +121,7 @@ function addOutcome(file: string, outcome: FileReport | string): void {
   }
   process.stdout.write(outcome.text);
   for (const [name, count] of Object.entries(outcome.counts)) sums[name as keyof typeof sums] += count;
-  if (!outcome.isGood) bad.push(`${file}: a test failed, was skipped or is todo, or there is none`);
+  if (!outcome.isGood) bad.push(`${file}: a test failed, was skipped or todo, or there is none`);
 }
 
 /** Ends a worker and all that it has started. */

@@ -1,4 +1,4 @@
-/** A process of run.ts: runs the test files it is sent, each as a suite of its own, so that modules, services and browsers are shared. */
+/** A process of run.ts: runs each file it is sent as a suite, so that modules, services and browsers are shared. */
 import { suite } from 'node:test';
 
 process.on('message', (file: string) => {
