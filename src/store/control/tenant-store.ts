@@ -1,7 +1,6 @@
 /** The tenants and their keys in any SQL store. */
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { Outcome } from '../../errors.ts';
-import { isKeyValid } from '../../tenant/keys.ts';
 import type { Caller, KeyInfo, NewKey, Tenant, TenantChange, TenantStore } from '../../tenant/port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, statement, type Writing } from '../writing.ts';
@@ -10,8 +9,7 @@ import { commit, isPlain, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
 
 export interface OwnTenants {
-  /** The caller whom a team and an apiID belong to, and when the key ends ('' for the pair in force). */
-  loadCaller(teamId: string, apiId: string): Promise<(Caller & { readonly endsAt: string }) | undefined>;
+  findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   /** A name for a new tenant's inventory system that no other has. */
   newStoreId(teamId: string): string;
   /** Inserts a tenant and makes its inventory system; false when the teamID is taken. */
@@ -31,9 +29,8 @@ export class SqlTenantStore implements TenantStore {
     this.#own = own;
   }
 
-  async findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
-    const found = await this.#own.loadCaller(teamId, apiId);
-    return found && isKeyValid(found.endsAt, now) ? found : undefined;
+  findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
+    return this.#own.findCaller(teamId, apiId, now);
   }
 
   async findTenant(teamId: string): Promise<Tenant | undefined> {

@@ -3,6 +3,7 @@
  * at once; calls that arrive together share a statement.
  */
 import { randomBytes } from 'node:crypto';
+import { isKeyValid } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/port.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
@@ -33,10 +34,10 @@ export class PostgresTenants implements OwnTenants {
     this.#callers = new KeyBatch((questions) => this.#loadCallers(questions));
   }
 
-  async loadCaller(teamId: string, apiId: string): Promise<FoundCaller | undefined> {
+  async findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
     if (!PLAIN.test(teamId) || !PLAIN.test(apiId)) return undefined;
     const found = await this.#callers.ask(`${apiId} ${teamId}`);
-    return found;
+    return found && isKeyValid(found.endsAt, now) ? found : undefined;
   }
 
   newStoreId(): string {

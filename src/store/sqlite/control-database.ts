@@ -33,15 +33,16 @@ export class SqliteControl implements ControlDatabase {
     return this.#reader.read(() => this.#db.rows<R>(sql, ...values));
   }
 
-  /** The row of the statement for this key. Kept in memory, and never older than the snapshot of its turn. */
-  readKept<R extends Row>(sql: string, key: string): Promise<R | undefined> {
+  /** What the row of the statement for this key says. Rows are kept, and never older than the snapshot of their turn. */
+  readKept<R extends Row, T>(sql: string, key: string, parse: (row: R) => T | undefined): Promise<T | undefined> {
     return this.#reader.read(() => {
       const kept = this.#kept.get(key);
-      if (kept) return kept as R;
+      if (kept) return parse(kept as R);
       const row = this.#db.row<R>(sql, key);
+      if (!row) return undefined;
       if (this.#kept.size >= KEPT_MAX) this.#kept.clear();
-      if (row) this.#kept.set(key, row);
-      return row;
+      this.#kept.set(key, row);
+      return parse(row);
     });
   }
 

@@ -1,6 +1,7 @@
 /** Tenants of the embedded store: a row in the control file and files of their own. */
 import { randomUUID } from 'node:crypto';
-import type { Tenant } from '../../tenant/port.ts';
+import { isKeyValid } from '../../tenant/keys.ts';
+import type { Caller, Tenant } from '../../tenant/port.ts';
 import { commit } from '../control/database.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
@@ -9,6 +10,8 @@ import type { SqliteControl } from './control-database.ts';
 
 const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS}
   FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ?`;
+
+type CallerRow = [secretHash: Uint8Array, endsAt: string, ...TenantRow];
 
 export class SqliteTenants implements OwnTenants {
   readonly #control: SqliteControl;
@@ -19,11 +22,10 @@ export class SqliteTenants implements OwnTenants {
     this.#deleteFiles = deleteFiles;
   }
 
-  async loadCaller(teamId: string, apiId: string): ReturnType<OwnTenants['loadCaller']> {
-    const found = await this.#control.readKept<[Uint8Array, string, ...TenantRow]>(FIND_CALLER, apiId);
-    if (!found) return undefined;
-    const [secretHash, endsAt, ...tenant] = found;
-    return tenant[0] === teamId ? { secretHash, endsAt, tenant: toTenant(tenant) } : undefined;
+  findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
+    return this.#control.readKept<CallerRow, Caller>(FIND_CALLER, apiId, ([secretHash, endsAt, ...tenant]) =>
+      tenant[0] === teamId && isKeyValid(endsAt, now) ? { secretHash, tenant: toTenant(tenant) } : undefined,
+    );
   }
 
   newStoreId(teamId: string): string {
