@@ -8,7 +8,7 @@
  * a path without an operation, the dashboard, or a command.
  */
 export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
-type KindPlace = 'get' | 'single' | 'query' | 'write' | 'body';
+type KindPlace = 'get' | 'single' | 'lookup' | 'query' | 'write' | 'body';
 
 interface ErrorEntry {
   readonly httpStatus: number;
@@ -71,6 +71,8 @@ export const ERRORS = {
     'Send a quantity within the bounds the message gives.'),
   SERIALS_NOT_ALLOWED: entry(400, 'write', 'PIMS: the serial numbers do not fit the line.',
     'Send at most one for each unit, and none for a care plan.'),
+  TOO_MANY_LINES: entry(400, 'write', 'PIMS: the order has as many lines as an order can have.',
+    'Put further lines on another order with the same REFERENCE_NUMBER.'),
   NOT_FOUND: entry(404, 'single', 'The record does not exist.', 'Check the key that the message names.'),
   UNKNOWN_PATH: entry(404, 'path', 'There is nothing at this path.', 'Compare the path with /openapi.json.'),
   METHOD_NOT_ALLOWED: entry(405, 'path', 'This path does not take this method.', 'Use a method of the Allow header.'),
@@ -82,6 +84,8 @@ export const ERRORS = {
   URL_TOO_LONG: entry(414, 'any', 'The URL is longer than 8192 bytes.', 'Shorten the URL.'),
   UNSUPPORTED_MEDIA_TYPE: entry(415, 'body', 'The body must be sent as application/json in UTF-8.',
     'Send Content-Type: application/json, without Content-Encoding.'),
+  RESULT_TOO_LARGE: entry(422, 'lookup', 'The storefront number has more records than one answer holds.',
+    'Use POST /orders/query with an exact filter on REFERENCE_NUMBER, page by page.'),
   IDEMPOTENCY_KEY_REUSED: entry(422, 'write', 'This Idempotency-Key was used before with another body.',
     'Use a new key for a new request.'),
   INVALID_IDEMPOTENCY_KEY: entry(400, 'write', 'An Idempotency-Key is 1 to 255 printable ASCII characters.',
@@ -106,6 +110,8 @@ export const ERRORS = {
     'Wait for the next calendar month (UTC), or ask for a higher quota.'),
   RATE_LIMITED: entry(429, 'operation', "The tenant's rate of requests is exceeded.",
     'Wait for the seconds of Retry-After.'),
+  TOO_MANY_QUERIES: entry(429, 'operation', 'The tenant has as many queries running and waiting as it may have.',
+    'Wait for the seconds of Retry-After, and send fewer queries at the same time.'),
   HEADERS_TOO_LARGE: entry(431, 'any', 'The headers are larger than 8192 bytes.', 'Send fewer or shorter headers.'),
   INTERNAL_ERROR: entry(500, 'operation', 'Something went wrong; the outcome of a write is unknown.',
     'Repeat writes with their Idempotency-Key; report the requestId.'),

@@ -20,6 +20,7 @@ const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   operation: ['single', 'lookup', 'query', 'write'],
   get: ['single', 'lookup'],
   single: ['single'],
+  lookup: ['lookup'],
   query: ['query'],
   write: ['write'],
   body: ['query', 'write'],

@@ -1,0 +1,27 @@
+/** Answers that nobody reads cost a bounded amount of memory, and nobody else waits for them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asker, memoryOf, sendUnread, waitsDuring } from '../kit/attack.ts';
+import { ownService } from '../kit/service.ts';
+
+const CONNECTIONS = 10;
+const PIPELINED = 100;
+const MEMORY_MIB = 100;
+
+test('a static file asked for 1,000 times and never read costs at most 100 MiB, and others are answered', async () => {
+  const service = await ownService();
+  const keys = await service.makeTenant('other');
+  const { body } = await service.call(keys, 'PUT', '/orders/create', { body: {} });
+  const idle = memoryOf(service.pid).now;
+  const bytes = 'GET /docs/js/scalar.js HTTP/1.1\r\nHost: storeroom\r\n\r\n'.repeat(PIPELINED);
+  const sockets = Array.from({ length: CONNECTIONS }, () => sendUnread(service.origin, bytes));
+  const waits = await waitsDuring(asker(service, keys, '/orders/single', { orderNum: body.data as string }), () =>
+    sleep(2000),
+  );
+  for (const socket of sockets) socket.destroy();
+  assert.equal(waits.failed, 0);
+  assert.ok(waits.worst < 1000, `another tenant waited ${waits.worst} ms`);
+  const { peak } = memoryOf(service.pid);
+  assert.ok(peak - idle < MEMORY_MIB, `memory rose from ${idle} to ${peak} MiB`);
+});
