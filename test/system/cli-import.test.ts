@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { createDemo } from '../../src/cli/demo-tenant.ts';
+import { readCsv } from '../../src/cli/csv-reader.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
@@ -231,6 +232,47 @@ suite('what goes in comes out again', () => {
       exported: 844,
     });
     assert.ok(readFileSync(file, 'utf8') === exported[1]);
+  });
+
+  test('--spreadsheet puts an apostrophe before cells that begin as a formula; without it every byte stays', async () => {
+    const line = openCommandLine();
+    await line.ask('tenant create acme --name Acme');
+    const cells = [
+      '=1+1',
+      '+1',
+      '-1',
+      '@A1',
+      '\t=1',
+      '\r=1',
+      '=1\n=2',
+      '"=1"',
+      "'=1",
+      ' =1',
+      'a=1',
+      '1-1',
+      '',
+      '=',
+      'é',
+    ];
+    const quote = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
+    const csv = cells.map((cell, index) => `P${index + 10},${quote(cell)}\n`).join('');
+    await line.ask('import acme inventory', line.file('parts.csv', `PART_CODE,PART_DESCRIPTION\n${csv}`));
+    const file = line.file('out.csv', '');
+    const readBack = async (): Promise<string[]> => {
+      const rows = (await Array.fromAsync(readCsv(file))).flat();
+      const at = rows[0]!.cells.indexOf('PART_DESCRIPTION');
+      return rows.slice(1).map((row) => row.cells[at]!);
+    };
+    await line.ask('export acme inventory --spreadsheet --output', file);
+    const isFormula = (cell: string): boolean => '=+-@\t\r'.includes(cell.charAt(0)) && cell !== '';
+    assert.deepEqual(
+      await readBack(),
+      cells.map((cell) => (isFormula(cell) ? `'${cell}` : cell)),
+    );
+    assert.equal((await line.run('export acme inventory --spreadsheet')).out, readFileSync(file, 'utf8'));
+    await line.ask('export acme inventory --output', file);
+    assert.deepEqual(await readBack(), cells);
+    assert.match((await line.refused('export acme inventory --spreadsheet')).message, /needs --output/);
   });
 
   test('an export ends quietly when its reader has read enough', async () => {

@@ -3,13 +3,18 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import Papa from 'papaparse';
+import { refuseCommand } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
 import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 
 interface ExportOptions extends CommandOptions {
   readonly output?: string;
+  readonly spreadsheet?: true;
 }
+
+/** What a spreadsheet takes for a formula: cells that begin with one of these, whatever follows. */
+const FORMULA = /^[=+\-@\t\r]/;
 
 interface ExportedRecords {
   readonly names: string[];
@@ -23,13 +28,18 @@ export function addExportCommand(program: Command, { environment }: CommandConte
     .description('Export records as CSV. With --json and without --output: as {"records":[…]}.')
     .addArgument(recordTypeArgument('<type>'))
     .option('--output <file>', 'write to this file instead of standard output')
+    .option('--spreadsheet', "put ' before cells that a spreadsheet would run as formulas")
     .action(async (teamId: string, recordType: RecordType, options: ExportOptions) => {
-      const { json, output } = options;
+      const { json, output, spreadsheet } = options;
+      if (spreadsheet && json && output === undefined)
+        throw refuseCommand('--spreadsheet changes cells of CSV. With --json it needs --output.');
+      const formatAsCsv = (records: ExportedRecords): AsyncGenerator<string> =>
+        formatCsv(records, spreadsheet === true);
       const exported = await withTenant(environment, teamId, async ({ pims }) => {
         const names = [...(await pims.dictionaries())[recordType].keys()];
         const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
-        if (output !== undefined) await pipeline(formatCsv(records), createWriteStream(output));
-        else await print(json ? formatJson(records) : formatCsv(records));
+        if (output !== undefined) await pipeline(formatAsCsv(records), createWriteStream(output));
+        else await print(json ? formatJson(records) : formatAsCsv(records));
         return records.count;
       });
       const object = { teamID: teamId, type: recordType, exported };
@@ -43,11 +53,12 @@ async function print(chunks: AsyncIterable<string>): Promise<void> {
   });
 }
 
-async function* formatCsv(records: ExportedRecords): AsyncGenerator<string> {
+async function* formatCsv(records: ExportedRecords, forSpreadsheet: boolean): AsyncGenerator<string> {
+  const config = { newline: '\n', ...(forSpreadsheet && { escapeFormulae: FORMULA }) };
   yield `${records.names.join(',')}\n`;
   for await (const rows of records.chunks) {
     records.count += rows.length;
-    yield `${Papa.unparse(rows, { newline: '\n' })}\n`;
+    yield `${Papa.unparse(rows, config)}\n`;
   }
 }
 
