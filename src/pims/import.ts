@@ -6,7 +6,8 @@ import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { addDecimals } from './decimal.ts';
 import { RECORD_TYPES, type RecordType } from './fields.ts';
 import { STAGES } from './stages.ts';
-import { importLine, type KnownPart } from './line-item.ts';
+import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
+import { LINES_MAX } from './limits.ts';
 import { load, save, type NumberedType, type Script } from './script.ts';
 import { countStock, stockMovements } from './stock.ts';
 import type { Values } from './values.ts';
@@ -29,7 +30,7 @@ export type ImportResults = AsyncIterable<ImportResult>;
 /** What a batch remembers of its transaction: loading it for every row would be most of the import's cost. */
 class Batch {
   /** The order of the row before, as far as stock depends on it; files mostly keep the lines of an order together. */
-  order: { readonly values: Values; lastLineNumber: number } | undefined;
+  order: { readonly values: Values; lastLineNumber: number; lineCount: number | undefined } | undefined;
   readonly parts = new Map<string, KnownPart>();
   /** QTY_COMMITTED by part, as the sales orders have it. */
   commitments: Map<string, string> | undefined;
@@ -95,8 +96,12 @@ function* insertLine(values: Values, batch: Batch): Script<void> {
   const lineNumber = Number(line['LINE_NUMBER'] || order.lastLineNumber + 1);
   if (lineNumber <= order.lastLineNumber && (yield* load('isLineThere', orderNumber, lineNumber)))
     throw refuseField('CODE_TAKEN', 'LINE_NUMBER', `Order ${orderNumber} has a line ${lineNumber} already.`);
+  // As in addLineItem, most orders are never counted.
+  if (order.lastLineNumber >= LINES_MAX)
+    checkLineCount(orderNumber, (order.lineCount ??= yield* load('lineCount', orderNumber)));
   line['LINE_NUMBER'] = String(lineNumber);
   yield save('insertLine', line);
+  if (order.lineCount !== undefined) order.lineCount++;
   order.lastLineNumber = Math.max(order.lastLineNumber, lineNumber);
   // Imported stock is after what was invoiced; what is still to be shipped has to be committed.
   if (order.values['ORDER_TYPE'] === 'sales_order')
@@ -108,7 +113,8 @@ function* loadOrder(orderNumber: string, batch: Batch): Script<NonNullable<Batch
   const stage = yield* load('orderStage', orderNumber);
   if (!stage) throw orderNotFound(orderNumber);
   const values = { ...stage, ORDER_NUMBER: orderNumber };
-  return (batch.order = { values, lastLineNumber: yield* load('lastLineNumber', orderNumber) });
+  const lastLineNumber = yield* load('lastLineNumber', orderNumber);
+  return (batch.order = { values, lastLineNumber, lineCount: undefined });
 }
 
 function* loadCommitments(): Script<Map<string, string>> {

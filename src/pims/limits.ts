@@ -1,7 +1,8 @@
-/** How much a request may hold. */
+/** How much a request and an order may hold. */
 export const FILTERS_MAX = 50;
 export const FILTER_VALUE_CHARACTERS_MAX = 256;
 export const VALUE_CHARACTERS_MAX = 8192;
 export const FIELDS_MAX = 512;
+export const LINES_MAX = 10_000;
 /** What an index entry of PostgreSQL (2,704 bytes) and the URL with a cursor have room for, whatever the characters. */
 export const KEY_CHARACTERS_MAX = 256;

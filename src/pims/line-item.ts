@@ -2,8 +2,9 @@
  * Rules of a line item: what a new line starts with, what an update may change, and what holds of every line.
  * Source: specification 2.3, decision 0010.
  */
-import { Refusal, type Outcome } from '../errors.ts';
+import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import { compareDecimals, within } from './decimal.ts';
+import { LINES_MAX } from './limits.ts';
 import { splitList } from './lists.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { invalid, type Values } from './values.ts';
@@ -54,6 +55,13 @@ export function importLine(values: Values, part: KnownPart): Outcome<Values> {
   if (refusal) return refusal;
   if (/^([1-9]\d{0,8})?$/.test(line['LINE_NUMBER'] ?? '')) return line;
   return invalid('LINE_NUMBER', `LINE_NUMBER is a whole number from 1, not '${line['LINE_NUMBER']}'.`);
+}
+
+/** Throws TOO_MANY_LINES when an order with so many lines takes no other. */
+export function checkLineCount(orderNumber: string, count: number): void {
+  if (count < LINES_MAX) return;
+  const message = `Order ${orderNumber} has ${LINES_MAX} lines, as many as an order can have.`;
+  throw refuseField('TOO_MANY_LINES', 'ORDER_NUMBER', message);
 }
 
 const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>

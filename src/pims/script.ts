@@ -38,6 +38,8 @@ export interface Loads {
   lines(orderNumber: string): Values[];
   /** 0 when the order has no lines. */
   lastLineNumber(orderNumber: string): number;
+  /** How many lines the order has, counted up to LINES_MAX. */
+  lineCount(orderNumber: string): number;
   /** PART_CODE and QUANTITY of every line that commits stock. */
   commitments(): readonly (readonly [partCode: string, quantity: string])[];
   /** Counts up, so that no number is given twice. */

@@ -9,7 +9,8 @@ import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts
 import { FIRST_STAGES, type Stage } from './stages.ts';
 import { load, save, type Idempotency, type Json, type NumberedType, type Script } from './script.ts';
 import { applyMovement, type StockMovement } from './stock.ts';
-import { addLine, changeLine } from './line-item.ts';
+import { addLine, changeLine, checkLineCount } from './line-item.ts';
+import { LINES_MAX } from './limits.ts';
 import { checkText, parseValues, refuseLongKey, type RawValue, type Values } from './values.ts';
 
 /** The fields of a request body. */
@@ -78,7 +79,10 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict 
   const order = yield* loadOrder(orderNumber);
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
-  const LINE_NUMBER = String((yield* load('lastLineNumber', orderNumber)) + 1);
+  const last = yield* load('lastLineNumber', orderNumber);
+  // Lines have different numbers from 1, so only behind such a number can there be so many: most writes count nothing.
+  if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
+  const LINE_NUMBER = String(last + 1);
   const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
   yield save('insertLine', added);
   yield* moveStock(stock, now);

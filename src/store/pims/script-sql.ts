@@ -6,6 +6,7 @@ import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
 import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { Loads, Saves } from '../../pims/script.ts';
 import { foldCase } from '../../pims/filter.ts';
+import { LINES_MAX } from '../../pims/limits.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { newLockCode } from './lock-code.ts';
@@ -77,6 +78,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
   const isLineThere = `SELECT 1 ${ofOrder} AND "LINE_NUMBER" = ?`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
+  const lineCount = `SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`;
   const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
   const isLocationThere = `SELECT 1 FROM ${dialect.table('INVENTORY')} WHERE ${atLocation} LIMIT 1`;
   const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${dialect.table('ORDERS')} o
@@ -97,6 +99,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     isLineThere: (orderNumber, lineNumber) => query(isLineThere, [orderNumber, lineNumber], hasRow),
     lines: (orderNumber) => query(lines, [orderNumber], parseRecords),
     lastLineNumber: (orderNumber) => query(lastLineNumber, [orderNumber], (rows) => Number(rows[0]![0] ?? 0)),
+    lineCount: (orderNumber) => query(lineCount, [orderNumber], (rows) => Number(rows[0]![0])),
     commitments: () => query(commitments, [], (rows) => rows as unknown as readonly [string, string][]),
     nextNumber: (recordType) => query(nextNumber, [recordType], (rows) => String(rows[0]![0])),
     keptAnswer: (operation, key) =>

@@ -1,0 +1,74 @@
+/** An order has at most 10,000 lines, however they come. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { range, times } from '../kit/lists.ts';
+import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+const LINES_MAX = 10_000;
+interface Report {
+  imported: number;
+  rejections: { line: number; reason: string; field: string }[];
+}
+
+const shop = await Shop.shared();
+const orders = (await Promise.all(times(3, () => succeed<string>(shop.createOrder({}))))) as [string, string, string];
+const reason = (order: string): string => `Order ${order} has 10000 lines, as many as an order can have.`;
+
+/** Imports lines, whatever becomes of them. */
+async function importLines(rows: readonly Values[]): Promise<{ code: number | null; report: Report }> {
+  const names = Object.keys(rows[0]!);
+  const file = join(temporaryFolder(), 'lines.csv');
+  writeFileSync(file, [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))].join('\n'));
+  const { code, json } = await shop.service.command('import', shop.keys.teamID, 'lines', file, '--json');
+  return { code, report: json() as Report };
+}
+
+test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay as they are, and change as before', async () => {
+  const [ORDER_NUMBER] = orders;
+  // The numbers have gaps: what counts is the lines.
+  await shop.load(
+    'lines',
+    range(LINES_MAX - 1).map((line) => ({ ORDER_NUMBER, LINE_NUMBER: String(line * 2) })),
+  );
+  assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER })))['LINE_NUMBER'], String(LINES_MAX * 2 - 1));
+  const answer = await shop.addLineItem({ ORDER_NUMBER });
+  expectRefusal(answer, 400, 'TOO_MANY_LINES', 'ORDER_NUMBER');
+  assert.equal(answer.body.message, reason(ORDER_NUMBER));
+  const lines = await shop.lines(ORDER_NUMBER);
+  assert.equal(lines.length, LINES_MAX);
+  const { LINE_REF_LOCK_CODE } = lines[0]!;
+  await succeed(shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, QUANTITY: '2' }));
+});
+
+test('an import rejects the lines after the 10,000th with the reason, and takes the others', async () => {
+  const [full, filled, other] = orders;
+  const rows = [
+    { ORDER_NUMBER: full },
+    { ORDER_NUMBER: full, LINE_NUMBER: '1' },
+    ...times(LINES_MAX + 2, () => ({ ORDER_NUMBER: filled })),
+    { ORDER_NUMBER: other },
+  ];
+  const { code, report } = await importLines(rows);
+  assert.equal(code, 1);
+  assert.equal(report.imported, LINES_MAX + 1);
+  const expected = [2, 3, LINES_MAX + 4, LINES_MAX + 5].map((line) => ({
+    line,
+    reason: reason(line < 4 ? full : filled),
+    field: 'ORDER_NUMBER',
+  }));
+  assert.deepEqual(report.rejections, expected);
+  assert.equal((await shop.lines(filled)).length, LINES_MAX);
+});
+
+test('an order of a few lines with high numbers takes more', async () => {
+  const [, , ORDER_NUMBER] = orders;
+  const { code } = await importLines([
+    { ORDER_NUMBER, LINE_NUMBER: '999999999' },
+    { ORDER_NUMBER, LINE_NUMBER: '20000' },
+  ]);
+  assert.equal(code, 0);
+  assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER })))['LINE_NUMBER'], '1000000000');
+});
