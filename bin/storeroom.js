@@ -7,9 +7,11 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findNode, isNewEnough } from './node-26.js';
 
+const PARENT_LOOK_MS = 100;
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 if (isNewEnough) {
+  stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
   process.argv[1] = main;
   await import('../src/main.ts');
 } else {
@@ -26,6 +28,7 @@ if (isNewEnough) {
 function handOver(node) {
   const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  stopWithNpx(() => child.kill('SIGTERM'));
   child.on('error', (error) => {
     console.error(`storeroom could not start ${node}: ${error.message}`);
     process.exit(1);
@@ -35,4 +38,18 @@ function handOver(node) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+/**
+ * npx runs a shell that ends on a signal without passing it on: another parent is then the only sign of it. A start
+ * without npx may outlive its parent.
+ */
+function stopWithNpx(stop) {
+  if (process.env.npm_command !== 'exec') return;
+  const { ppid } = process;
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(timer);
+    stop();
+  }, PARENT_LOOK_MS).unref();
 }

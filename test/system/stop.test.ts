@@ -6,7 +6,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -16,6 +16,7 @@ import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const BIN = join(ROOT, 'bin/storeroom.js');
 const STOP_MS = 10_000;
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Of acknowledged writes, before the signal comes. */
@@ -56,24 +57,54 @@ test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: exit code 0 in time, not
   await load.check(service);
 });
 
+/** The same path without Node 26 in front, so that storeroom.js has to hand over where the machine's own Node is older. */
+const ownPath = process.env['PATH']!.split(delimiter).filter((folder) => !folder.includes('node_modules'));
+
 if (STORE === 'sqlite')
-  test('a signal through npm start reaches the service', async (context) => {
-    const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0' };
-    const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
-    context.after(() => {
-      if (npm.exitCode === null && npm.signalCode === null) process.kill(-npm.pid!, 'SIGKILL');
+  suite('a signal reaches the service', { concurrency: true }, () => {
+    const starts: [name: string, words: string[], path: string][] = [
+      ['npm start', ['npm', 'start'], process.env['PATH']!],
+      ['npx storeroom serve', ['npx', 'storeroom', 'serve'], process.env['PATH']!],
+      ['npx and the Node of the machine', ['npx', 'storeroom', 'serve'], ownPath.join(delimiter)],
+    ];
+    for (const [name, [command, ...words], PATH] of starts)
+      test(`through ${name}`, async (context) => {
+        const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0', PATH };
+        const npm = spawn(command!, words, { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+        context.after(() => {
+          try {
+            process.kill(-npm.pid!, 'SIGKILL');
+          } catch {
+            // All of them have ended.
+          }
+        });
+        let printed = '';
+        npm.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+        while (!/Base URL.*\n/.test(printed)) await once(npm.stdout, 'data');
+        const { origin } = new URL(/Base URL\s+(\S+)/.exec(printed)![1]!);
+        assert.equal((await fetch(`${origin}/healthz`)).status, 200);
+        npm.kill('SIGTERM');
+        await once(npm, 'exit');
+        // npm may be gone before the service is, which has work to finish.
+        const giveUpAt = performance.now() + STOP_MS;
+        while (await fetch(`${origin}/healthz`).catch(() => undefined)) {
+          assert.ok(performance.now() < giveUpAt, 'the service was left running');
+          await sleep(20);
+        }
+      });
+
+    test('directly, and its exit code comes back', async (context) => {
+      const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0' };
+      for (const PATH of [process.env['PATH']!, ownPath.join(delimiter)]) {
+        const bin = spawn('node', [BIN, 'serve'], { env: { ...env, PATH }, stdio: ['ignore', 'pipe', 'ignore'] });
+        context.after(() => bin.kill('SIGKILL'));
+        await once(bin.stdout, 'data');
+        bin.kill('SIGTERM');
+        assert.deepEqual(await once(bin, 'exit'), [0, null]);
+        const wrong = spawn('node', [BIN, 'no-command'], { env: { ...env, PATH }, stdio: 'ignore' });
+        assert.deepEqual(await once(wrong, 'exit'), [2, null]);
+      }
     });
-    let printed = '';
-    npm.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-    while (!/Base URL.*\n/.test(printed)) await once(npm.stdout, 'data');
-    const { origin } = new URL(/Base URL\s+(\S+)/.exec(printed)![1]!);
-    assert.equal((await fetch(`${origin}/healthz`)).status, 200);
-    npm.kill('SIGTERM');
-    await once(npm, 'exit');
-    // npm may be gone before the service is, which has work to finish.
-    const giveUpAt = performance.now() + STOP_MS;
-    while (await fetch(`${origin}/healthz`).catch(() => undefined))
-      assert.ok(performance.now() < giveUpAt, 'the service was left running');
   });
 
 test('a folder or port that is taken is refused; records, keys and usage survive a restart', async (context) => {
