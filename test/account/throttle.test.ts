@@ -89,6 +89,25 @@ suite('addresses', () => {
     expectWait(60, () => throttle.take(address(1), NOW));
     expectWait(null, () => throttle.take(address(0), NOW));
   });
+
+  test('one that tries again in another minute is the last to be forgotten, not the first', () => {
+    const throttle = new ClientThrottle();
+    const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+    for (let number = 0; number < 10_000; number++) throttle.take(address(number), NOW);
+    for (let count = 0; count < 20; count++) throttle.take(address(0), NOW + 60_000);
+    throttle.take(address(10_000), NOW + 60_000);
+    expectWait(60, () => throttle.take(address(0), NOW + 60_000));
+  });
+});
+
+test('a name without an account that fails again is the last to be forgotten, not the first', () => {
+  const unknown = new UnknownAccounts();
+  const nameOf = (number: number) => ({ teamId: 'acme', email: `${number}@example.com` });
+  for (let number = 0; number < 10_000; number++) unknown.countAttempt(nameOf(number), 0, '');
+  assert.ok(unknown.countAttempt(nameOf(0), 1, 'a'));
+  unknown.countAttempt(nameOf(10_000), 0, '');
+  assert.deepEqual(unknown.find(nameOf(0)), { failures: 2, nextTryAt: 'a' });
+  assert.deepEqual(unknown.find(nameOf(1)), { failures: 0, nextTryAt: '' });
 });
 
 test('failures of accounts that do not exist are counted as the store counts others', () => {

@@ -7,7 +7,7 @@ import { bodyOf, type GoodCall } from '../kit/operations.ts';
 import { BASE_PATH, type Service } from '../kit/service.ts';
 import { codeOf, type Role, type Visitor } from './visitor.ts';
 
-const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'createCustomer', 'updateCustomer'];
+export const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'createCustomer', 'updateCustomer'];
 export const NEW_PASSWORD = 'seven copper kites above';
 
 /** A secret as it could have been begun with. */

@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stockShop } from '../kit/operations.ts';
+import { BASE_PATH } from '../kit/service.ts';
+import { WRITES } from './routes.ts';
 import { openScene, openTenant, runSql } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
@@ -64,6 +66,34 @@ test('usage is the figure of `storeroom usage` after any calls: answered, refuse
     [usage.month, usage.monthQuota, usage.months],
     [new Date().toISOString().slice(0, 7), null, [{ month: usage.month, calls: usage.total }]],
   );
+});
+
+test('a write goes in by the explorer, counted, and in no way by the record pages', async () => {
+  const { owner, teamID, keys } = await openTenant(service);
+  const { paths } = (await (await fetch(`${service.origin}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  const writes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { operationId }]) => WRITES.includes(operationId))
+      .map(([method]) => ({ method: method.toUpperCase(), path: path.slice(BASE_PATH.length) })),
+  );
+  assert.equal(writes.length, WRITES.length);
+  const ofRecords = async (): Promise<unknown> =>
+    Promise.all(['orders', 'customers'].map(async (kind) => (await owner.post(`/records/${kind}/query`, [])).body));
+  const [records, counted] = [await ofRecords(), await service.usageOf(teamID)];
+  for (const { method, path } of writes) {
+    const { status, text } = await owner.send(method, `/dashboard/api/records${path}`, '{"CUSTOMER_NAME":"x"}');
+    assert.ok(status === 404 || status === 405, `${method} ${path}: ${status} ${text}`);
+  }
+  assert.deepEqual(await ofRecords(), records);
+  assert.equal(await service.usageOf(teamID), counted);
+  const made = await owner.send('PUT', '/dashboard/api/explorer/orders/create', '{}');
+  assert.deepEqual([made.status, made.headers.get('x-month-requests')], [200, String(counted + 1)]);
+  // A person who approves an order makes no call of the API.
+  const quote = await service.call(keys, 'PUT', '/orders/create', { body: { ORDER_TYPE: 'quote' } });
+  assert.equal((await owner.post('/orders/approve', { ORDER_NUMBER: quote.body.data as string })).status, 200);
+  assert.equal(await service.usageOf(teamID), counted + 2);
 });
 
 test('usage shows a quota, and calls beyond it as refused', async () => {

@@ -103,6 +103,46 @@ function describeUsers(people: People): void {
     assert.equal(await store.users.findUserByLink(bytes(55)), undefined);
   });
 
+  test('a change or the removal of a user leaves the others of the team as they are', async () => {
+    const store = await people.opened();
+    const { names } = await people.newTeam('owner', 'developer', 'viewer');
+    const [owner, developer, viewer] = names as [UserName, UserName, UserName];
+    const factor = (byte: number) => {
+      return { sealedSecret: bytes(byte), lastStep: byte, recoveryHashes: [bytes(1), bytes(2), bytes(3)] };
+    };
+    for (const [index, name] of names.entries()) {
+      const change: UserChange = { password: { hash: `hash ${index}`, setAt: at(index) }, secondFactor: factor(index) };
+      accepted(await store.users.updateUser(name, change, entry()));
+      assert.ok(await store.users.countAttempt(name, 0, at(5)));
+      await store.sessions.openSession(newSession(name), null);
+      assert.ok(await store.users.countAttempt(name, 0, at(6)));
+    }
+    const stateOf = async (name: UserName) => [
+      plain(await store.users.findUser(name)),
+      await store.users.countRecoveryCodes(name),
+      await listSessionIds(store, name),
+    ];
+    const before = await stateOf(viewer);
+    const changes: UserChange[] = [
+      { secondFactor: factor(9), endSessions: 'all' },
+      { secondFactor: null },
+      { sealedSecret: bytes(8) },
+      { role: 'viewer', password: { hash: 'another', setAt: NOW }, link: null, forgetFailures: true },
+    ];
+    for (const change of changes) {
+      accepted(await store.users.updateUser(developer, change, entry()));
+      assert.deepEqual(await stateOf(viewer), before, JSON.stringify(change));
+    }
+    accepted(await store.users.deleteUser(developer, entry()));
+    assert.deepEqual(await stateOf(viewer), before);
+    assert.equal(await store.users.countRecoveryCodes(owner), 3);
+    assert.equal(await store.users.useRecoveryCode(viewer, bytes(2)), true);
+    assert.deepEqual(
+      [await store.users.countRecoveryCodes(owner), await store.users.countRecoveryCodes(viewer)],
+      [3, 2],
+    );
+  });
+
   test('NOT_FOUND a user that is not there, or whose password is another by now', async () => {
     const store = await people.opened();
     const name = await people.newUser();

@@ -98,6 +98,16 @@ suite('import, beside a running service', () => {
     assert.match(rejections[1]!.reason, /1 cells, the first line has 3/);
   });
 
+  test('every row with the same bad cell is rejected, also right below the first', async () => {
+    const rows = ['ORDER_NUMBER,FREIGHT', '650,ten', '651,ten', '652,1', '653,ten', '654,1'];
+    const { imported, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
+    assert.equal(imported, 2);
+    assert.deepEqual(
+      rejections.map(({ line: at, field }) => [at, field]),
+      [2, 3, 5].map((at) => [at, 'FREIGHT']),
+    );
+  });
+
   test('without --json every rejected row is a line on standard error', async () => {
     const file = line.file('rows.csv', 'ORDER_NUMBER,FREIGHT\n700,1\n701,\u{1b}[31mten\n');
     const { exitCode, out, err } = await line.run('import acme orders', file);

@@ -19,7 +19,8 @@ import { Time } from '../../ui/time.tsx';
 import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
 import { RequestFilters } from './search-form.tsx';
 import { findKept, useKeeping } from './kept-list.ts';
-import { mergeNewest, useLive } from './use-live.ts';
+import { mergeNewest } from './merge-newest.ts';
+import { useLive } from './use-live.ts';
 
 /** Example: `formatDuration(0.123)` gives `0.12 ms`, `formatDuration(2310)` gives `2.31 s`. */
 export function formatDuration(milliseconds: number): string {
