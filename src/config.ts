@@ -106,6 +106,14 @@ export const SETTINGS = {
     ...wholeNumber('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000]),
     meaning: 'Most records a query returns.',
   },
+  pageBytesMost: {
+    ...wholeNumber('STOREROOM_PAGE_BYTES_MOST', 4 * 1024 * 1024, [65_536, 67_108_864]),
+    meaning: 'Most bytes of records a query returns. A page with one record may be larger.',
+  },
+  lookupRecordsMost: {
+    ...wholeNumber('STOREROOM_LOOKUP_RECORDS_MOST', 1000, [1, 10_000]),
+    meaning: 'Most orders the lookup by storefront number returns. A number with more is refused.',
+  },
   queryBudgetMs: {
     ...wholeNumber('STOREROOM_QUERY_BUDGET_MS', 2000, [10, 60_000]),
     meaning: 'Milliseconds a query may take before it is refused.',

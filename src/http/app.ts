@@ -10,7 +10,7 @@ import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
 import { readBody } from './body.ts';
 import { renderContract } from './contract.ts';
-import type { PageLimits } from './cursor.ts';
+import type { AnswerLimits } from './cursor.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/services.ts';
 import { answerError, answerMalformed, answerUndecodable, answerUnknownPath } from './error-answers.ts';
@@ -22,7 +22,7 @@ import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './receive.ts';
 import { addReference } from './reference.ts';
 import { addOperation, admitByKey } from './stages.ts';
 
-export interface AppOptions extends Omit<DashboardServices, 'limits'>, PageLimits {
+export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits {
   readonly state: ServiceState;
   readonly inFlightMost: number;
   readonly keepAliveMs: number;

@@ -6,11 +6,14 @@ import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../errors.ts';
 import type { KeyedType } from '../pims/fields.ts';
-import type { Page } from '../pims/port.ts';
+import type { Page, QueryRequest } from '../pims/port.ts';
 
-export interface PageLimits {
+/** How much one answer holds. */
+export interface AnswerLimits {
   readonly maxReturnDefault: number;
   readonly maxReturnMost: number;
+  readonly pageBytesMost: number;
+  readonly lookupRecordsMost: number;
 }
 
 const PREFIXES = { orders: 'o', customers: 'c', inventory: 'i' } as const satisfies Record<KeyedType, string>;
@@ -18,11 +21,11 @@ const PREFIXES = { orders: 'o', customers: 'c', inventory: 'i' } as const satisf
 export function parsePage(
   recordType: KeyedType,
   query: Readonly<Record<string, string>>,
-  limits: PageLimits,
-): { limit: number; after: string } {
+  limits: AnswerLimits,
+): Pick<QueryRequest, 'limit' | 'bytesMax' | 'after'> {
   const { maxReturn, cursor } = query;
   const limit = Math.min(maxReturn === undefined ? limits.maxReturnDefault : Number(maxReturn), limits.maxReturnMost);
-  return { limit, after: cursor === undefined ? '' : parseCursor(recordType, cursor) };
+  return { limit, bytesMax: limits.pageBytesMost, after: cursor === undefined ? '' : parseCursor(recordType, cursor) };
 }
 
 export function setPageHeaders(reply: FastifyReply, recordType: KeyedType, { next }: Page): void {

@@ -6,16 +6,16 @@ import { orThrow, Refusal } from '../errors.ts';
 import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType, type RecordType } from './fields.ts';
 import type { OrderTransition } from './lifecycle.ts';
 import type { Stage } from './stages.ts';
-import type { Page, PimsStore, QueryRequest } from './port.ts';
+import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from './port.ts';
 import type { Json, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { viewStorefrontOrders, type StorefrontLookup } from './storefront.ts';
 import { checkText } from './values.ts';
 import * as writes from './writes.ts';
 
-export async function getOrder(store: PimsStore, orderNumber: string): Promise<{ order: Json; lines: Json | null }> {
+export async function getOrder(store: PimsStore, orderNumber: string): Promise<OrderFound> {
   checkText('orderNum', orderNumber);
-  return (await store.getOrder(orderNumber)) ?? notFound('orders', orderNumber, 'orderNum');
+  return orThrow(await store.getOrder(orderNumber)) ?? notFound('orders', orderNumber, 'orderNum');
 }
 
 export const getCustomer = (store: PimsStore, customerCode: string): Promise<Json> =>
@@ -41,9 +41,19 @@ export const queryOrders = queryOf('orders');
 export const queryCustomers = queryOf('customers');
 export const queryInventoryItems = queryOf('inventory');
 
-export async function findOrdersByStorefrontReference(store: PimsStore, reference: string): Promise<StorefrontLookup> {
-  checkText('storefront_order_number', reference);
-  return viewStorefrontOrders(reference, await store.findOrders(reference));
+/** RESULT_TOO_LARGE when more than `recordsMax` orders have the number: the lookup answers all of them or none. */
+export async function findOrdersByStorefrontReference(
+  store: PimsStore,
+  reference: string,
+  options: LookupOptions,
+): Promise<StorefrontLookup> {
+  const field = 'storefront_order_number';
+  checkText(field, reference);
+  const orders = orThrow(await store.findOrders(reference, options));
+  const { recordsMax } = options;
+  if (orders.length <= recordsMax) return viewStorefrontOrders(reference, orders);
+  const message = `More than ${recordsMax} orders have this storefront number; one answer holds at most ${recordsMax}.`;
+  throw new Refusal('RESULT_TOO_LARGE', message, { field });
 }
 
 const writeOf =

@@ -12,6 +12,9 @@ import type { OrderWithLines } from './storefront.ts';
 export interface QueryRequest {
   readonly filters: readonly Filter[];
   readonly limit: number;
+  /** The page ends before the record that would make its records larger than this. It has one record at least. */
+  readonly bytesMax: number;
+  readonly signal: () => AbortSignal;
   /** Sort key of the last record of the page before; '' begins. */
   readonly after: string;
 }
@@ -20,6 +23,16 @@ export interface Page {
   readonly records: Json;
   /** Sort key to go on after; null when this was the last page. */
   readonly next: string | null;
+}
+
+export interface OrderFound {
+  readonly order: Json;
+  readonly lines: Json | null;
+}
+
+export interface LookupOptions {
+  readonly recordsMax: number;
+  readonly signal: () => AbortSignal;
 }
 
 export interface ImportOptions {
@@ -32,12 +45,15 @@ export interface PimsStore {
   /** The field dictionaries as they stand now, also when another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
   /** `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. */
-  getOrder(orderNumber: string): Promise<{ order: Json; lines: Json | null } | undefined>;
+  getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>>;
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined>;
-  /** One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up. */
+  /**
+   * One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up,
+   * TOO_MANY_QUERIES when too many of the tenant are waiting.
+   */
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
-  /** The orders with this REFERENCE_NUMBER, in any order. */
-  findOrders(referenceNumber: string): Promise<OrderWithLines[]>;
+  /** The orders with this REFERENCE_NUMBER, in any order; of more than `recordsMax`, only `recordsMax` + 1. */
+  findOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<OrderWithLines[]>>;
   /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */

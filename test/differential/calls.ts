@@ -9,6 +9,7 @@ import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { CustomField, KeyedType } from '../../src/pims/fields.ts';
 import { foldCase, type Filter } from '../../src/pims/filter.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
+import { PATIENT } from '../kit/caller.ts';
 import type { Model } from './model.ts';
 import type { BodyPlan, FilterPlan, KeyPlan, RunPlan, Step, WritePlan } from './operations.ts';
 
@@ -53,7 +54,7 @@ export function systemOver(store: PimsStore): System {
     getOrder: (key) => operations.getOrder(store, key),
     getCustomer: (key) => operations.getCustomer(store, key),
     getInventoryItem: (key) => operations.getInventoryItem(store, key),
-    findOrdersByStorefrontReference: (key) => operations.findOrdersByStorefrontReference(store, key),
+    findOrdersByStorefrontReference: (key) => operations.findOrdersByStorefrontReference(store, key, PATIENT),
     queryOrders: (request) => operations.queryOrders(store, request),
     queryCustomers: (request) => operations.queryCustomers(store, request),
     queryInventoryItems: (request) => operations.queryInventoryItems(store, request),
@@ -124,7 +125,7 @@ const QUERIES: Record<KeyedType, Query> = {
 /** What is asked where there is nothing to go on with or to repeat. */
 const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
   name: 'queryOrders',
-  request: { filters: [], limit: 2, after: '' },
+  request: { filters: [], limit: 2, after: '', ...PATIENT },
 };
 const START = Date.parse('2026-11-20T09:30:00.000Z');
 
@@ -160,7 +161,10 @@ export class Caller {
         const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
         // A cursor with a NUL never comes as far as the operations.
         const after = step.after === null ? '' : sortKey(this.#key(step.after)).replaceAll('\0', '');
-        return (this.#lastQuery = { name: QUERIES[step.recordType], request: { filters, limit: step.limit, after } });
+        return (this.#lastQuery = {
+          name: QUERIES[step.recordType],
+          request: { filters, limit: step.limit, after, ...PATIENT },
+        });
       }
       case 'nextPage':
         return this.#nextPage(step.limit);

@@ -147,6 +147,24 @@ export function describeQueries(store: StoreUnderTest): void {
     }
   });
 
+  test('a page ends at its bytes, has one record at least, and the next one goes on', async () => {
+    const { pims } = await store.newTenant();
+    const notes = ['x'.repeat(8000), 'é'.repeat(4000), 'x'.repeat(100), 'x'.repeat(100), 'x'.repeat(100)];
+    await pims.importAll(
+      'customers',
+      notes.map((NOTES, index) => ({ CUSTOMER_CODE: String(index), CUSTOMER_NAME: 'customer', NOTES })),
+    );
+    for (const filters of [[], [{ field: 'CUSTOMER_NAME', value: 'custom', contains: true }]]) {
+      const pages: number[] = [];
+      for (let next: string | null = ''; next !== null;) {
+        const page = await pims.ask('customers', filters, { bytesMax: 6000, after: next });
+        pages.push(page.records.length);
+        next = page.next;
+      }
+      assert.deepEqual(pages, [1, 1, 3]);
+    }
+  });
+
   test('a record renamed is found by its new text and not by its old', async () => {
     const { pims } = await store.newTenant();
     const code = await pims.createCustomer({ CUSTOMER_NAME: 'Bergström & Söhne', BNAME: 'Unverändert' });

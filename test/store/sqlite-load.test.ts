@@ -9,6 +9,7 @@ import type { Filter } from '../../src/pims/filter.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
+import { PATIENT } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from './sqlite-folder.ts';
@@ -74,7 +75,7 @@ suite('long queries', () => {
     return { pims, ...rest };
   });
   const query = (pims: Pims, filters: readonly Filter[], limit = 100) =>
-    pims.port.queryRecords('customers', { filters, limit, after: '' });
+    pims.port.queryRecords('customers', { filters, limit, after: '', ...PATIENT });
 
   for (const [name, filters] of Object.entries({
     'that look at every record': scan,

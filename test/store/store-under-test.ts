@@ -8,7 +8,9 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src
 import type { Idempotency, Json, Script } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
-import type { PimsStore } from '../../src/pims/port.ts';
+import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
+import type { OrderWithLines } from '../../src/pims/storefront.ts';
+import { PATIENT } from '../kit/caller.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { SessionStore, UserStore } from '../../src/account/port.ts';
@@ -161,7 +163,7 @@ export class Pims {
 
   /** An order as a reader finds it. */
   async readOrder(orderNumber: string): Promise<{ order: Values; lines: Values[] }> {
-    const found = await this.port.getOrder(orderNumber);
+    const found = accepted(await this.port.getOrder(orderNumber));
     assert.ok(found, `There is no order ${orderNumber}.`);
     const lines = found.lines === null ? [] : (JSON.parse(found.lines) as { ORDER_LINEITEMS: Values }[]);
     return { order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) };
@@ -170,6 +172,10 @@ export class Pims {
   async readRecord(recordType: KeyedType, key: string): Promise<Values | undefined> {
     const found = await this.port.getRecord(recordType, key);
     return found === undefined ? undefined : (JSON.parse(found) as Values);
+  }
+
+  async findOrders(referenceNumber: string, options: LookupOptions = PATIENT): Promise<OrderWithLines[]> {
+    return accepted(await this.port.findOrders(referenceNumber, options));
   }
 
   /** Every record of a type, as names and values. */
@@ -194,9 +200,10 @@ export class Pims {
   async ask(
     recordType: KeyedType,
     filters: readonly Filter[],
-    { limit = 1000, after: from = '' } = {},
+    { limit = 1000, after: from = '', bytesMax = PATIENT.bytesMax } = {},
   ): Promise<{ records: Values[]; next: string | null }> {
-    const { records, next } = accepted(await this.port.queryRecords(recordType, { filters, limit, after: from }));
+    const request = { ...PATIENT, filters, limit, after: from, bytesMax };
+    const { records, next } = accepted(await this.port.queryRecords(recordType, request));
     return { records: JSON.parse(records) as Values[], next };
   }
 

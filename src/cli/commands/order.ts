@@ -1,7 +1,7 @@
 /** `storeroom order …`: approves, invoices and shows orders. pims/lifecycle.ts has the rules. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
-import { Refusal } from '../../errors.ts';
+import { orThrow, Refusal } from '../../errors.ts';
 import { parseDecimal } from '../../pims/decimal.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
 import { advanceOrder } from '../../pims/operations.ts';
@@ -24,6 +24,8 @@ interface ShownOrder extends OrderWithLines {
   readonly related: readonly { readonly orderNumber: string; readonly stage: string }[];
 }
 
+/** Other orders of the same storefront number that are shown. */
+const RELATED_MAX = 1000;
 const LINE_COLUMNS =
   'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');
 
@@ -74,12 +76,14 @@ async function advance(
 }
 
 async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrder> {
-  const found = await pims.getOrder(orderNumber);
+  const found = orThrow(await pims.getOrder(orderNumber));
   if (!found) throw new Refusal('NOT_FOUND', `There is no order '${orderNumber}'.`);
   const order = JSON.parse(found.order) as Values;
   const lines = JSON.parse(found.lines ?? '[]') as { ORDER_LINEITEMS: Values }[];
   const reference = order['REFERENCE_NUMBER'] ?? '';
-  const sameReference = reference === '' ? [] : await pims.findOrders(reference);
+  const { signal } = new AbortController();
+  const options = { recordsMax: RELATED_MAX, signal: () => signal };
+  const sameReference = reference === '' ? [] : orThrow(await pims.findOrders(reference, options));
   const related = viewStorefrontOrders(reference, sameReference)
     .orders.map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
     .filter((other) => other.orderNumber !== orderNumber);

@@ -1,7 +1,7 @@
 /** The four operations on customers. Source: specification 4.2 and 4.7 to 4.9. */
 import { KEY_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../../pims/operations.ts';
-import type { PageLimits } from '../cursor.ts';
+import type { AnswerLimits } from '../cursor.ts';
 import { textOf } from '../schemas.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
 import { fieldsBody, ref } from './operation-schemas.ts';
@@ -15,7 +15,7 @@ const CUSTOMER_CHANGE = fieldsBody('CustomerChange', 'customers', 'The customer 
   base: NEW_CUSTOMER,
 });
 
-export const customerOperations = (limits: PageLimits): Operation[] => [
+export const customerOperations = (limits: AnswerLimits): Operation[] => [
   {
     name: 'getCustomer',
     path: '/customers/single',

@@ -7,7 +7,7 @@ import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '..
 import { FIELDS_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX, VALUE_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { FIRST_STAGES, STAGES } from '../../pims/stages.ts';
 import { SHIPPING_ADDRESS } from '../../pims/storefront.ts';
-import type { PageLimits } from '../cursor.ts';
+import type { AnswerLimits } from '../cursor.ts';
 import { booleanOf, listOf, mapValues, NULL, objectOf, required, textOf, type Schema } from '../schemas.ts';
 
 /** A schema of the contract by its name. */
@@ -26,7 +26,7 @@ const CREDENTIALS = {
 export const queryOf = (parameters: Record<string, Schema> = {}, optional: readonly string[] = []): Schema =>
   objectOf({ ...CREDENTIALS, ...parameters }, [...Object.keys(CREDENTIALS), ...optional]);
 
-export function pageQuery({ maxReturnDefault, maxReturnMost }: PageLimits): Schema {
+export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits): Schema {
   const fallback = Math.min(maxReturnDefault, maxReturnMost);
   const about = `Records of a page, ${fallback} by default. More than ${maxReturnMost} counts as ${maxReturnMost}.`;
   const page = {

@@ -8,7 +8,8 @@ import type { KeyedType } from '../../pims/fields.ts';
 import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Json } from '../../pims/script.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes.ts';
-import { parsePage, setPageHeaders, type PageLimits } from '../cursor.ts';
+import { signalOf } from '../caller-signal.ts';
+import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, required, type Schema } from '../schemas.ts';
 import type { OperationName } from './names.ts';
@@ -63,7 +64,7 @@ export const page = (
   recordType: KeyedType,
   record: Schema,
   find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
-  limits: PageLimits,
+  limits: AnswerLimits,
 ): Pick<Operation, 'method' | 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
   method: 'POST',
   kind: 'query',
@@ -71,7 +72,8 @@ export const page = (
   body: FILTERS_BODY,
   answer: envelopeOf(listOf(record)),
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-    const found = await find(store, { filters: body, ...parsePage(recordType, query, limits) });
+    const signal = (): AbortSignal => signalOf(reply.request.raw.socket);
+    const found = await find(store, { filters: body, ...parsePage(recordType, query, limits), signal });
     setPageHeaders(reply, recordType, found);
     return renderEnvelope(found.records);
   },

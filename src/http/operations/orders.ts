@@ -7,7 +7,8 @@ import {
   queryOrders,
   updateLineItem,
 } from '../../pims/operations.ts';
-import type { PageLimits } from '../cursor.ts';
+import { signalOf } from '../caller-signal.ts';
+import type { AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
 import { LINE_EXAMPLE, LOOKUP_EXAMPLE, NEW_LINE_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
@@ -26,9 +27,9 @@ const LINE_CHANGE = fieldsBody('OrderLineChange', 'lines', 'The line and the fie
   base: NEW_LINE,
 });
 
-export const orderOperations = (limits: PageLimits): Operation[] => [...orderReads(limits), ...ORDER_WRITES];
+export const orderOperations = (limits: AnswerLimits): Operation[] => [...orderReads(limits), ...ORDER_WRITES];
 
-const orderReads = (limits: PageLimits): Operation[] => [
+const orderReads = (limits: AnswerLimits): Operation[] => [
   {
     name: 'getOrder',
     path: '/orders/single',
@@ -70,8 +71,11 @@ const orderReads = (limits: PageLimits): Operation[] => [
     }),
     answer: ref('StorefrontLookup'),
     example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
-    run: async ({ store, query }: Call) =>
-      JSON.stringify(await findOrdersByStorefrontReference(store, query['storefront_order_number']!)),
+    run: async ({ store, query, reply }: Call) => {
+      const signal = (): AbortSignal => signalOf(reply.request.raw.socket);
+      const options = { recordsMax: limits.lookupRecordsMost, signal };
+      return JSON.stringify(await findOrdersByStorefrontReference(store, query['storefront_order_number']!, options));
+    },
   },
 ];
 

@@ -6,10 +6,11 @@ import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
-import type { ImportOptions, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
+import { cutPage } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
 import { KeyBatch } from './key-batch.ts';
@@ -78,7 +79,7 @@ export class PostgresPimsStore implements PimsStore {
     return this.#sql.dictionaries;
   }
 
-  async getOrder(orderNumber: string): Promise<{ order: Json; lines: Json | null } | undefined> {
+  async getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
     const found = await this.#ordersWithLines.ask(sortKey(orderNumber));
     return found && { order: found[1], lines: found[2] };
   }
@@ -103,8 +104,9 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  async findOrders(referenceNumber: string): Promise<OrderWithLines[]> {
-    return ((await this.#ordersByReference.ask(referenceNumber)) ?? []).map(([, order, lines]) => ({
+  async findOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<Outcome<OrderWithLines[]>> {
+    const found = (await this.#ordersByReference.ask(referenceNumber)) ?? [];
+    return found.slice(0, recordsMax + 1).map(([, order, lines]) => ({
       order: JSON.parse(order) as Values,
       lines: JSON.parse(lines ?? '[]') as Values[],
     }));
@@ -151,9 +153,7 @@ export class PostgresPimsStore implements PimsStore {
     const rows = await connection.askOnce<[string, Json, number]>(sql, values);
     if (rows[0] && (await this.#follow(rows[0][2])))
       return this.#loadPage(connection, recordType, request, this.#sql.page(recordType, request));
-    const hasMore = rows.length > request.limit;
-    if (hasMore) rows.pop();
-    return { records: `[${rows.map(([, record]) => record).join(',')}]`, next: hasMore ? rows.at(-1)![0] : null };
+    return cutPage(rows, request.limit, request.bytesMax);
   }
 
   /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */

@@ -95,16 +95,16 @@ export function buildPimsSql(dictionaries: Dictionaries) {
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
           FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
-    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ?`,
+    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? LIMIT ?`,
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
     rows,
-    page(recordType: KeyedType, { filters, limit, after }: QueryRequest): PageQuery & { indexLed: boolean } {
+    page(recordType: KeyedType, { filters, limit, bytesMax, after }: QueryRequest): PageQuery & { indexLed: boolean } {
       const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
       const sql = `SELECT SORT_KEY, ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table}
         WHERE ${CHARGE_ROW} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
-      return { sql, values: [...where.values, after], limit, indexLed: where.indexLed };
+      return { sql, values: [...where.values, after], limit, bytesMax, indexLed: where.indexLed };
     },
   };
 }

@@ -6,7 +6,7 @@ import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
-import type { ImportOptions, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import type { OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
@@ -66,7 +66,7 @@ export class SqlitePimsStore implements PimsStore {
     return this.#reader.read(() => this.#sql.dictionaries);
   }
 
-  getOrder(orderNumber: string): Promise<{ order: Json; lines: Json | null } | undefined> {
+  getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
     return this.#reader.read(() => {
       const row = this.#readerDb.row<[string, string]>(this.#sql.orderWithLines, orderNumber, sortKey(orderNumber));
       return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };
@@ -96,9 +96,9 @@ export class SqlitePimsStore implements PimsStore {
     return new Refusal('QUERY_TOO_COSTLY', message);
   }
 
-  findOrders(referenceNumber: string): Promise<OrderWithLines[]> {
+  findOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<OrderWithLines[]> {
     return this.#reader.read(() =>
-      this.#readerDb.rows<[string]>(this.#sql.ordersByReference, referenceNumber).map(([json]) => {
+      this.#readerDb.rows<[string]>(this.#sql.ordersByReference, referenceNumber, recordsMax + 1).map(([json]) => {
         const order = JSON.parse(json) as Values;
         const lines = this.#sql.script.loads.lines(order['ORDER_NUMBER']!);
         return { order, lines: lines.parse(this.#readerDb.rows(lines.sql, ...lines.values)) };
