@@ -65,7 +65,10 @@ function readOrNothing(file: string): string {
 /** The contract of a service with default settings. */
 async function writeContract(): Promise<string> {
   const { config } = parseConfig({}, {});
-  const contract = renderContract(allOperations(config), config.idempotencyHours * HOUR_MS);
+  const contract = renderContract(
+    allOperations({ ...config, cursorKey: new Uint8Array() }),
+    config.idempotencyHours * HOUR_MS,
+  );
   return `${JSON.stringify(contract, null, 1)}\n`;
 }
 

@@ -1,11 +1,12 @@
 /**
  * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds
- * the key of the last record of its page, so records written meanwhile shift nothing. Source: decisions "maxReturn".
+ * the key of the last record of its page, so records written meanwhile shift nothing. Source: decisions 0004, 0031.
  */
-import { crc32 } from 'node:zlib';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../errors.ts';
 import type { KeyedType } from '../pims/fields.ts';
+import type { Filter } from '../pims/filter.ts';
 import type { Page, QueryRequest } from '../pims/port.ts';
 
 /** How much one answer holds. */
@@ -14,36 +15,55 @@ export interface AnswerLimits {
   readonly maxReturnMost: number;
   readonly pageBytesMost: number;
   readonly lookupRecordsMost: number;
+  /** Signs cursors. Only the nodes of the installation know it. */
+  readonly cursorKey: Uint8Array;
 }
 
-const PREFIXES = { orders: 'o', customers: 'c', inventory: 'i' } as const satisfies Record<KeyedType, string>;
+/** What a cursor belongs to. */
+interface CursorScope {
+  readonly teamId: string;
+  readonly recordType: KeyedType;
+  readonly filters: readonly Filter[];
+}
 
+const SIGNATURE_BYTES = 16;
+
+/** Throws INVALID_CURSOR. */
 export function parsePage(
-  recordType: KeyedType,
+  scope: CursorScope,
   query: Readonly<Record<string, string>>,
   limits: AnswerLimits,
 ): Pick<QueryRequest, 'limit' | 'bytesMax' | 'after'> {
   const { maxReturn, cursor } = query;
   const limit = Math.min(maxReturn === undefined ? limits.maxReturnDefault : Number(maxReturn), limits.maxReturnMost);
-  return { limit, bytesMax: limits.pageBytesMost, after: cursor === undefined ? '' : parseCursor(recordType, cursor) };
+  const after = cursor === undefined ? '' : parseCursor(scope, cursor, limits);
+  return { limit, bytesMax: limits.pageBytesMost, after };
 }
 
-export function setPageHeaders(reply: FastifyReply, recordType: KeyedType, { next }: Page): void {
+export function setPageHeaders(reply: FastifyReply, scope: CursorScope, { next }: Page, limits: AnswerLimits): void {
   if (next === null) return;
-  reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(recordType, next));
+  reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(scope, next, limits));
 }
 
-/** The key behind a checksum over type and key, which finds a cursor that was cut short. */
-function formatCursor(recordType: KeyedType, key: string): string {
-  const checksum = Buffer.alloc(4);
-  checksum.writeUInt32BE(crc32(PREFIXES[recordType] + key));
-  return PREFIXES[recordType] + Buffer.concat([checksum, Buffer.from(key, 'utf8')]).toString('base64url');
+/** The key behind a signature over all that it belongs to. */
+function formatCursor(scope: CursorScope, key: string, { cursorKey }: AnswerLimits): string {
+  const { teamId, recordType, filters } = scope;
+  const signed = JSON.stringify([teamId, recordType, filters.map(identifyFilter), key]);
+  const signature = createHmac('sha256', cursorKey).update(signed).digest().subarray(0, SIGNATURE_BYTES);
+  return Buffer.concat([signature, Buffer.from(key)]).toString('base64url');
 }
 
-function parseCursor(recordType: KeyedType, cursor: string): string {
-  const key = Buffer.from(cursor.slice(1), 'base64url').subarray(4).toString('utf8');
-  // No key has a NUL character; a forged cursor could bring one to the store.
-  if (key === '' || key.includes('\0') || cursor !== formatCursor(recordType, key))
-    throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
-  return key;
+/** Equal for filters that mean the same in any spelling. The first has no conjunction, and AND is the one left out. */
+const identifyFilter = ({ field, value, contains, conjunction }: Filter, index: number): unknown[] => [
+  field,
+  String(value),
+  contains === true,
+  index > 0 && conjunction?.toUpperCase() === 'OR',
+];
+
+function parseCursor(scope: CursorScope, cursor: string, limits: AnswerLimits): string {
+  const key = Buffer.from(cursor, 'base64url').subarray(SIGNATURE_BYTES).toString();
+  const [given, issued] = [Buffer.from(cursor), Buffer.from(formatCursor(scope, key, limits))];
+  if (given.length === issued.length && timingSafeEqual(given, issued)) return key;
+  throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
 }

@@ -17,6 +17,8 @@ export interface Store {
   readonly audit: AuditStore;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
+  /** The random bytes that the installation signs cursors with. */
+  loadCursorKey(): Promise<Uint8Array>;
   /** Whether the store answers, as far as is known now. */
   isUsable(): boolean;
   close(): Promise<void>;

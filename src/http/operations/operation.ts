@@ -73,8 +73,9 @@ export const page = (
   answer: envelopeOf(listOf(record)),
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {
     const signal = (): AbortSignal => signalOf(reply.request.raw.socket);
-    const found = await find(store, { filters: body, ...parsePage(recordType, query, limits), signal });
-    setPageHeaders(reply, recordType, found);
+    const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body };
+    const found = await find(store, { filters: body, ...parsePage(scope, query, limits), signal });
+    setPageHeaders(reply, scope, found, limits);
     return renderEnvelope(found.records);
   },
 });

@@ -21,5 +21,11 @@ export interface ControlDatabase extends ReadableTables {
 export const commit = <T>(db: ControlDatabase, work: () => Writing<Outcome<T>>): Promise<T> =>
   db.transaction(work).then(orThrow);
 
+/** The random bytes that the installation signs cursors with: the same for all nodes, and after a restart. */
+export async function loadCursorKey(db: ReadableTables): Promise<Uint8Array> {
+  const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`);
+  return found![0];
+}
+
 /** Whether a store can hold the text. A text it cannot hold names nothing. */
 export const isPlain = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

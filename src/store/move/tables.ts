@@ -53,6 +53,7 @@ const USER_COLUMNS =
 /** The tables beside the tenants' inventory systems. Each store gives its own STORE_ID. */
 const CONTROL_TABLES: readonly Table[] = [
   buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
+  buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
   buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY', 'append'),
   // Sessions are not copied: people sign in again.
   buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),

@@ -25,6 +25,7 @@ const OTHERS = `SELECT application_name FROM pg_stat_activity
   WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
 /** Columns that are not text; a tenant's own field may have any name. */
 const TYPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  SECRETS: { SECRET: 'bytea' },
   API_KEYS: { SECRET_HASH: 'bytea' },
   USERS: { SEALED_SECRET: 'bytea', LAST_STEP: 'bigint', FAILURES: 'integer', LINK_HASH: 'bytea' },
   RECOVERY_CODES: { NUMBER: 'integer', CODE_HASH: 'bytea' },

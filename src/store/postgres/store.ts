@@ -7,6 +7,7 @@ import { Refusal, refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
+import { loadCursorKey } from '../control/database.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
@@ -59,6 +60,7 @@ export class PostgresStore {
   readonly #shared: readonly SharedConnection[];
   readonly #readers: readonly SharedConnection[];
   readonly #pools: readonly Pool[];
+  readonly #control: PostgresControl;
   readonly #open = new Map<string, PimsStore>();
   readonly tenants: SqlTenantStore;
   readonly usage: SqlUsageStore;
@@ -86,7 +88,7 @@ export class PostgresStore {
     this.#readers = shareMany(short);
     this.#shared = [keys, usage, ...this.#readers];
     this.#pools = [new Pool(shareMany(short)), new Pool(shareMany(long))];
-    const control = new PostgresControl(this.#readers[0]!, this.#pools[0]!);
+    const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
     this.tenants = new SqlTenantStore(control, new PostgresTenants(keys, () => this.openOwn()));
     this.users = new SqlUserStore(control);
     this.sessions = new SqlSessionStore(control);
@@ -135,6 +137,10 @@ export class PostgresStore {
     });
     this.#open.set(storeId, store);
     return store;
+  }
+
+  loadCursorKey(): Promise<Uint8Array> {
+    return loadCursorKey(this.#control);
   }
 
   isUsable(): boolean {

@@ -8,6 +8,7 @@ import { refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
+import { loadCursorKey } from '../control/database.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
@@ -109,6 +110,10 @@ export class SqliteStore {
       if (faultOf(fault) !== 'busy') throw fault;
       throw refuseCommand(`Another service is running on ${folder}; one folder takes one service.`);
     }
+  }
+
+  loadCursorKey(): Promise<Uint8Array> {
+    return loadCursorKey(this.#control);
   }
 
   isUsable(): boolean {
