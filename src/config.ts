@@ -80,7 +80,8 @@ export const SETTINGS = {
   publicUrl: {
     ...origin('STOREROOM_PUBLIC_URL'),
     meaning:
-      'Address that people use to reach the service, for links to the dashboard. Not set: the address of each request.',
+      'Address that people use to reach the service, for links to the dashboard. Not set: links have no host in ' +
+      'answers of the dashboard, and the address the service listens on when a command prints them.',
   },
   trustedProxies: {
     ...networks('STOREROOM_TRUSTED_PROXIES'),

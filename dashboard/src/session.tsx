@@ -7,6 +7,7 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 import { mayAct, type Role } from '../../src/account/roles.ts';
 import type { SessionView } from '../../src/http/dashboard/interface.ts';
 import { get, onNotSignedIn, post, type ApiError } from './api/client.ts';
+import { toAddress } from './api/address.ts';
 import { toApiError } from './api/use-load.ts';
 import { navigate } from './router.tsx';
 
@@ -79,7 +80,7 @@ export function useSession(): UserSession {
   const { session, load } = useSessionState();
   if (session === undefined) throw new Error('useSession is for pages inside the shell.');
   const may = (needed: Role) => mayAct(session.user.role, needed);
-  return { ...session, reload: load, may };
+  return { ...session, baseURL: toAddress(session.baseURL), reload: load, may };
 }
 
 /** Ends the session and forgets all that the page holds, by loading it anew. */

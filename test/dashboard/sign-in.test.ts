@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { send, writeRequest } from '../kit/raw-http.ts';
 import { runCommand } from '../kit/service.ts';
 import { appearanceOf, openScene, runSql } from './scene.ts';
-import { PASSWORD, Visitor, type Reply } from './visitor.ts';
+import { API, COOKIE, PASSWORD, Visitor, type Reply } from './visitor.ts';
 
 const PUBLIC_URL = 'https://pims.example.com';
 const NEW_PASSWORD = 'seven copper kites above';
@@ -142,6 +143,31 @@ suite('links', () => {
   });
 });
 
+test('no answer takes a link or an address from the Host of its request', async () => {
+  const there = owner.elsewhere(); // the sign-in below ends its session
+  assert.equal((await there.signIn()).status, 200);
+  const made = ['Host: evil.example', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https'];
+  const headers = [...made, 'Sec-Fetch-Site: same-origin', `Cookie: ${COOKIE}=${there.token}`];
+  const post = (path: string, body: object) =>
+    send(
+      service.origin,
+      writeRequest('POST', API + path, [...headers, 'Content-Type: application/json'], JSON.stringify(body)),
+    );
+  const invited = await post('/users', { email: 'poisoned@shop.example', role: 'viewer' });
+  const renewed = await post('/users/link', { email: 'poisoned@shop.example' });
+  for (const { body } of [invited, renewed]) assert.match(body.link as string, /^\/dashboard\/link#[\w-]{43}$/);
+  const session = await send(service.origin, writeRequest('GET', `${API}/session`, headers));
+  assert.equal(session.body.baseURL, '/tenant/api/pims/v1');
+  const signedIn = await post('/sign-in', { teamID: 'shop', email: owner.email, password: PASSWORD });
+  assert.equal(signedIn.body.baseURL, '/tenant/api/pims/v1');
+  const paths = ['/', '/dashboard', '/dashboard/', '/openapi.json', '/docs/'];
+  const answers = await Promise.all(
+    paths.map((path) => send(service.origin, writeRequest('GET', path, [...made, 'Connection: close']))),
+  );
+  for (const { text, headers: sent } of [invited, renewed, session, signedIn, ...answers])
+    assert.ok(!/evil/.test(text + JSON.stringify([...sent])), text.slice(0, 300));
+});
+
 suite('signing in', () => {
   test('team, e-mail address in any case with spaces around, and password let in', async () => {
     for (const email of ['owner@shop.example', 'OWNER@Shop.Example', '  owner@shop.example\t', 'Owner@SHOP.example ']) {
@@ -149,7 +175,7 @@ suite('signing in', () => {
       const { status, body, text } = await visitor.signIn();
       assert.equal(status, 200, text);
       assert.equal(body.user.email, 'owner@shop.example');
-      assert.equal(body.baseURL, `${service.origin}/tenant/api/pims/v1`);
+      assert.equal(body.baseURL, '/tenant/api/pims/v1');
     }
   });
 

@@ -2,18 +2,17 @@
  * Signing in and out, and the user's own account: password, second factor, sessions. The rules are those of
  * src/account; a session's token becomes a cookie here. Source: decision 0023.
  */
-import type { FastifyReply } from 'fastify';
 import type { SignedIn } from '../../account/port.ts';
 import { endOfSession } from '../../account/sessions.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 import { clearSession, setSession, tokenOf } from './admission.ts';
 import type { SessionView } from './interface.ts';
 import type { DashboardServices } from './services.ts';
-import { originOf, pick, type Handlers } from './typed-route.ts';
+import { pick, type Handlers } from './typed-route.ts';
 
 const viewSession =
   ({ accounts, publicUrl }: DashboardServices) =>
-  async (reply: FastifyReply, { user, tenant, session }: SignedIn): Promise<SessionView> => ({
+  async ({ user, tenant, session }: SignedIn): Promise<SessionView> => ({
     user: {
       ...pick(user, 'email', 'role'),
       hasSecondFactor: user.sealedSecret !== null,
@@ -22,7 +21,7 @@ const viewSession =
     },
     tenant: { teamID: tenant.teamId, name: tenant.name },
     endsAt: endOfSession(session),
-    baseURL: (publicUrl || originOf(reply.request)) + BASE_PATH,
+    baseURL: publicUrl + BASE_PATH,
   });
 
 export function accountRoutes(services: DashboardServices) {
@@ -31,7 +30,8 @@ export function accountRoutes(services: DashboardServices) {
   return {
     'POST /sign-in': async ({ body, client, reply }) => {
       const { token, signedIn } = await accounts.signIn(body, { ...client, replaces: tokenOf(reply.request) });
-      return view(setSession(reply, token), signedIn);
+      setSession(reply, token);
+      return view(signedIn);
     },
     'POST /link/check': async ({ body, client }) => {
       const { teamId, email } = await accounts.checkLink(body.token, client.nowMs);
@@ -39,10 +39,11 @@ export function accountRoutes(services: DashboardServices) {
     },
     'POST /link': async ({ body, client, reply }) => {
       const { token, signedIn } = await accounts.useLink(body.token, body.password, client);
-      return view(setSession(reply, token), signedIn);
+      setSession(reply, token);
+      return view(signedIn);
     },
 
-    'GET /session': ({ signedIn, reply }) => view(reply, signedIn),
+    'GET /session': ({ signedIn }) => view(signedIn),
     'POST /sign-out': async ({ signedIn, client, reply }) => {
       await accounts.signOut(signedIn, client);
       clearSession(reply);

@@ -59,7 +59,7 @@ export interface SessionView {
   tenant: { teamID: string; name: string };
   /** When it ends at the latest, UTC ISO 8601. */
   endsAt: string;
-  /** Where the API is: `https://host/tenant/api/pims/v1`. */
+  /** Where the API is: `https://host/tenant/api/pims/v1`; without the host where no public address is set. */
   baseURL: string;
 }
 
@@ -148,7 +148,7 @@ export interface UsersView {
   })[];
 }
 export interface UserLinkView {
-  /** One-time link to set a password, shown this once. */
+  /** One-time link to set a password, shown this once. It begins as `baseURL` does. */
   link: string;
   endsAt: string;
 }

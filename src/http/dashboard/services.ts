@@ -15,6 +15,9 @@ export interface DashboardServices extends OperationServices {
   readonly requests: RequestStore;
   readonly requestLog: RequestLog;
   readonly requestLogDays: number;
-  /** Where people reach the service, without a path: `https://pims.example.com`; '' to take it from each request. */
+  /**
+   * Where people reach the service, without a path: `https://pims.example.com`. With '' addresses in answers are
+   * relative: a Host header can be made up, the browser knows where it is.
+   */
   readonly publicUrl: string;
 }

@@ -1,10 +1,11 @@
 /** The tenant's settings, users and audit log. The operator sets quota and rate; users only see them. */
+import type { IssuedLink } from '../../account/users.ts';
 import { verifyAudit } from '../../audit/chain.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
 import type { DashboardServices } from './services.ts';
-import { actorOf, entryOf, originOf, pick, type Handlers, type RequestContext } from './typed-route.ts';
+import { actorOf, entryOf, pick, type Handlers, type RequestContext } from './typed-route.ts';
 
 const AUDIT_PAGE = 100;
 const teamOf = ({ signedIn }: RequestContext): string => signedIn.tenant.teamId;
@@ -36,8 +37,8 @@ const settingsRoutes = ({ tenants, requestLogDays }: DashboardServices) => {
 };
 
 const userRoutes = ({ users, publicUrl }: DashboardServices) => {
-  const viewLink = ({ reply }: RequestContext, { token, endsAt }: { token: string; endsAt: string }): UserLinkView => ({
-    link: `${publicUrl || originOf(reply.request)}/dashboard/link#${token}`,
+  const viewLink = ({ token, endsAt }: IssuedLink): UserLinkView => ({
+    link: `${publicUrl}/dashboard/link#${token}`,
     endsAt,
   });
   return {
@@ -51,10 +52,10 @@ const userRoutes = ({ users, publicUrl }: DashboardServices) => {
     }),
     'POST /users': async (context) => {
       const { email, role } = context.body;
-      return viewLink(context, await users.inviteUser(teamOf(context), email, role, actorOf(context)));
+      return viewLink(await users.inviteUser(teamOf(context), email, role, actorOf(context)));
     },
     'POST /users/link': async (context) =>
-      viewLink(context, await users.renewLink(teamOf(context), context.body.email, actorOf(context))),
+      viewLink(await users.renewLink(teamOf(context), context.body.email, actorOf(context))),
     'POST /users/role': (context) =>
       users.changeRole(teamOf(context), context.body.email, context.body.role, actorOf(context)),
     'POST /users/remove': (context) => users.deleteUser(teamOf(context), context.body.email, actorOf(context)),

@@ -85,9 +85,6 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
   return new Refusal('INVALID_VALUE', `${field} ${form}`, { field });
 }
 
-/** Where the browser found the service. */
-export const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
-
 /** Who acts, for the audit log. */
 export const actorOf = ({ signedIn, client }: RequestContext): Actor => ({ ...client, actor: signedIn.user.email });
 

@@ -2,6 +2,7 @@
  * Shows a new one-time link once, and says how to hand it over.
  */
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
+import { toAddress } from '../../api/address.ts';
 import { Actions, Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -23,7 +24,7 @@ export function ShowLink({
   return (
     <Dialog title="One-time link" description={`For ${email}, to set their password.`} onClose={onClose}>
       <div class="link-once" ref={text} tabIndex={-1}>
-        <CopyText text={link} label="Copy the link" />
+        <CopyText text={toAddress(link)} label="Copy the link" />
       </div>
       <Notice tone="warn" title="The link is not shown again">
         Hand it over in a way only {email} can read: the first person to open it sets the password. It ends at{' '}
