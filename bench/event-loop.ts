@@ -10,7 +10,7 @@ import type { ImportRow } from '../src/pims/import.ts';
 import { createCustomer } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/database.ts';
 import { SqliteStore } from '../src/store/sqlite/store.ts';
-import { PATIENT } from '../test/kit/caller.ts';
+import { PATIENT, TURNS } from '../test/kit/caller.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
 
 const BAR_MS = 50;
@@ -22,7 +22,7 @@ const folder = temporaryFolder();
 const onFatal = (fault: unknown): never => {
   throw fault;
 };
-const store = new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 150, workers: 2, onFatal });
+const store = new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 150, ...TURNS, workers: 2, onFatal });
 await store.tenants.createTenant('team', 'A tenant', now);
 const tenant = (await store.tenants.findTenant('team'))!;
 const pims = store.pims(tenant);

@@ -10,6 +10,7 @@ import { addLineItem, createOrder } from '../src/pims/operations.ts';
 import { Refusal } from '../src/errors.ts';
 import { openStore, type Store } from '../src/store/open.ts';
 import { issueKey } from '../src/tenant/credentials.ts';
+import { TURNS } from '../test/kit/caller.ts';
 import { PostgresServer, runStatement } from '../test/kit/postgres.ts';
 import { BASE_PATH, type Keys } from '../test/kit/service.ts';
 import { load, type LoadRequest } from './load-generator.ts';
@@ -124,7 +125,14 @@ function privateBytes(pid: number): number {
 
 /** Through the store, as a command for each would take an hour. */
 async function makeTenants(url: string, count: number): Promise<Keys[]> {
-  const settings = { data: '', databaseUrl: url, databaseConnections: 4, queryBudgetMs: 5000, queryThreads: 1 };
+  const settings = {
+    ...TURNS,
+    data: '',
+    databaseUrl: url,
+    databaseConnections: 4,
+    queryBudgetMs: 5000,
+    queryThreads: 1,
+  };
   const store = await openStore(settings, { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal: () => undefined });
   const keys: Keys[] = [];
   for (let index = 0; index < count; index++) keys.push(await makeTenant(store, `team-${index}`));

@@ -123,6 +123,14 @@ export const SETTINGS = {
     ...wholeNumber('STOREROOM_QUERY_THREADS', 2, [1, 64]),
     meaning: 'Threads for long queries of the embedded store.',
   },
+  queriesRunningMost: {
+    ...wholeNumber('STOREROOM_QUERIES_RUNNING_MOST', 8, [1, 1000]),
+    meaning: 'Long queries of a tenant that run at the same time, if there are threads or connections for them.',
+  },
+  queriesWaitingMost: {
+    ...wholeNumber('STOREROOM_QUERIES_WAITING_MOST', 64, [1, 10_000]),
+    meaning: 'Long queries of a tenant that wait for their turn. More are answered 429.',
+  },
   idempotencyHours: {
     ...wholeNumber('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760]),
     meaning: 'Hours an Idempotency-Key is kept.',

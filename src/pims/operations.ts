@@ -9,7 +9,6 @@ import type { Stage } from './stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from './port.ts';
 import type { Json, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
-import { viewStorefrontOrders, type StorefrontLookup } from './storefront.ts';
 import { checkText } from './values.ts';
 import * as writes from './writes.ts';
 
@@ -41,19 +40,13 @@ export const queryOrders = queryOf('orders');
 export const queryCustomers = queryOf('customers');
 export const queryInventoryItems = queryOf('inventory');
 
-/** RESULT_TOO_LARGE when more than `recordsMax` orders have the number: the lookup answers all of them or none. */
 export async function findOrdersByStorefrontReference(
   store: PimsStore,
   reference: string,
   options: LookupOptions,
-): Promise<StorefrontLookup> {
-  const field = 'storefront_order_number';
-  checkText(field, reference);
-  const orders = orThrow(await store.findOrders(reference, options));
-  const { recordsMax } = options;
-  if (orders.length <= recordsMax) return viewStorefrontOrders(reference, orders);
-  const message = `More than ${recordsMax} orders have this storefront number; one answer holds at most ${recordsMax}.`;
-  throw new Refusal('RESULT_TOO_LARGE', message, { field });
+): Promise<Json> {
+  checkText('storefront_order_number', reference);
+  return orThrow(await store.viewOrders(reference, options));
 }
 
 const writeOf =

@@ -7,7 +7,6 @@ import type { Dictionaries, KeyedType, RecordType } from './fields.ts';
 import type { ImportBatches, ImportResults } from './import.ts';
 import type { Idempotency, Json, Write } from './script.ts';
 import type { Filter } from './filter.ts';
-import type { OrderWithLines } from './storefront.ts';
 
 export interface QueryRequest {
   readonly filters: readonly Filter[];
@@ -52,8 +51,8 @@ export interface PimsStore {
    * TOO_MANY_QUERIES when too many of the tenant are waiting.
    */
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
-  /** The orders with this REFERENCE_NUMBER, in any order; of more than `recordsMax`, only `recordsMax` + 1. */
-  findOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<OrderWithLines[]>>;
+  /** The orders with this REFERENCE_NUMBER, as storefront.ts views them. RESULT_TOO_LARGE beyond `recordsMax`. */
+  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Json>>;
   /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */

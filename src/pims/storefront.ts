@@ -2,6 +2,7 @@
  * The storefront-reference lookup: every order with a storefront number, each in its own stage. Fulfilment is the
  * caller's to compute. Source: specification sections 2.7 and 4.6.
  */
+import { refuseField, type Refusal } from '../errors.ts';
 import { STAGES, type Stage } from './stages.ts';
 import { sortKey, type Values } from './values.ts';
 import { splitList } from './lists.ts';
@@ -52,6 +53,14 @@ function compareOrders(a: Values, b: Values): number {
     compareText(sortKey(a['ORDER_NUMBER'] ?? ''), sortKey(b['ORDER_NUMBER'] ?? ''))
   );
 }
+
+/** RESULT_TOO_LARGE: the lookup answers all orders of a number or none. */
+export const refuseLargeLookup = (recordsMax: number): Refusal =>
+  refuseField(
+    'RESULT_TOO_LARGE',
+    'storefront_order_number',
+    `One answer holds at most ${recordsMax} orders of a storefront number, and 16 MiB of them and their lines.`,
+  );
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

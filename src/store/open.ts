@@ -21,6 +21,8 @@ export interface Store {
   loadCursorKey(): Promise<Uint8Array>;
   /** Whether the store answers, as far as is known now. */
   isUsable(): boolean;
+  /** Ends costly work, waiting and running, with SERVICE_BUSY. The service stops. */
+  endQueries(): void;
   close(): Promise<void>;
 }
 
@@ -35,6 +37,8 @@ export interface OpenStoreSettings extends StorePlace {
   readonly databaseConnections: number;
   readonly queryBudgetMs: number;
   readonly queryThreads: number;
+  readonly queriesRunningMost: number;
+  readonly queriesWaitingMost: number;
 }
 
 export interface StoreUser {
@@ -49,20 +53,18 @@ export interface StoreUser {
 
 /** Throws COMMAND_REFUSED with the reason when the database cannot be used. */
 export async function openStore(settings: OpenStoreSettings, user: StoreUser): Promise<Store> {
-  const { databaseUrl, databaseConnections, queryBudgetMs } = settings;
+  const { databaseUrl, databaseConnections } = settings;
   if (databaseUrl === '') return openEmbedded(settings, user);
   // Loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
   const { name, report } = user;
-  return PostgresStore.open({ url: databaseUrl, connections: databaseConnections, queryBudgetMs, name, report });
+  return PostgresStore.open({ ...settings, url: databaseUrl, connections: databaseConnections, name, report });
 }
 
-export function openEmbedded(
-  { data, queryBudgetMs, queryThreads }: OpenStoreSettings,
-  { busyTimeoutMs, onFatal, report }: StoreUser,
-): SqliteStore {
-  refuseUnfinishedFolder(data);
-  return new SqliteStore({ folder: data, busyTimeoutMs, queryBudgetMs, workers: queryThreads, onFatal, report });
+export function openEmbedded(settings: OpenStoreSettings, { busyTimeoutMs, onFatal, report }: StoreUser): SqliteStore {
+  const { data: folder, queryThreads: workers } = settings;
+  refuseUnfinishedFolder(folder);
+  return new SqliteStore({ ...settings, folder, workers, busyTimeoutMs, onFatal, report });
 }
 
 /** Opens a store for a move out of it or into it. Messages call it `name`. */

@@ -9,6 +9,7 @@ import type { KeyedType, RecordType } from '../../src/pims/fields.ts';
 import type { ImportResult } from '../../src/pims/import.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { TURNS } from '../kit/caller.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
@@ -32,6 +33,7 @@ const STORES: Record<string, () => OpenedStore | Promise<OpenedStore>> = {
   SQLite: () => openForAll(newFolder(), { queryBudgetMs: QUERY_BUDGET_MS }),
   PostgreSQL: async () =>
     (postgres = await PostgresStore.open({
+      ...TURNS,
       url: await newDatabase(),
       connections: LANES,
       queryBudgetMs: QUERY_BUDGET_MS,

@@ -4,6 +4,12 @@ import type { LookupOptions, QueryRequest } from '../../src/pims/port.ts';
 
 const { signal } = new AbortController();
 
+/** How many long queries a tenant may have. */
+export const TURNS = {
+  queriesRunningMost: SETTINGS.queriesRunningMost.default,
+  queriesWaitingMost: SETTINGS.queriesWaitingMost.default,
+};
+
 export const PATIENT: Pick<QueryRequest, 'bytesMax' | 'signal'> & LookupOptions = {
   bytesMax: SETTINGS.pageBytesMost.default,
   recordsMax: SETTINGS.lookupRecordsMost.default,

@@ -172,7 +172,7 @@ export function describeNumbers(store: StoreUnderTest): void {
       assert.equal(await pims.port.getOrder(key), undefined);
       for (const recordType of ['orders', 'customers', 'inventory'] as const)
         assert.equal(await pims.port.getRecord(recordType, key), undefined);
-      assert.deepEqual(await pims.findOrders(key), []);
+      assert.deepEqual(await pims.viewOrders(key), []);
     }
   });
 }

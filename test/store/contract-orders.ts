@@ -84,8 +84,9 @@ export function describeOrders(store: StoreUnderTest): void {
     accepted(await pims.updateLine('1', lines[99]!['LINE_REF_LOCK_CODE']!, { DESCRIPTION: 'changed' }));
     expected[99] = '100 changed';
     assert.deepEqual(show((await pims.readOrder('1')).lines), expected);
-    const [found] = await pims.findOrders('#1');
-    assert.deepEqual(show(found!.lines), expected);
+    const [found] = await pims.viewOrders('#1');
+    const seen = found!.items.map(({ description }, index) => `${index + 1} ${description}`);
+    assert.deepEqual(seen, expected);
     assert.deepEqual(show(await pims.readAll('lines')), expected);
   });
 
@@ -105,11 +106,7 @@ export function describeOrders(store: StoreUnderTest): void {
     for (const code of codes) assert.match(code, /^[A-Za-z0-9_-]{22,}$/, 'at least 128 bits, fit for a URL');
     for (const code of codes.slice(0, 5))
       assert.equal(lineOf(await pims.updateLine(order, code, { QUANTITY: '3' }))['LINE_REF_LOCK_CODE'], code);
-    const wherever = [
-      (await pims.readOrder(order)).lines,
-      (await pims.findOrders('#1'))[0]!.lines,
-      await pims.readAll('lines'),
-    ];
+    const wherever = [(await pims.readOrder(order)).lines, await pims.readAll('lines')];
     for (const lines of wherever)
       assert.deepEqual(new Set(lines.map((line) => line['LINE_REF_LOCK_CODE'])), new Set(codes));
   });
@@ -162,12 +159,9 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(await stockOf(pims, 'P'), '5 on hand, 3 committed, 2 available');
     assert.equal(await invoice(pims, backorder!), null);
     assert.equal(await stockOf(pims, 'P'), '2 on hand, 0 committed, 2 available');
-    const records = await pims.findOrders('#1');
-    const show = records.map(({ order: one, lines }) =>
-      [
-        one['ORDER_TYPE'],
-        ...lines.map((line) => `${line['QUANTITY']}/${line['NUMBER_SHIPPED']} ${line['SERIAL_NUMBERS']}`),
-      ].join(' '),
+    const records = await pims.viewOrders('#1');
+    const show = records.map(({ order_type: type, items }) =>
+      [type, ...items.map((item) => `${item.quantity}/${item.shipped} ${item.serial_numbers.join(',')}`)].join(' '),
     );
     assert.deepEqual(show.toSorted(), ['invoice 3/3 ', 'invoice 5/5 S1,S2']);
   });

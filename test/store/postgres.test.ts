@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { TURNS } from '../kit/caller.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { describeStore } from './contract.ts';
 import { accepted, entry, NOW } from './store-under-test.ts';
@@ -14,7 +15,13 @@ function urlOf(place: string): Promise<string> {
 }
 
 const open = async (place: string): Promise<PostgresStore> =>
-  PostgresStore.open({ url: await urlOf(place), connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
+  PostgresStore.open({
+    ...TURNS,
+    url: await urlOf(place),
+    connections: 2,
+    queryBudgetMs: 2000,
+    name: 'storeroom test',
+  });
 
 describeStore('PostgreSQL', open);
 

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/store.ts';
+import { TURNS } from '../kit/caller.ts';
 import { whenOver } from '../kit/shared.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
@@ -22,7 +23,7 @@ export function openFolder(folder: string, options: Partial<OpenStoreOptions> = 
   const onFatal = (fault: unknown): never => {
     throw fault;
   };
-  return new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 2000, workers: 2, onFatal, ...options });
+  return new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 2000, ...TURNS, workers: 2, onFatal, ...options });
 }
 
 /** The same, closed when the test files are over. */
@@ -39,7 +40,7 @@ export async function runProcess(folder: string, script: string): Promise<ChildP
     const { Pims } = await import(${JSON.stringify(KIT)});
     process.stdout.write('ready\\n');
     await new Promise((resolve) => process.stdin.once('data', resolve));
-    const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, workers: 1, onFatal: (fault) => { throw fault; } });
+    const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64, workers: 1, onFatal: (fault) => { throw fault; } });
     const pims = () => new Pims(store.pims({ storeId: 'team.1' }));
     ${script}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] });

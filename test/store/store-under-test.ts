@@ -9,7 +9,7 @@ import type { Idempotency, Json, Script } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
-import type { OrderWithLines } from '../../src/pims/storefront.ts';
+import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
@@ -174,8 +174,9 @@ export class Pims {
     return found === undefined ? undefined : (JSON.parse(found) as Values);
   }
 
-  async findOrders(referenceNumber: string, options: LookupOptions = PATIENT): Promise<OrderWithLines[]> {
-    return accepted(await this.port.findOrders(referenceNumber, options));
+  /** What the storefront lookup answers. */
+  async viewOrders(referenceNumber: string, options: LookupOptions = PATIENT): Promise<StorefrontOrder[]> {
+    return (JSON.parse(accepted(await this.port.viewOrders(referenceNumber, options))) as StorefrontLookup).orders;
   }
 
   /** Every record of a type, as names and values. */

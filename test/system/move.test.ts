@@ -12,6 +12,7 @@ import { after, before as prepare, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '../../src/store/open.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { TURNS } from '../kit/caller.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
 import { IS_THOROUGH, trials } from '../kit/trials.ts';
@@ -148,7 +149,7 @@ async function readAll(service: Service, keys: Keys): Promise<string[]> {
 /** Works with the store at a place, as a command does, or as who is named. */
 async function withStore<T>(place: string, work: (store: Store) => Promise<T>, name = 'storeroom command'): Promise<T> {
   const databaseUrl = place.startsWith('postgres') ? place : '';
-  const settings = { data: place, databaseUrl, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1 };
+  const settings = { ...TURNS, data: place, databaseUrl, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1 };
   const store = await openStore(settings, { name, busyTimeoutMs: 5000, onFatal: assert.ifError });
   try {
     return await work(store);

@@ -6,7 +6,7 @@ import { parseDecimal } from '../../pims/decimal.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
 import { advanceOrder } from '../../pims/operations.ts';
 import type { PimsStore } from '../../pims/port.ts';
-import { viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
+import type { OrderWithLines, StorefrontLookup } from '../../pims/storefront.ts';
 import type { Values } from '../../pims/values.ts';
 import { splitList } from '../../pims/lists.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
@@ -83,9 +83,9 @@ async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrd
   const reference = order['REFERENCE_NUMBER'] ?? '';
   const { signal } = new AbortController();
   const options = { recordsMax: RELATED_MAX, signal: () => signal };
-  const sameReference = reference === '' ? [] : orThrow(await pims.findOrders(reference, options));
-  const related = viewStorefrontOrders(reference, sameReference)
-    .orders.map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
+  const sameReference = reference === '' ? '{"orders":[]}' : orThrow(await pims.viewOrders(reference, options));
+  const related = (JSON.parse(sameReference) as StorefrontLookup).orders
+    .map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
     .filter((other) => other.orderNumber !== orderNumber);
   return { order, lines: lines.map((line) => line.ORDER_LINEITEMS), related };
 }

@@ -74,7 +74,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     run: async ({ store, query, reply }: Call) => {
       const signal = (): AbortSignal => signalOf(reply.request.raw.socket);
       const options = { recordsMax: limits.lookupRecordsMost, signal };
-      return JSON.stringify(await findOrdersByStorefrontReference(store, query['storefront_order_number']!, options));
+      return findOrdersByStorefrontReference(store, query['storefront_order_number']!, options);
     },
   },
 ];

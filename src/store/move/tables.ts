@@ -4,6 +4,9 @@ import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
 
+/** What a store may spend on queries during a move, which has few and is alone. */
+export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMost: 1, queriesWaitingMost: 1 };
+
 /** The stored values of a row, or of its key. */
 export type TableRow = readonly (string | number | Uint8Array | null)[];
 

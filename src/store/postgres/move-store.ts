@@ -4,7 +4,7 @@ import { Refusal, refuseCommand } from '../../errors.ts';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
-import { buildConflict, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
+import { buildConflict, QUERIES, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, sqlStateOf, type Connection, type StatementValues } from './connection.ts';
 import { CONTROL } from './migrate.ts';
@@ -12,7 +12,6 @@ import { PostgresStore, READ_MOVE } from './store.ts';
 import { foldedValues, searchIndex } from './pims-sql.ts';
 
 const NAME = 'storeroom move';
-const QUERY_BUDGET_MS = 60_000;
 const MOVE_LOCK = 7_301_127;
 /** The connections of a killed move stay for a moment. */
 const ALONE_WAIT_MS = 5000;
@@ -52,7 +51,7 @@ export class PostgresMoveStore implements MoveStore {
 
   /** Opens a database. Messages call it `name`. */
   static async open(url: string, name: string): Promise<PostgresMoveStore> {
-    const options = { url, connections: 1, queryBudgetMs: QUERY_BUDGET_MS, name: NAME, movedAs: name };
+    const options = { ...QUERIES, url, connections: 1, name: NAME, movedAs: name };
     const store = await PostgresStore.open(options);
     return new PostgresMoveStore(name, store, await store.openOwn());
   }

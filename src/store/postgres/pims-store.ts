@@ -8,7 +8,7 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pim
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
-import type { OrderWithLines } from '../../pims/storefront.ts';
+import { refuseLargeLookup, viewStorefrontOrders } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { cutPage } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
@@ -104,12 +104,14 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  async findOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<Outcome<OrderWithLines[]>> {
+  async viewOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<Outcome<Json>> {
     const found = (await this.#ordersByReference.ask(referenceNumber)) ?? [];
-    return found.slice(0, recordsMax + 1).map(([, order, lines]) => ({
+    if (found.length > recordsMax) return refuseLargeLookup(recordsMax);
+    const orders = found.map(([, order, lines]) => ({
       order: JSON.parse(order) as Values,
       lines: JSON.parse(lines ?? '[]') as Values[],
     }));
+    return JSON.stringify(viewStorefrontOrders(referenceNumber, orders));
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
+import { Turns } from '../../tenant/admission.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
@@ -30,6 +31,9 @@ export interface OpenPostgresOptions {
   /** For each of: reads by key, writes, queries. Three more are for keys, counts and availability. */
   readonly connections: number;
   readonly queryBudgetMs: number;
+  /** Of a tenant. */
+  readonly queriesRunningMost: number;
+  readonly queriesWaitingMost: number;
   /** Shown in pg_stat_activity. */
   readonly name: string;
   /** Told when the database is gone or back. */
@@ -62,6 +66,7 @@ export class PostgresStore {
   readonly #pools: readonly Pool[];
   readonly #control: PostgresControl;
   readonly #open = new Map<string, PimsStore>();
+  readonly #turns: Turns;
   readonly tenants: SqlTenantStore;
   readonly usage: SqlUsageStore;
   readonly requests: SqlRequestStore;
@@ -71,6 +76,9 @@ export class PostgresStore {
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
+    const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
+    // One connection is for a tenant that has none running.
+    this.#turns = new Turns({ running: options.connections - 1, tenantRunning, tenantWaiting });
     const short = this.#connect({
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
@@ -147,7 +155,12 @@ export class PostgresStore {
     return this.#availability.isUsable;
   }
 
+  endQueries(): void {
+    this.#turns.close();
+  }
+
   async close(): Promise<void> {
+    this.endQueries();
     this.#availability.close();
     await Promise.all([...this.#shared, ...this.#pools].map((one) => one.close()));
   }

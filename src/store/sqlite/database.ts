@@ -22,29 +22,42 @@ const MAP_BYTES = 256 * 1024 * 1024;
 /** The size the log is truncated to when it is restarted. */
 const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Queries call `charge_row(ID)` for every row. The clock is read once in this many. */
+/** Reads call `charge_row(ID)` for every row. The clock is read once in this many; more often at first: rows can be large. */
 const ROWS_PER_LOOK = 64;
 /** Folding this many characters costs about as much as a row. */
 const CHARACTERS_PER_ROW = 128;
+/** The longest value a reader builds, in bytes: an order with its lines. */
+const READ_BYTES_MAX = 64 * 1024 * 1024;
 /** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
-/** Thrown by a statement whose time budget is used up. */
-export const BUDGET_MESSAGE = 'time budget used up';
+const BUDGET_MESSAGE = 'time budget used up';
+/** In place of what a read has found, when its time budget was used up first. */
+export const CUT_SHORT = Symbol('cut short');
+
+/** What a read may take. */
+export interface Budget {
+  readonly ms: number;
+  readonly isEnded: () => boolean;
+}
 
 export class Database {
   readonly file: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #iterated = new Set<string>();
   #deadline = Infinity;
+  #isEnded: () => boolean = () => false;
   #rows = 0;
+  #rowsPerLook = ROWS_PER_LOOK;
 
   constructor(
     file: string,
     { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions,
   ) {
     this.file = file;
-    const options = { readOnly: false, timeout: busyTimeoutMs, limits: LIMITS, enableForeignKeyConstraints: true };
+    const limits = mode === 'read' ? { ...LIMITS, length: READ_BYTES_MAX } : LIMITS;
+    const options = { readOnly: false, timeout: busyTimeoutMs, limits, enableForeignKeyConstraints: true };
     this.#connection = new DatabaseSync(file, options);
     retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync));
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
@@ -91,6 +104,12 @@ export class Database {
     return this.statement(sql).all(...values) as unknown as R[];
   }
 
+  /** Rows one by one. Run the same statement again only when these are read, or left. */
+  each<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
+    this.#iterated.add(sql);
+    return this.statement(sql).iterate(...values) as unknown as IterableIterator<R>;
+  }
+
   /** Rows one by one, from a statement of their own. Do not write on the connection meanwhile. */
   iterate<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     const statement = this.#connection.prepare(sql);
@@ -102,14 +121,22 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs statements that call `charge_row(ID)` for at most this long; then they throw BUDGET_MESSAGE. */
-  withBudget<T>(budgetMs: number, work: () => T): T {
-    this.#deadline = performance.now() + budgetMs;
+  /** Runs statements that call `charge_row(ID)` for at most this long, or until `isEnded`. Then they are cut short. */
+  withBudget<T>({ ms, isEnded }: Budget, work: () => T): T | typeof CUT_SHORT {
+    this.#deadline = performance.now() + ms;
+    this.#isEnded = isEnded;
     this.#rows = 0;
+    this.#rowsPerLook = 1;
     try {
       return work();
+    } catch (fault) {
+      // A statement that failed while its rows were read one by one would fail again.
+      for (const sql of this.#iterated) this.#statements.delete(sql);
+      if (fault instanceof Error && fault.message === BUDGET_MESSAGE) return CUT_SHORT;
+      throw fault;
     } finally {
       this.#deadline = Infinity;
+      if (this.#iterated.size > 0) this.#iterated.clear();
     }
   }
 
@@ -125,9 +152,10 @@ export class Database {
 
   #chargeRows(rows: number): number {
     this.#rows += rows;
-    if (this.#rows < ROWS_PER_LOOK) return 1;
+    if (this.#rows < this.#rowsPerLook) return 1;
     this.#rows = 0;
-    if (performance.now() > this.#deadline) throw new Error(BUDGET_MESSAGE);
+    this.#rowsPerLook = Math.min(this.#rowsPerLook * 2, ROWS_PER_LOOK);
+    if (performance.now() > this.#deadline || this.#isEnded()) throw new Error(BUDGET_MESSAGE);
     return 1;
   }
 

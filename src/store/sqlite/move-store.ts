@@ -6,14 +6,13 @@ import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
 import { buildInsert } from '../pims/script-sql.ts';
-import { refuseUnfinished, buildConflict, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
+import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { SqliteStore } from './store.ts';
 import { scriptDialect } from './pims-sql.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
-const QUERY_BUDGET_MS = 60_000;
 const PAGES_PER_CHECKPOINT = 4000;
 const REQUEST_TABLES = ['REQUESTS', 'REFUSALS', 'KEY_USES'];
 
@@ -35,8 +34,7 @@ export class SqliteMoveStore implements MoveStore {
   constructor(folder: string) {
     this.#folder = folder;
     const onFatal = (fault: unknown): void => void (this.#fatal ??= fault);
-    const [busyTimeoutMs, queryBudgetMs] = [BUSY_TIMEOUT_MS, QUERY_BUDGET_MS];
-    this.#store = new SqliteStore({ folder, busyTimeoutMs, queryBudgetMs, workers: 1, onFatal });
+    this.#store = new SqliteStore({ ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal });
   }
 
   get tenants(): TenantStore {

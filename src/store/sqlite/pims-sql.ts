@@ -17,7 +17,7 @@ import {
 } from '../pims/script-sql.ts';
 import { buildWhere, type Dialect } from '../pims/where.ts';
 import { statement } from '../writing.ts';
-import type { PageQuery } from './query.ts';
+import type { PageRead } from './query.ts';
 
 const SEARCH_TRIGRAMS_MAX = 16;
 
@@ -93,18 +93,29 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
     orderWithLines: `SELECT ${keyedJson.orders},
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
-          FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
+          FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER))
       FROM ORDERS WHERE SORT_KEY = ?`,
-    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? LIMIT ?`,
+    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND ${CHARGE_ROW} LIMIT ?`,
+    linesOfOrder: `SELECT ${json('lines')} FROM ORDER_LINEITEMS
+      WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER) ORDER BY LINE_NUMBER`,
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
     rows,
-    page(recordType: KeyedType, { filters, limit, bytesMax, after }: QueryRequest): PageQuery & { indexLed: boolean } {
+    page(
+      recordType: KeyedType,
+      { filters, limit, bytesMax, after }: QueryRequest,
+    ): { read: PageRead; indexLed: boolean } {
       const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), dialect);
       // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
       const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
-      const sql = `SELECT SORT_KEY, ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table}
-        WHERE ${CHARGE_ROW} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
-      return { sql, values: [...where.values, after], limit, bytesMax, indexLed: where.indexLed };
+      const { table } = RECORD_TYPES[recordType];
+      const found = `FROM ${table} WHERE ${CHARGE_ROW} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
+      // Keys alone are sorted. JSON is built of a row when it is fetched, so that the page can end before.
+      const sql = where.merged
+        ? `WITH FOUND AS MATERIALIZED (SELECT ID, SORT_KEY ${found})
+          SELECT SORT_KEY, (SELECT ${keyedJson[recordType]} FROM ${table} R WHERE R.ID = FOUND.ID) FROM FOUND`
+        : `SELECT SORT_KEY, ${keyedJson[recordType]} ${found}`;
+      const values = [...where.values, after];
+      return { read: { kind: 'page', sql, values, limit, bytesMax }, indexLed: where.indexLed };
     },
   };
 }

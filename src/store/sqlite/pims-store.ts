@@ -8,28 +8,30 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pim
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
-import type { OrderWithLines } from '../../pims/storefront.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
+import { sortKey } from '../../pims/values.ts';
+import type { Turns } from '../../tenant/admission.ts';
 import { ScriptRunner, settle } from '../pims/script-runner.ts';
-import { Database, faultOf, runWriting } from './database.ts';
+import { CUT_SHORT, Database, faultOf, runWriting } from './database.ts';
 import { migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
-import { runPage } from './query.ts';
+import { runRead, type FoundBy, type Read } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import { SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions {
   readonly workers: WorkerPool;
+  readonly turns: Turns;
   readonly checkpoint: (file: string) => Promise<void>;
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly onFatal: (fault: unknown) => void;
 }
 
-/** A query led by an index gets this long on the event loop, then goes to a worker. Larger pages go there at once. */
-const LOOP_BUDGET_MS = 5;
+/** What is probably small gets this long on the event loop, then goes to a worker. Larger pages go there at once. */
+const LOOP_BUDGET = { ms: 2, isEnded: () => false };
 const LOOP_RECORDS_MAX = 500;
+const neverGone = (): AbortSignal => new AbortController().signal;
 const EXPORT_ROWS = 500;
 
 export class SqlitePimsStore implements PimsStore {
@@ -67,43 +69,30 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
-    return this.#reader.read(() => {
-      const row = this.#readerDb.row<[string, string]>(this.#sql.orderWithLines, orderNumber, sortKey(orderNumber));
-      return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };
-    });
+    return this.#reader.read(() =>
+      this.#readSmall({ kind: 'order', sql: this.#sql.orderWithLines, orderNumber }, neverGone),
+    );
   }
 
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
     return this.#reader.read(() => this.#readerDb.row<[string]>(this.#sql.records[recordType], sortKey(key))?.[0]);
   }
 
-  async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
-    const { workers, queryBudgetMs } = this.#options;
-    const read = await this.#reader.read(() =>
-      settle(() => {
-        const { indexLed, ...query } = this.#sql.page(recordType, request);
-        const onLoop = indexLed && request.limit <= LOOP_RECORDS_MAX;
-        return { query, page: onLoop ? runPage(this.#readerDb, query, LOOP_BUDGET_MS) : undefined };
-      }),
-    );
-    if (read instanceof Refusal) return read;
-    if (read.page) return read.page;
-    const { query } = read;
-    const job = { kind: 'query', file: this.#readerDb.file, query, budgetMs: queryBudgetMs } as const;
-    const page = await workers.run<Page | undefined>(job);
-    if (page) return page;
-    const message = `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`;
-    return new Refusal('QUERY_TOO_COSTLY', message);
+  queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
+    return this.#reader.read(() => {
+      const query = settle(() => this.#sql.page(recordType, request));
+      if (query instanceof Refusal) return query;
+      const { read, indexLed } = query;
+      const isSmall = indexLed && request.limit <= LOOP_RECORDS_MAX;
+      return isSmall ? this.#readSmall(read, request.signal) : this.#readLarge(read, request.signal);
+    });
   }
 
-  findOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<OrderWithLines[]> {
-    return this.#reader.read(() =>
-      this.#readerDb.rows<[string]>(this.#sql.ordersByReference, referenceNumber, recordsMax + 1).map(([json]) => {
-        const order = JSON.parse(json) as Values;
-        const lines = this.#sql.script.loads.lines(order['ORDER_NUMBER']!);
-        return { order, lines: lines.parse(this.#readerDb.rows(lines.sql, ...lines.values)) };
-      }),
-    );
+  viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Json>> {
+    return this.#reader.read(() => {
+      const { ordersByReference: ordersSql, linesOfOrder: linesSql } = this.#sql;
+      return this.#readSmall({ kind: 'lookup', ordersSql, linesSql, referenceNumber, recordsMax }, signal);
+    });
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
@@ -151,6 +140,19 @@ export class SqlitePimsStore implements PimsStore {
     this.#readerDb.close();
     this.#measureIndexes();
     this.#writerDb.close();
+  }
+
+  /** Reads on the event loop, and in a worker what turns out large. Small answers need no promise of their own. */
+  #readSmall<R extends Read>(read: R, signal: () => AbortSignal): Outcome<FoundBy<R>> | Promise<Outcome<FoundBy<R>>> {
+    const found = runRead(this.#readerDb, read, 'rows', LOOP_BUDGET);
+    return found === CUT_SHORT ? this.#readLarge(read, signal) : found;
+  }
+
+  /** Reads in a worker, in the tenant's turn. */
+  #readLarge<R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
+    const { turns, workers, queryBudgetMs: budgetMs } = this.#options;
+    const { file } = this.#readerDb;
+    return turns.run(file, signal, (turn) => workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn));
   }
 
   /**

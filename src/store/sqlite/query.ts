@@ -1,24 +1,95 @@
-/** Runs one page of a query on a connection; the event loop and the worker threads share it. */
-import { BUDGET_MESSAGE, type Database } from './database.ts';
-import type { Page } from '../../pims/port.ts';
+/**
+ * Reads that may turn out large: pages, orders with their lines, storefront lookups. The event loop runs them within
+ * milliseconds or not at all; worker threads run them to their end.
+ */
+import { Refusal, type Outcome } from '../../errors.ts';
+import type { OrderFound, Page } from '../../pims/port.ts';
+import type { Json } from '../../pims/script.ts';
+import { refuseLargeLookup, viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
+import { sortKey, type Values } from '../../pims/values.ts';
 import { cutPage } from '../pims/page.ts';
+import { CUT_SHORT, type Budget, type Database } from './database.ts';
 
-/** A query of (SORT_KEY, record as JSON), at most `limit` + 1 rows. Plain data, so that it can cross to a thread. */
-export interface PageQuery {
+/** A query of (SORT_KEY, record as JSON), at most `limit` + 1 rows. */
+export interface PageRead {
+  readonly kind: 'page';
   readonly sql: string;
-  readonly values: string[];
+  readonly values: readonly string[];
   readonly limit: number;
   readonly bytesMax: number;
 }
 
-/** The page, or undefined when the time budget was used up first. */
-export function runPage(db: Database, { sql, values, limit, bytesMax }: PageQuery, budgetMs: number): Page | undefined {
-  let rows: [string, string][];
+interface OrderRead {
+  readonly kind: 'order';
+  readonly sql: string;
+  readonly orderNumber: string;
+}
+
+interface LookupRead {
+  readonly kind: 'lookup';
+  readonly ordersSql: string;
+  readonly linesSql: string;
+  readonly referenceNumber: string;
+  readonly recordsMax: number;
+}
+
+/** Plain data, so that it can cross to a thread. */
+export type Read = PageRead | OrderRead | LookupRead;
+interface Found {
+  page: Page;
+  order: OrderFound | undefined;
+  lookup: Json;
+}
+export type FoundBy<R extends Read> = Found[R['kind']];
+
+/** Characters of JSON that a lookup parses. An order of 10,000 lines has room in it. */
+const LOOKUP_CHARACTERS_MAX = 16 * 1024 * 1024;
+const TOO_BIG = 18;
+
+/**
+ * What a read finds, or CUT_SHORT when its budget was used up first. `fetch`: `rows` is faster, `each` never has more
+ * than one row in memory.
+ */
+export function runRead<R extends Read>(
+  db: Database,
+  read: R,
+  fetch: 'rows' | 'each',
+  budget: Budget,
+): Outcome<FoundBy<R>> | typeof CUT_SHORT {
+  const run = (): Outcome<Found[Read['kind']]> => {
+    if (read.kind === 'order') return readOrder(db, read);
+    return read.kind === 'page' ? readPage(db, read, fetch) : lookUp(db, read, fetch);
+  };
+  return db.withBudget(budget, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
+}
+
+const readPage = (db: Database, { sql, values, limit, bytesMax }: PageRead, fetch: 'rows' | 'each'): Page =>
+  cutPage(db[fetch]<[string, Json]>(sql, ...values, limit + 1), limit, bytesMax);
+
+function readOrder(db: Database, { sql, orderNumber }: OrderRead): Outcome<OrderFound | undefined> {
   try {
-    rows = db.withBudget(budgetMs, () => db.rows<[string, string]>(sql, ...values, limit + 1));
+    const row = db.row<[Json, Json]>(sql, orderNumber, sortKey(orderNumber));
+    return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };
   } catch (fault) {
-    if (fault instanceof Error && fault.message === BUDGET_MESSAGE) return undefined;
-    throw fault;
+    if ((fault as { errcode?: number }).errcode !== TOO_BIG) throw fault;
+    return new Refusal('RESULT_TOO_LARGE', 'The order and its lines are larger than one answer.');
   }
-  return cutPage(rows, limit, bytesMax);
+}
+
+function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): Outcome<Json> {
+  const { ordersSql, linesSql, referenceNumber, recordsMax } = read;
+  const found: OrderWithLines[] = [];
+  let characters = 0;
+  for (const [json] of db[fetch]<[Json]>(ordersSql, referenceNumber, recordsMax + 1)) {
+    const order = JSON.parse(json) as Values;
+    const lines: Values[] = [];
+    characters += json.length;
+    if (found.push({ order, lines }) > recordsMax) return refuseLargeLookup(recordsMax);
+    for (const [line] of db[fetch]<[Json]>(linesSql, order['ORDER_NUMBER']!)) {
+      characters += line.length;
+      if (characters > LOOKUP_CHARACTERS_MAX) return refuseLargeLookup(recordsMax);
+      lines.push(JSON.parse(line) as Values);
+    }
+  }
+  return JSON.stringify(viewStorefrontOrders(referenceNumber, found));
 }

@@ -1,15 +1,22 @@
-/** A worker thread of the embedded store: runs long queries and checkpoints, so that the event loop never waits. */
-import { parentPort } from 'node:worker_threads';
-import { Database, faultOf } from './database.ts';
-import { runPage, type PageQuery } from './query.ts';
+/** A worker thread of the embedded store: runs large reads and checkpoints, so that the event loop never waits. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { Refusal } from '../../errors.ts';
+import { CUT_SHORT, Database, faultOf } from './database.ts';
+import { runRead, type Read } from './query.ts';
 
 export type Job =
-  | { kind: 'query'; file: string; query: PageQuery; budgetMs: number }
+  | { kind: 'read'; file: string; read: Read; budgetMs: number }
   | { kind: 'checkpoint'; file: string }
   | { kind: 'forget'; file: string };
 export interface Reply {
   result?: unknown;
+  refusal?: Pick<Refusal, 'code' | 'message' | 'field'>;
   error?: { message: string; errcode: number | undefined };
+}
+
+export interface WorkerData {
+  /** One place, shared with the pool: 1 ends the job. */
+  readonly isEnded: Int32Array;
 }
 
 const CONNECTIONS_MAX = 16;
@@ -44,17 +51,29 @@ function checkpoint(file: string): void {
   }
 }
 
-function run(job: Exclude<Job, { kind: 'forget' }>): unknown {
-  if (job.kind === 'query') return runPage(connect(job.file), job.query, job.budgetMs);
-  return checkpoint(job.file);
+function run(job: Exclude<Job, { kind: 'forget' }>): Reply {
+  if (job.kind === 'checkpoint') {
+    checkpoint(job.file);
+    return {};
+  }
+  const { file, read, budgetMs } = job;
+  const found = runRead(connect(file), read, 'each', { ms: budgetMs, isEnded });
+  if (found === CUT_SHORT) {
+    const message = `The query did not finish within ${budgetMs} ms. Add an exact filter on an indexed field.`;
+    return { refusal: { code: 'QUERY_TOO_COSTLY', message, field: undefined } };
+  }
+  if (found instanceof Refusal) return { refusal: { code: found.code, message: found.message, field: found.field } };
+  return { result: found };
 }
 
 const port = parentPort!;
+const { isEnded: flag } = workerData as WorkerData;
+const isEnded = (): boolean => Atomics.load(flag, 0) === 1;
 port.on('message', (job: Job) => {
   if (job.kind === 'forget') return forget(job.file);
   let reply: Reply;
   try {
-    reply = { result: run(job) };
+    reply = run(job);
   } catch (fault) {
     reply = { error: { message: String(fault), errcode: (fault as { errcode?: number }).errcode } };
   }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
+import { Turns } from '../../tenant/admission.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
@@ -29,21 +30,24 @@ export interface OpenStoreOptions {
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly workers: number;
+  /** Of a tenant. */
+  readonly queriesRunningMost: number;
+  readonly queriesWaitingMost: number;
   readonly onFatal: (fault: unknown) => void;
   /** Told when the request log cannot be used. The rest of the store goes on. */
   readonly report?: ((event: string) => void) | undefined;
 }
 
 const OPEN_TENANTS_MAX = 200;
-const QUERIES_WAITING_MAX = 200;
 const SQLITE_OLDEST = [3, 51, 3];
 
 export class SqliteStore {
   readonly #options: OpenStoreOptions;
   readonly #control: SqliteControl;
   readonly #workers: WorkerPool;
+  readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
-  readonly #checkpoints = new WorkerPool(1, Infinity);
+  readonly #checkpoints = new WorkerPool(1);
   readonly #open = new Map<string, SqlitePimsStore>();
   readonly #closing = new Set<Promise<void>>();
   readonly #usage: SqliteUsage;
@@ -61,7 +65,10 @@ export class SqliteStore {
     this.#options = options;
     const { folder, busyTimeoutMs, onFatal } = options;
     mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
-    this.#workers = new WorkerPool(options.workers, QUERIES_WAITING_MAX);
+    // One thread more than queries have, for a tenant that has none running.
+    this.#workers = new WorkerPool(options.workers + 1);
+    const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
+    this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting });
     const [checkpoint, report] = [this.#checkpoint, options.report ?? (() => undefined)];
     const control = { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) } as const;
     this.#control = new SqliteControl(new Database(join(folder, 'control.db'), control), { checkpoint, onFatal });
@@ -92,8 +99,8 @@ export class SqliteStore {
     }
     const [oldest] = this.#open;
     if (this.#open.size >= OPEN_TENANTS_MAX && oldest) void this.#close(oldest[0], oldest[1]);
-    const [workers, checkpoint] = [this.#workers, this.#checkpoint];
-    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, checkpoint });
+    const [workers, turns, checkpoint] = [this.#workers, this.#turns, this.#checkpoint];
+    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, turns, checkpoint });
     this.#open.set(storeId, store);
     return store;
   }
@@ -125,7 +132,12 @@ export class SqliteStore {
     return backupStore(this.#options.folder, target);
   }
 
+  endQueries(): void {
+    this.#turns.close();
+  }
+
   async close(): Promise<void> {
+    this.endQueries();
     for (const [storeId, store] of this.#open) void this.#close(storeId, store);
     await Promise.all(this.#closing);
     await this.#usage.close();

@@ -1,9 +1,12 @@
 /**
  * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end. Each sees everything
- * that was acknowledged before it was sent, and a transaction is paid once. Source: decision 0009.
+ * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0030.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database } from './database.ts';
+
+/** Reads for longer than this go on in the next turn, so that others come in between. */
+const TURN_MS = 2;
 
 interface QueuedRead {
   readonly read: () => unknown;
@@ -24,19 +27,21 @@ export class TurnReader {
     this.#onSnapshot = onSnapshot;
   }
 
-  read<T>(read: () => T): Promise<T> {
+  /** What is promised is waited for outside of the snapshot. */
+  read<T>(read: () => T | Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ read, resolve, reject });
-      if (this.#waiting.length === 1) setImmediate(() => this.#readAll());
+      if (this.#waiting.length === 1) setImmediate(this.#readAll);
     });
   }
 
-  /** Waits for the reads that have arrived: their turn ends before the next one does. */
+  /** Waits for the reads that have arrived. */
   async close(): Promise<void> {
-    await nextTurn();
+    do await nextTurn();
+    while (this.#waiting.length > 0);
   }
 
-  #readAll(): void {
+  readonly #readAll = (): void => {
     const group = this.#waiting;
     this.#waiting = [];
     try {
@@ -48,15 +53,22 @@ export class TurnReader {
       for (const { reject } of group) this.#fail(fault, reject);
       return;
     }
+    const endAt = performance.now() + TURN_MS;
+    let done = 0;
     for (const { read, resolve, reject } of group) {
       try {
         resolve(read() as never);
       } catch (fault) {
         this.#fail(fault, reject);
       }
+      done++;
+      if (performance.now() > endAt) break;
     }
     this.#db.run('COMMIT');
-  }
+    if (done === group.length) return;
+    this.#waiting = group.slice(done);
+    setImmediate(this.#readAll);
+  };
 
   #fail(fault: unknown, reject: (fault: unknown) => void): void {
     if (faultOf(fault) === 'fatal') this.#onFatal(fault);
