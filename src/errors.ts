@@ -95,6 +95,8 @@ export const ERRORS = {
     'Check all four. If you forgot the password, ask an owner for a new link.'),
   SECOND_FACTOR_NEEDED: entry(401, 'dashboard', 'The code of the second factor is missing.',
     'Send the six digits of the authenticator app, or a recovery code.'),
+  PROOF_NEEDED: entry(403, 'dashboard', 'This needs the password again: it was last given more than 5 minutes ago.',
+    'Confirm your password, then send the request again.'),
   CROSS_SITE: entry(403, 'dashboard', 'The dashboard takes requests only from its own pages.',
     'Open the dashboard by its own address.'),
   ROLE_NOT_ALLOWED: entry(403, 'dashboard', 'The role of the user does not allow it.', 'Ask an owner of the tenant.'),

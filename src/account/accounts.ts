@@ -4,9 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
-import type { AuditStore } from '../audit/port.ts';
 import { Refusal, type Outcome } from '../errors.ts';
-import { Attempts, ownEntry, type ClientContext, type Proof, type Proven } from './attempts.ts';
+import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
 import { encodeBase32, findStep, formatUri, newRecoveryCodes } from './second-factor.ts';
 import { newSecret, open, parseSecret, seal } from './second-factor.ts';
@@ -19,12 +18,6 @@ const REFUSAL_MS = 250;
 const WRONG_CODE =
   'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.';
 
-export interface AccountStores {
-  readonly users: UserStore;
-  readonly sessions: SessionStore;
-  readonly audit: AuditStore;
-}
-
 /** `token` goes into the cookie. The store has only its hash. */
 export interface OpenedSession {
   readonly token: string;
@@ -36,10 +29,10 @@ export class Accounts {
   readonly #sessions: SessionStore;
   readonly #attempts: Attempts;
 
-  constructor({ users, sessions, audit }: AccountStores, { refusalMs = REFUSAL_MS }: { refusalMs?: number } = {}) {
+  constructor({ users, sessions, audit }: AttemptStores, { refusalMs = REFUSAL_MS }: { refusalMs?: number } = {}) {
     this.#users = users;
     this.#sessions = sessions;
-    this.#attempts = new Attempts(users, audit, refusalMs);
+    this.#attempts = new Attempts({ users, sessions, audit }, refusalMs);
   }
 
   /** SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session `replaces`. */
@@ -49,19 +42,14 @@ export class Accounts {
   ): Promise<OpenedSession> {
     const email = parseEmail(request.email);
     const name = { teamId: request.teamID, email: email instanceof Refusal ? '' : email };
-    const { user, factor } = await this.#attempts.prove(name, request, context, true);
+    const { user, factor } = await this.#attempts.prove(name, request, context);
     const entry = ownEntry(user, 'signed in', context, { factor });
     return this.#open(user, user.passwordHash, context, entry, hashToken(context.replaces ?? ''));
   }
 
-  /** Asks for the password again before a sensitive action. The session goes on under a new token. */
-  async confirm(
-    signedIn: SignedIn,
-    password: string,
-    context: ClientContext,
-  ): Promise<OpenedSession & { readonly key: Buffer }> {
-    const proven = await this.#proveAgain(signedIn.user, { password }, context);
-    return { ...(await this.#renew(signedIn, proven.user.passwordHash, context)), key: proven.key };
+  /** The proof that proof.ts asks for. The session goes on under a new token. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
+  async confirm(signedIn: SignedIn, password: string, context: ClientContext): Promise<OpenedSession> {
+    return this.#renew(signedIn, await this.#proveAgain(signedIn, { password }, context), context);
   }
 
   /** The session of a token; undefined when it has ended. */
@@ -109,9 +97,15 @@ export class Accounts {
     const { user, session } = signedIn;
     if (newPassword === oldPassword)
       throw new Refusal('WEAK_PASSWORD', 'The new password is the old one. Choose another.', { field: 'newPassword' });
-    await checkStrength(newPassword, user, 'newPassword');
-    const proven = await this.#proveAgain(user, { password: oldPassword }, context);
-    const { hash, key } = await hashPassword(newPassword);
+    // The estimator is costly: only after the throttle.
+    const proven = await this.#proveAgain(signedIn, { password: oldPassword }, context);
+    try {
+      await checkStrength(newPassword, user, 'newPassword');
+    } catch (fault) {
+      await proven.undo();
+      throw fault;
+    }
+    const { hash, key } = await hashPassword(newPassword, 'session');
     const sealed = proven.user.sealedSecret;
     const secret = sealed && open(sealed, proven.key, user);
     if (secret === undefined)
@@ -123,7 +117,7 @@ export class Accounts {
       whilePassword: proven.user.passwordHash,
     };
     await this.#change(user, change, ownEntry(user, 'password changed', context));
-    return this.#renew(signedIn, hash, context);
+    return this.#renew(signedIn, proven, context, hash);
   }
 
   /** A new secret. It is stored when enableSecondFactor gets it back with a code. */
@@ -145,24 +139,24 @@ export class Accounts {
     // The caller sent the secret too, so a wrong code guesses nothing and is not counted.
     const step = findStep(secret, code, context.nowMs);
     if (step === undefined) throw new Refusal('SIGN_IN_REFUSED', WRONG_CODE, { field: 'code' });
-    const proven = await this.#proveAgain(user, { password }, context);
+    const proven = await this.#proveAgain(signedIn, { password }, context);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
       secondFactor: { sealedSecret: seal(secret, proven.key, user), lastStep: step, recoveryHashes: hashes },
       whilePassword: proven.user.passwordHash,
     };
     await this.#change(user, change, ownEntry(user, 'second factor enabled', context));
-    return { ...(await this.#renew(signedIn, proven.user.passwordHash, context)), recoveryCodes: codes };
+    return { ...(await this.#renew(signedIn, proven, context)), recoveryCodes: codes };
   }
 
   /** SIGN_IN_REFUSED: wrong password or code; NOT_FOUND: there is no second factor. */
   async disableSecondFactor(signedIn: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
     const { user } = signedIn;
     if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'There is no second factor.');
-    const proven = await this.#proveAgain(user, proof, context, true);
+    const proven = await this.#proveAgain(signedIn, proof, context, true);
     const change: UserChange = { secondFactor: null, whilePassword: proven.user.passwordHash };
     await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));
-    return this.#renew(signedIn, proven.user.passwordHash, context);
+    return this.#renew(signedIn, proven, context);
   }
 
   countRecoveryCodes(user: UserName): Promise<number> {
@@ -193,9 +187,9 @@ export class Accounts {
   }
 
   /** A signed-in user proves who they are again, and is told what was wrong. */
-  async #proveAgain(user: User, proof: Proof, context: ClientContext, asksFactor = false): Promise<Proven> {
+  async #proveAgain(signedIn: SignedIn, proof: Proof, context: ClientContext, asksFactor = false): Promise<Proven> {
     try {
-      return await this.#attempts.prove(user, proof, context, asksFactor);
+      return await this.#attempts.proveAgain(signedIn, proof, context, asksFactor);
     } catch (fault) {
       if (!(fault instanceof Refusal) || fault.code !== 'SIGN_IN_REFUSED') throw fault;
       throw asksFactor
@@ -217,36 +211,54 @@ export class Accounts {
     if (outcome instanceof Refusal) throw outcome.code === 'NOT_FOUND' ? new Refusal('SIGN_IN_REFUSED') : outcome;
   }
 
-  /** Opens a session in place of this one. It ends when this one would have. */
-  #renew({ user, session }: SignedIn, proven: PasswordHash, context: ClientContext): Promise<OpenedSession> {
-    return this.#open(user, proven, context, null, session.tokenHash, session.createdAt);
+  /** The session goes on under a new token, and ends when it would have. */
+  async #renew(
+    { user, session }: SignedIn,
+    proven: Proven,
+    context: ClientContext,
+    passwordHash = proven.user.passwordHash,
+  ): Promise<OpenedSession> {
+    const token = newToken();
+    const now = new Date(context.nowMs).toISOString();
+    // Who knows the password alone does not make wrong codes forgotten.
+    const isPart = proven.factor === 'password' && proven.user.sealedSecret !== null;
+    const { failures, nextTryAt } = isPart ? proven.failures : { failures: 0, nextTryAt: '' };
+    const renewal = { tokenHash: hashToken(token)!, seenAt: now, provenAt: now, failures, nextTryAt };
+    await this.#sessions.renewSession(session.tokenHash, renewal);
+    return this.#take(user, token, passwordHash, context);
   }
 
-  /**
-   * Opens a session for the user who proved this password hash, and loads it again: a change of the password since the
-   * proof ended all sessions but this one, which then ends here.
-   */
+  /** Opens a session for the user who proved this password hash. Ends the session with the token hash `replaces`. */
   async #open(
     user: User,
-    proven: PasswordHash,
+    passwordHash: PasswordHash,
     context: ClientContext,
     entry: AuditEntry | null,
-    replaces?: Buffer | Uint8Array,
-    createdAt?: string,
+    replaces?: Buffer,
   ): Promise<OpenedSession> {
     const { teamId, email } = user;
     const token = newToken();
-    const tokenHash = hashToken(token)!;
     const now = new Date(context.nowMs).toISOString();
     const agent = Array.from(context.agent).slice(0, AGENT_CHARACTERS_MAX).join('');
-    const sessionId = randomUUID();
-    const opened = { createdAt: createdAt ?? now, seenAt: now, client: context.client, agent };
-    const session: Session = { teamId, email, tokenHash, sessionId, ...opened };
+    const times = { createdAt: now, seenAt: now, provenAt: now };
+    const opened = { sessionId: randomUUID(), client: context.client, agent, failures: 0, nextTryAt: '' };
+    const session: Session = { teamId, email, tokenHash: hashToken(token)!, ...times, ...opened };
     await this.#sessions.openSession(session, entry, replaces);
-    const signedIn = await this.#sessions.findSession(tokenHash);
-    if (signedIn?.user.passwordHash === proven) return { token, signedIn };
-    const ended = ownEntry(user, 'sessions ended', context, { which: sessionId, reason: 'password changed' });
-    if (signedIn) await this.#sessions.endSessions(user, { sessionId }, ended);
+    return this.#take(user, token, passwordHash, context);
+  }
+
+  /**
+   * Loads a session that was just opened or renewed: a change of the password since the proof ended all sessions but
+   * this one, which then ends here.
+   */
+  async #take(user: User, token: string, passwordHash: PasswordHash, context: ClientContext): Promise<OpenedSession> {
+    const signedIn = await this.#sessions.findSession(hashToken(token)!);
+    if (signedIn?.user.passwordHash === passwordHash) return { token, signedIn };
+    if (signedIn) {
+      const { sessionId } = signedIn.session;
+      const entry = ownEntry(user, 'sessions ended', context, { which: sessionId, reason: 'password changed' });
+      await this.#sessions.endSessions(user, { sessionId }, entry);
+    }
     throw new Refusal('SIGN_IN_REFUSED');
   }
 }

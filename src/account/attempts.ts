@@ -1,14 +1,14 @@
 /**
  * Proves who a caller is, by password and second factor. Every attempt is throttled, counted before it is checked, and
- * answered alike for users that do not exist. Source: decision 0023.
+ * answered alike for users that do not exist. Source: decisions 0023, 0033.
  */
 import { entryBy, type AuditEntry } from '../audit/entry.ts';
 import type { AuditStore } from '../audit/port.ts';
 import { Refusal } from '../errors.ts';
-import { checkPassword } from './password.ts';
-import type { User, UserName, UserStore } from './port.ts';
+import { checkPassword, type Line } from './password.ts';
+import type { SessionStore, SignedIn, User, UserName, UserStore } from './port.ts';
 import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
-import { checkFailures, ClientThrottle, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
+import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
 
 /** When a request came, from which address, with which User-Agent. */
 export interface ClientContext {
@@ -28,9 +28,13 @@ export type Factor = 'password' | 'totp' | 'recovery code';
 export interface Proven {
   /** As loaded before the attempt was counted. */
   readonly user: User;
+  /** Those before the attempt. */
+  readonly failures: Failures;
   readonly factor: Factor;
   /** Opens what was sealed for the user: 32 bytes, dropped with the request. */
   readonly key: Buffer;
+  /** Takes the attempt back, for what is refused after it. */
+  readonly undo: () => Promise<void>;
 }
 
 export const ownEntry = (
@@ -40,25 +44,43 @@ export const ownEntry = (
   detail?: AuditEntry['detail'],
 ): AuditEntry => entryBy({ ...context, actor: email }, action, email, detail);
 
-type Counted = Failures & { readonly user: User | undefined };
+/** Where attempts are counted: by the user's name, or by a session, which strangers cannot reach. */
+interface Counter {
+  readonly load: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
+  /** False when another attempt was counted since `failures` was loaded. */
+  readonly count: (user: User | undefined, failures: number, nextTryAt: string) => Promise<boolean>;
+  readonly undo: (user: User | undefined, failures: Failures) => Promise<void>;
+  readonly line: Line;
+  /** What the audit log calls a refusal. */
+  readonly refusal: string;
+}
+
+export interface AttemptStores {
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
+}
 
 export class Attempts {
   readonly #users: UserStore;
+  readonly #sessions: SessionStore;
   readonly #audit: AuditStore;
-  readonly #clients = new ClientThrottle();
+  readonly #byClient = new MinuteThrottle('from this address');
+  readonly #bySession = new MinuteThrottle('in this session');
   readonly #unknown = new UnknownAccounts();
   readonly #refusalMs: number;
 
   /** A refusal takes at least `refusalMs`, which hides the store's work for accounts that exist. */
-  constructor(users: UserStore, audit: AuditStore, refusalMs: number) {
+  constructor({ users, sessions, audit }: AttemptStores, refusalMs: number) {
     this.#users = users;
+    this.#sessions = sessions;
     this.#audit = audit;
     this.#refusalMs = refusalMs;
   }
 
   /** Counts an attempt of an address. TOO_MANY_ATTEMPTS. */
   takeClient({ client, nowMs }: ClientContext): void {
-    this.#clients.take(client, nowMs);
+    this.#byClient.take(networkOf(client), nowMs);
   }
 
   /**
@@ -66,45 +88,91 @@ export class Attempts {
    * missing. That last attempt is undone, since it did not fail. Earlier failures stay counted, so that codes cannot be
    * guessed for free.
    */
-  async prove(name: UserName, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
+  async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
     this.takeClient(context);
+    const isName = /^[\w.-]{1,64}$/.test(name.teamId) && name.email !== '';
+    const counter: Counter = {
+      load: async () => {
+        const user = isName ? await this.#users.findUser(name) : undefined;
+        return { user, failures: user ?? this.#unknown.find(name) };
+      },
+      count: async (user, failures, nextTryAt) =>
+        user
+          ? this.#users.countAttempt(user, failures, nextTryAt)
+          : this.#unknown.countAttempt(name, failures, nextTryAt),
+      undo: async (user, { failures, nextTryAt }) =>
+        user
+          ? this.#users.undoAttempt(user, failures, nextTryAt)
+          : this.#unknown.undoAttempt(name, failures, nextTryAt),
+      line: 'stranger',
+      refusal: 'sign-in refused',
+    };
+    return this.#check(counter, proof, context, true);
+  }
+
+  /**
+   * The same for the user of a session, who is counted apart: attempts to sign in, by whomever, do not stand in the way.
+   * NOT_SIGNED_IN when the session has ended.
+   */
+  async proveAgain(
+    { session, user }: SignedIn,
+    proof: Proof,
+    context: ClientContext,
+    asksFactor: boolean,
+  ): Promise<Proven> {
+    checkFailures(session, context.nowMs);
+    // One sign-in, however often its token is renewed.
+    this.#bySession.take(`${user.teamId} ${user.email} ${session.createdAt}`, context.nowMs);
+    const { tokenHash } = session;
+    const counter: Counter = {
+      load: async () => {
+        const found = await this.#sessions.findSession(tokenHash);
+        if (!found) throw new Refusal('NOT_SIGNED_IN');
+        return { user: found.user, failures: found.session };
+      },
+      count: (_user, failures, nextTryAt) => this.#sessions.countAttempt(tokenHash, failures, nextTryAt),
+      undo: (_user, { failures, nextTryAt }) => this.#sessions.undoAttempt(tokenHash, failures, nextTryAt),
+      line: 'session',
+      refusal: 'proof refused',
+    };
+    return this.#check(counter, proof, context, asksFactor);
+  }
+
+  async #check(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
     const pause = new Promise<void>((resolve) => void setTimeout(resolve, this.#refusalMs).unref());
-    const { user, failures, nextTryAt } = await this.#count(name, context.nowMs);
-    const undo = async (): Promise<void> =>
-      user ? this.#users.undoAttempt(user, failures, nextTryAt) : this.#unknown.undoAttempt(name, failures, nextTryAt);
+    const { user, failures } = await this.#count(counter, context.nowMs);
+    const undo = (): Promise<void> => counter.undo(user, failures);
     let checked: Awaited<ReturnType<typeof checkPassword>>;
     try {
-      checked = await checkPassword(proof.password, user?.passwordHash ?? '');
+      checked = await checkPassword(proof.password, user?.passwordHash ?? '', counter.line);
     } catch (fault) {
       await undo();
       throw fault;
     }
-    if (user && checked.matches) {
-      if (!asksFactor || user.sealedSecret === null) return { user, factor: 'password', key: checked.key };
+    const { matches, key } = checked;
+    if (user && matches) {
+      if (!asksFactor || user.sealedSecret === null) return { user, failures, factor: 'password', key, undo };
       if ((proof.code ?? '').trim() === '') {
         await undo();
         throw new Refusal('SECOND_FACTOR_NEEDED');
       }
-      const factor = await this.#useCode(user, user.sealedSecret, proof.code!, checked.key, context.nowMs);
-      if (factor !== undefined) return { user, factor, key: checked.key };
+      const factor = await this.#useCode(user, user.sealedSecret, proof.code!, key, context.nowMs);
+      if (factor !== undefined) return { user, failures, factor, key, undo };
     }
-    if (user) await this.#logRefusal(user, checked.matches ? 'code' : 'password', context);
+    // The throttle bounds the number of these records.
+    const detail = { wrong: matches ? 'code' : 'password' };
+    if (user) await this.#audit.appendAudit(user.teamId, ownEntry(user, counter.refusal, context, detail));
     await pause;
     throw new Refusal('SIGN_IN_REFUSED');
   }
 
   /** Counts the attempt. Starts again when another came between, so that guesses made together all count. */
-  async #count(name: UserName, nowMs: number): Promise<Counted> {
-    const isName = /^[\w.-]{1,64}$/.test(name.teamId) && name.email !== '';
+  async #count(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['load']>>> {
     for (;;) {
-      const user = isName ? await this.#users.findUser(name) : undefined;
-      const { failures, nextTryAt } = user ?? this.#unknown.find(name);
-      checkFailures({ failures, nextTryAt }, nowMs);
-      const next = nextTry(failures + 1, nowMs);
-      const isCounted = user
-        ? await this.#users.countAttempt(user, failures, next)
-        : this.#unknown.countAttempt(name, failures, next);
-      if (isCounted) return { user, failures, nextTryAt };
+      const loaded = await counter.load();
+      const { failures } = loaded.failures;
+      checkFailures(loaded.failures, nowMs);
+      if (await counter.count(loaded.user, failures, nextTry(failures + 1, nowMs))) return loaded;
     }
   }
 
@@ -125,10 +193,5 @@ export class Attempts {
       throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
     const step = findStep(secret, code, nowMs);
     return step !== undefined && (await this.#users.useStep(user, step)) ? 'totp' : undefined;
-  }
-
-  /** The throttle bounds the number of these records. */
-  #logRefusal(user: User, wrong: 'password' | 'code', context: ClientContext): Promise<void> {
-    return this.#audit.appendAudit(user.teamId, ownEntry(user, 'sign-in refused', context, { wrong }));
   }
 }

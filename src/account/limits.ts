@@ -7,3 +7,5 @@ export const RECOVERY_CODES = 10;
 /** A session ends by itself when it is not used for so long, or this long after it was opened. */
 export const SESSION_IDLE_MINUTES = 30;
 export const SESSION_HOURS = 12;
+/** So long the password is not asked for again. */
+export const PROOF_MINUTES = 5;

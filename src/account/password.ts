@@ -37,23 +37,32 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 let hashings = 0;
-const waiting: (() => void)[] = [];
+/** Who is signed in goes first, so that strangers who try to sign in hold nobody up. */
+const waiting: Record<Line, (() => void)[]> = { session: [], stranger: [] };
+export type Line = 'session' | 'stranger';
 
 /** `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` in base64, `key` 32 bytes. SERVICE_BUSY when too many wait. */
-export async function hashPassword(password: string): Promise<{ hash: PasswordHash; key: Buffer }> {
+export async function hashPassword(
+  password: string,
+  line: Line = 'stranger',
+): Promise<{ hash: PasswordHash; key: Buffer }> {
   const salt = randomBytes(SALT_BYTES);
-  const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES);
+  const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES, line);
   return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
 }
 
 /** The hash '' matches no password and takes as long. SERVICE_BUSY when too many wait. */
-export async function checkPassword(password: string, hash: PasswordHash): Promise<{ matches: boolean; key: Buffer }> {
+export async function checkPassword(
+  password: string,
+  hash: PasswordHash,
+  line: Line = 'stranger',
+): Promise<{ matches: boolean; key: Buffer }> {
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
   if (!parts) throw new Error('A stored password hash is not of the form this version writes.');
   const [, memory, passes, text, kept] = parts;
   const salt = Buffer.from(text!, 'base64');
-  const { verifier, key } = await derive(isPossible ? password : '', salt, Number(memory), Number(passes));
+  const { verifier, key } = await derive(isPossible ? password : '', salt, Number(memory), Number(passes), line);
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
@@ -122,8 +131,9 @@ async function derive(
   nonce: Uint8Array,
   memory: number,
   passes: number,
+  line: Line,
 ): Promise<{ verifier: Buffer; key: Buffer }> {
-  await takeTurn();
+  await takeTurn(waiting[line]);
   try {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const cost = { parallelism: 1, memory, passes };
@@ -132,15 +142,15 @@ async function derive(
     const tag = await promise;
     return { verifier: tag.subarray(0, HALF_BYTES), key: tag.subarray(HALF_BYTES) };
   } finally {
-    const next = waiting.shift();
+    const next = waiting.session.shift() ?? waiting.stranger.shift();
     if (next) next();
     else hashings--;
   }
 }
 
-/** A hashing takes 19 MiB and a core for 25 ms: few run at a time, behind a short queue. */
-async function takeTurn(): Promise<void> {
+/** A hashing takes 19 MiB and a core for 25 ms: few run at a time, before two short queues. */
+async function takeTurn(line: (() => void)[]): Promise<void> {
   if (hashings < HASHINGS_MAX) hashings++;
-  else if (waiting.length < WAITING_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
+  else if (line.length < WAITING_MAX) await new Promise<void>((resolve) => line.push(resolve));
   else throw new Refusal('SERVICE_BUSY', 'Too many sign-ins at the same moment.', { retryAfterSeconds: 1 });
 }

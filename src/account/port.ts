@@ -94,7 +94,16 @@ export interface Session extends UserName {
   readonly client: string;
   /** User-Agent, cut to 200 characters. */
   readonly agent: string;
+  /** When the user last proved in it who they are, UTC ISO 8601; '' if that is not known. */
+  readonly provenAt: string;
+  /** Proofs that failed in it since the last good one: not those of strangers who try to sign in. */
+  readonly failures: number;
+  /** Proofs before this time are refused; '' when there is no wait. */
+  readonly nextTryAt: string;
 }
+
+/** What a new proof changes of a session, which goes on under another token. */
+export type SessionRenewal = Pick<Session, 'tokenHash' | 'seenAt' | 'provenAt' | 'failures' | 'nextTryAt'>;
 
 export interface SignedIn {
   readonly session: Session;
@@ -108,6 +117,12 @@ export interface SessionStore {
   /** Inserts a session and forgets failed attempts. Ends the session with the token hash `replaces`. */
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void>;
   touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void>;
+  /** False when the session has ended. */
+  renewSession(tokenHash: Uint8Array, renewal: SessionRenewal): Promise<boolean>;
+  /** Counts a proof before it is checked: false when another was counted since `failures` was loaded. */
+  countAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<boolean>;
+  /** Takes back the proof counted upon `failures`, unless another was counted since. */
+  undoAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<void>;
   /** Newest first. */
   listSessions(name: UserName): Promise<Session[]>;
   /** Ends sessions of the user and answers their number. Appends the entry only when there was one to end. */

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;
 const ABSOLUTE_MS = SESSION_HOURS * 60 * MINUTE_MS;
 /** How far the clocks of nodes may lie apart. */
-const SKEW_MS = MINUTE_MS;
+export const SKEW_MS = MINUTE_MS;
 const TOUCH_MS = MINUTE_MS;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 

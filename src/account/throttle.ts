@@ -1,5 +1,5 @@
 /**
- * Limits attempts to sign in: after failures an account waits longer and longer, and an address has 20 attempts a
+ * Limits attempts: after failures an account, or a session, waits longer and longer, and an address has 20 attempts a
  * minute. Failures of names without an account are counted in memory by the same rules. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
@@ -10,7 +10,7 @@ const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;
 /** The most consecutive failures before every attempt is refused: NIST 800-63B. */
 const FAILURES_MAX = 100;
-const CLIENT_ATTEMPTS_MAX = 20;
+const MINUTE_ATTEMPTS_MAX = 20;
 const MINUTE_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
 
@@ -35,19 +35,24 @@ export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number):
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
 }
 
-/** Attempts by address: 20 in a minute, which begins with the first. */
-export class ClientThrottle {
+/** Attempts by address, or by another text: 20 in a minute, which begins with the first. */
+export class MinuteThrottle {
+  readonly #place: string;
   readonly #minutes = new Map<string, { readonly startMs: number; attempts: number }>();
 
+  /** Refusals say `Too many attempts ${place}.` */
+  constructor(place: string) {
+    this.#place = place;
+  }
+
   /** Counts an attempt; throws TOO_MANY_ATTEMPTS when it is one too many. */
-  take(client: string, nowMs: number): void {
-    const address = networkOf(client);
-    const minute = this.#minutes.get(address);
+  take(key: string, nowMs: number): void {
+    const minute = this.#minutes.get(key);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
     if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0)
-      remember(this.#minutes, address, { startMs: nowMs, attempts: 1 });
-    else if (minute.attempts < CLIENT_ATTEMPTS_MAX) minute.attempts++;
-    else throw tooMany('Too many attempts from this address.', MINUTE_MS - ageMs);
+      remember(this.#minutes, key, { startMs: nowMs, attempts: 1 });
+    else if (minute.attempts < MINUTE_ATTEMPTS_MAX) minute.attempts++;
+    else throw tooMany(`Too many attempts ${this.#place}.`, MINUTE_MS - ageMs);
   }
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';
+import { isProven, requireProof } from '../../src/account/proof.ts';
 import { valuesOf } from '../kit/lists.ts';
 import {
   accounts,
@@ -99,10 +100,50 @@ suite('sessions', () => {
     await expectRefused('SIGN_IN_REFUSED', accounts.confirm(first.signedIn, WRONG, visit(600)));
     assert.ok(await accounts.findSession(first.token, START + 600_000));
     const second = await accounts.confirm(first.signedIn, PASSWORD, visit(600));
-    assert.equal(second.key.length, 32);
     assert.equal(await accounts.findSession(first.token, START + 601_000), undefined);
     const found = (await accounts.findSession(second.token, START + 601_000))!;
     assert.equal(found.session.createdAt, first.signedIn.session.createdAt);
+  });
+
+  test('a proof is good for five minutes: that of a sign-in, a link or a confirmed password', async () => {
+    const ann = await Person.create();
+    const { signedIn } = await ann.signIn(visit());
+    const provenAt = (session: { provenAt: string }, seconds: number) => isProven(session, START + seconds * 1000);
+    assert.deepEqual([0, 299, 300].map((seconds) => provenAt(signedIn.session, seconds)), [true, true, false]); // prettier-ignore
+    const { signedIn: again } = await accounts.confirm(signedIn, PASSWORD, visit(600));
+    assert.deepEqual([600, 899, 900].map((seconds) => provenAt(again.session, seconds)), [true, true, false]); // prettier-ignore
+    assert.deepEqual([-60, -61].map((seconds) => provenAt(signedIn.session, seconds)), [true, false]); // prettier-ignore
+    assert.equal(provenAt({ provenAt: '' }, 0), false);
+    assert.throws(() => requireProof(signedIn, START + 300_000), { code: 'PROOF_NEEDED' });
+  });
+
+  test('who knows the password alone does not make wrong codes forgotten by confirming it', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    let { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const outcomes: string[] = [];
+    for (let count = 0; count < 8; count++) {
+      const proof = { password: PASSWORD, code: ann.wrongCodeAt(301) };
+      outcomes.push(await refusedWith(accounts.disableSecondFactor(signedIn, proof, visit(301))));
+      ({ signedIn } = await accounts.confirm(signedIn, PASSWORD, visit(301)).catch(() => ({ signedIn })));
+    }
+    assert.deepEqual(outcomes.slice(5), ['SIGN_IN_REFUSED', 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
+  });
+
+  test('a refused new password is no failed proof', async () => {
+    const ann = await Person.create();
+    const { signedIn, token } = await ann.signIn(visit());
+    for (let count = 0; count < 8; count++)
+      await expectRefused('WEAK_PASSWORD', accounts.changePassword(signedIn, PASSWORD, 'short', visit(1)));
+    assert.equal((await accounts.findSession(token, START + 2000))!.session.failures, 0);
+  });
+
+  test('429 twenty proofs of one sign-in in a minute, good ones too, however often its token changes', async () => {
+    const ann = await Person.create();
+    let { signedIn } = await ann.signIn(visit());
+    for (let count = 0; count < 20; count++)
+      ({ signedIn } = await accounts.confirm(signedIn, PASSWORD, visit(count / 10)));
+    await expectRefused('TOO_MANY_ATTEMPTS', accounts.confirm(signedIn, PASSWORD, visit(3)));
+    await accounts.confirm(signedIn, PASSWORD, visit(61));
   });
 
   test('429 confirming is throttled as signing in is', async () => {

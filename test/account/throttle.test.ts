@@ -1,7 +1,7 @@
 /** Throttling: the waits after failures, the attempts of an address in a minute, clocks that jump, many addresses. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { checkFailures, ClientThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/throttle.ts';
+import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/throttle.ts';
 import { Refusal } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
@@ -52,7 +52,7 @@ suite('accounts', () => {
 
 suite('addresses', () => {
   test('429 after twenty attempts in a minute, for that address alone, until the minute is over', () => {
-    const throttle = new ClientThrottle();
+    const throttle = new MinuteThrottle('from this address');
     for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW + count * 1000);
     expectWait(40, () => throttle.take('192.0.2.1', NOW + 20_000));
     expectWait(null, () => throttle.take('192.0.2.2', NOW + 20_000));
@@ -60,7 +60,7 @@ suite('addresses', () => {
   });
 
   test('a clock that was put back locks no address out', () => {
-    const throttle = new ClientThrottle();
+    const throttle = new MinuteThrottle('from this address');
     for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW);
     expectWait(null, () => throttle.take('192.0.2.1', NOW - 3_600_000));
   });
@@ -82,7 +82,7 @@ suite('addresses', () => {
   });
 
   test('ten thousand addresses are remembered; the oldest go first', () => {
-    const throttle = new ClientThrottle();
+    const throttle = new MinuteThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     for (const number of [0, 1]) for (let count = 0; count < 20; count++) throttle.take(address(number), NOW);
     for (let number = 2; number <= 10_000; number++) throttle.take(address(number), NOW);
@@ -91,7 +91,7 @@ suite('addresses', () => {
   });
 
   test('one that tries again in another minute is the last to be forgotten, not the first', () => {
-    const throttle = new ClientThrottle();
+    const throttle = new MinuteThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     for (let number = 0; number < 10_000; number++) throttle.take(address(number), NOW);
     for (let count = 0; count < 20; count++) throttle.take(address(0), NOW + 60_000);

@@ -71,7 +71,7 @@ export async function startBusyTeam(): Promise<BusyTeam> {
     link: string;
   };
 
-  keys = (await expectGood(today.post('/keys/replace', { password: PASSWORD, overlap: '7d' }))) as Keys;
+  keys = (await expectGood(today.post('/keys/replace', { overlap: '7d' }))) as Keys;
   await makeCalls(service, keys, ROUNDS_TODAY);
   await expectGood(today.post('/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }));
   await expectGood(today.post('/fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' }));

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Keys } from '../kit/service.ts';
-import { auditOf, findInStore, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
+import { auditOf, findInStore, forgetProof, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { Visitor, type Reply } from './visitor.ts';
 
 const HOUR_MS = 3_600_000;
@@ -43,8 +43,7 @@ async function renew(): Promise<Tenant> {
 const statusOf = async (keys: Keys): Promise<number> =>
   (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
 const listOf = async (visitor: Visitor): Promise<Key[]> => (await visitor.get('/keys')).body.keys as Key[];
-const replace = (visitor: Visitor, overlap: string, password = visitor.password): Promise<Reply> =>
-  visitor.post('/keys/replace', { password, overlap });
+const replace = (visitor: Visitor, overlap: string): Promise<Reply> => visitor.post('/keys/replace', { overlap });
 async function replaced(visitor: Visitor, overlap: keyof typeof OVERLAPS): Promise<Keys & { oldKeysEndAt: string }> {
   const { status, body, text } = await replace(visitor, overlap);
   assert.equal(status, 200, text);
@@ -84,20 +83,17 @@ test('apiID and secret of different pairs, both good, let nobody in', async () =
   assert.equal(await statusOf({ ...issued, apiSecret: keys.apiSecret }), 401);
 });
 
-test('a wrong password, an overlap that is none and more than the form has replace nothing', async () => {
+test('no proof, an overlap that is none and more than the form has replace nothing', async () => {
   const { keys, developer } = await renew();
   const tries: [Reply, string][] = [
-    [await replace(developer, 'none', 'wrong wrong wrong'), '401 SIGN_IN_REFUSED'],
-    [await replace(developer, 'none', ''), '401 SIGN_IN_REFUSED'],
     [await replace(developer, '30d'), '400 INVALID_VALUE'],
-    [await developer.post('/keys/replace', { overlap: 'none' }), '400 MISSING_FIELD'],
-    [await developer.post('/keys/replace', { password: developer.password }), '400 MISSING_FIELD'],
-    [
-      await developer.post('/keys/replace', { password: developer.password, overlap: 'none', apiSecret: 'sr_sk_x' }),
-      '400 UNKNOWN_FIELD',
-    ],
-    [await developer.post('/keys/replace', { password: [developer.password], overlap: 'none' }), '400 INVALID_VALUE'],
+    [await developer.post('/keys/replace'), '400 MISSING_FIELD'],
+    [await developer.post('/keys/replace', { overlap: 'none', apiSecret: 'sr_sk_x' }), '400 UNKNOWN_FIELD'],
+    [await developer.post('/keys/replace', { overlap: ['none'] }), '400 INVALID_VALUE'],
   ];
+  await forgetProof(service, developer.email);
+  tries.push([await replace(developer, 'none'), '403 PROOF_NEEDED']);
+  tries.push([await developer.post('/keys/end', { apiID: keys.apiID }), '403 PROOF_NEEDED']);
   for (const [{ status, body, text }, expected] of tries) assert.equal(`${status} ${body.code}`, expected, text);
   assert.equal(await statusOf(keys), 200);
   assert.deepEqual((await listOf(developer)).map(({ apiID }) => apiID), [keys.apiID]); // prettier-ignore

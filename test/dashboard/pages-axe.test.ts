@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import { IS_THOROUGH } from '../kit/trials.ts';
 import { openAs } from './at-pages.ts';
 import { checkAxe, checkWidth, goTo, openPage, waitUntilLoaded } from './browser.ts';
-import { openScene } from './scene.ts';
+import { forgetProof, openScene } from './scene.ts';
 import { PASSWORD, Visitor } from './visitor.ts';
 
 const DEMO = join(import.meta.dirname, '../../demo');
@@ -50,7 +50,7 @@ const invoiced = await owner.post('/orders/invoice', invoice);
 assert.equal(invoiced.status, 200, invoiced.text);
 const { backorder } = invoiced.body as { backorder: string };
 for (const [path, body] of [
-  ['/keys/replace', { password: PASSWORD, overlap: '24h' }],
+  ['/keys/replace', { overlap: '24h' }],
   ['/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }],
 ] as const)
   assert.equal((await owner.post(path, body)).status, 200, path);
@@ -116,8 +116,11 @@ test('dialogs, and what is shown once', async (context) => {
   await open('/users', 'Invite user');
   await open('/account', 'Set up');
   await open('/api-settings', 'Replace Keys');
-  await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+  await forgetProof(service, owner.email);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+  await look(page);
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await look(page);
   await page.getByRole('button', { name: 'I have stored it' }).click();

@@ -79,7 +79,8 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/users/link', 'owner', own(({ email }) => ({ email }))],
   ['POST', '/users/remove', 'owner', own(({ email }) => ({ email }))],
   ['POST', '/keys/end', 'developer', own(({ oldApiID }) => ({ apiID: oldApiID }))],
-  ['POST', '/keys/replace', 'developer', own((_named, { password }) => ({ password, overlap: '1h' }))],
+  ['POST', '/keys/replace', 'developer', own(() => ({ overlap: '1h' }))],
+  ['POST', '/confirm', 'viewer', own((_named, { password }) => ({ password }))],
   ['POST', '/second-factor/begin', 'viewer', empty],
   [
     'POST',

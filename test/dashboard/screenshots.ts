@@ -148,7 +148,6 @@ test('keys: the pair in force, replacing it, and what was issued', async (contex
   await page.getByRole('button', { name: 'Replace Keys' }).click();
   await page.getByLabel('After 24 hours').check();
   await take(page, 'api-settings-replace');
-  await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await waitUntilLoaded(page);

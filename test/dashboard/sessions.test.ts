@@ -113,7 +113,7 @@ suite('a new token', () => {
     const visitor = await signIn();
     const began = (await visitor.get('/session')).body.endsAt as string;
     const confirmations: (() => Promise<Reply>)[] = [
-      () => visitor.post('/keys/replace', { password: PASSWORD, overlap: 'none' }),
+      () => visitor.post('/confirm', { password: PASSWORD }),
       () => visitor.post('/password', { password: PASSWORD, newPassword: 'seven copper kites above' }),
       () => visitor.post('/password', { password: 'seven copper kites above', newPassword: PASSWORD }),
     ];

@@ -301,6 +301,44 @@ function describeSessions(people: People): void {
     assert.equal((await readChain(store.audit, name.teamId)).length, 2);
   });
 
+  test('a session goes on under another token, with the time of its proof; the one before is none any more', async () => {
+    const [store, other] = [await people.opened(), await people.store.openAgain()];
+    const name = await people.newUser();
+    const [first, second] = [newSession(name, { failures: 3, nextTryAt: at(9) }), newSession(name)];
+    await store.sessions.openSession(first, null);
+    assert.ok(await store.users.countAttempt(name, 0, at(5)));
+    const { tokenHash } = second;
+    const renewal = { tokenHash, seenAt: at(1), provenAt: at(2), failures: 0, nextTryAt: '' };
+    assert.equal(await store.sessions.renewSession(first.tokenHash, renewal), true);
+    assert.equal(await store.sessions.renewSession(first.tokenHash, renewal), false);
+    assert.equal(await store.sessions.findSession(first.tokenHash), undefined);
+    const found = (await other.sessions.findSession(tokenHash))!;
+    assert.deepEqual(plain(found.session), plain({ ...first, ...renewal }));
+    assert.equal(found.user.failures, 1, 'what strangers failed at is another count');
+  });
+
+  test('a proof is counted once upon what was read, for its session alone, and can be given back', async () => {
+    const [store, other] = [await people.opened(), await people.store.openAgain()];
+    const name = await people.newUser();
+    const [mine, theirs] = [newSession(name), newSession(name)];
+    for (const session of [mine, theirs]) await store.sessions.openSession(session, null);
+    const stateOf = async ({ tokenHash }: typeof mine) => {
+      const { failures, nextTryAt } = (await store.sessions.findSession(tokenHash))!.session;
+      return [failures, nextTryAt];
+    };
+    const taken = [store, other, store, other].map((one) =>
+      untilTaken(() => one.sessions.countAttempt(mine.tokenHash, 0, at(1))),
+    );
+    assert.equal((await Promise.all(taken)).filter(Boolean).length, 1);
+    assert.deepEqual([await stateOf(mine), await stateOf(theirs)], [[1, at(1)], [0, '']]); // prettier-ignore
+    assert.equal(await store.sessions.countAttempt(mine.tokenHash, 1, at(2)), true);
+    await store.sessions.undoAttempt(mine.tokenHash, 0, '');
+    assert.deepEqual(await stateOf(mine), [2, at(2)], 'another was counted since');
+    await store.sessions.undoAttempt(mine.tokenHash, 1, at(1));
+    assert.deepEqual(await stateOf(mine), [1, at(1)]);
+    assert.equal(await store.sessions.countAttempt(bytes(0), 0, at(1)), false);
+  });
+
   test('sessions are listed newest first, and end one by one, but for one, or all, of their user alone', async () => {
     const store = await people.opened();
     const [name, other] = [await people.newUser(), await people.newUser()];

@@ -97,6 +97,9 @@ export function newSession(name: UserName, times: Partial<Session> = {}): Sessio
     seenAt: NOW,
     client: '192.0.2.7',
     agent: 'Mozilla/5.0 ü',
+    provenAt: NOW,
+    failures: 0,
+    nextTryAt: '',
     ...times,
   };
 }

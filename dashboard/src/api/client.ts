@@ -51,12 +51,30 @@ export async function get<Path extends PathWith<'GET'>>(
   return (await parseAnswer(response)) as AnswerOf<`GET ${Path}`>;
 }
 
-/** Example: `await post('/keys/replace', { password, overlap: '24h' })`. */
+/**
+ * Example: `await post('/keys/replace', { overlap: '24h' })`. Where the service needs a proof first, the user is asked
+ * for it, and the call goes on.
+ */
 export async function post<Path extends PathWith<'POST'>>(
   path: Path,
   body: BodyOf<`POST ${Path}`>,
 ): Promise<AnswerOf<`POST ${Path}`>> {
-  return (await parseAnswer(await send('POST', urlOf(path), body))) as AnswerOf<`POST ${Path}`>;
+  const call = async () => (await parseAnswer(await send('POST', urlOf(path), body))) as AnswerOf<`POST ${Path}`>;
+  try {
+    return await call();
+  } catch (fault) {
+    if (!(fault instanceof ApiError) || fault.code !== 'PROOF_NEEDED') throw fault;
+    if (!(await (proving ??= askForProof().finally(() => (proving = undefined))))) throw fault;
+    return call();
+  }
+}
+
+let askForProof = (): Promise<boolean> => Promise.resolve(false);
+/** Calls that need a proof at the same moment share one question. */
+let proving: Promise<boolean> | undefined;
+/** Sets who asks the user for a proof. `ask` resolves to whether it was given. */
+export function onProofNeeded(ask: () => Promise<boolean>): void {
+  askForProof = ask;
 }
 
 /** Below these the operations of the API answer to a session; calls below `explorer` are metered. */

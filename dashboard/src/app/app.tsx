@@ -7,6 +7,7 @@ import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { NOT_FOUND, ROUTES } from './routes.ts';
 import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type PageRoute } from '../router.tsx';
 import { HOME, SessionProvider, useSessionState } from '../session.tsx';
+import { ProofDialog } from './proof-dialog.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { Notice, PageSkeleton } from '../ui/notice.tsx';
@@ -45,7 +46,13 @@ function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
   useEffect(() => {
     if (session === undefined) void load();
   }, []);
-  if (session !== undefined) return <Shell crumbs={crumbs}>{children}</Shell>;
+  if (session !== undefined)
+    return (
+      <>
+        <Shell crumbs={crumbs}>{children}</Shell>
+        <ProofDialog />
+      </>
+    );
   if (error === undefined) return null;
   return (
     <main class="public">

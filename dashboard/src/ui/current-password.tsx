@@ -1,5 +1,5 @@
 /**
- * The field for the password the user has: at sign-in, and again before what needs proof.
+ * The field for the password the user has: at sign-in, and again where proof is needed.
  */
 import { PasswordField } from './field.tsx';
 

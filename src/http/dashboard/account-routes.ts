@@ -44,6 +44,10 @@ export function accountRoutes(services: DashboardServices) {
     },
 
     'GET /session': ({ signedIn }) => view(signedIn),
+    'POST /confirm': async ({ signedIn, body, client, reply }) => {
+      const { token } = await accounts.confirm(signedIn, body.password, client);
+      setSession(reply, token);
+    },
     'POST /sign-out': async ({ signedIn, client, reply }) => {
       await accounts.signOut(signedIn, client);
       clearSession(reply);

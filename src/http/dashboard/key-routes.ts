@@ -5,13 +5,12 @@
 import { issueKey } from '../../tenant/credentials.ts';
 import { endOfOverlap } from '../../tenant/keys.ts';
 import { Refusal } from '../../errors.ts';
-import { setSession } from './admission.ts';
 import type { DashboardServices } from './services.ts';
 import { entryOf, pick, type Handlers } from './typed-route.ts';
 
 const NOT_ENDED = 'There is no replaced key with this API ID; the pair in force ends by being replaced.';
 
-export const keyRoutes = ({ tenants, requests, requestLog, accounts }: DashboardServices) =>
+export const keyRoutes = ({ tenants, requests, requestLog }: DashboardServices) =>
   ({
     'GET /keys': async ({ signedIn: { tenant }, client }) => {
       await requestLog.settled();
@@ -33,9 +32,7 @@ export const keyRoutes = ({ tenants, requests, requestLog, accounts }: Dashboard
       return { keys: viewed };
     },
     'POST /keys/replace': async (context) => {
-      const { signedIn, body, client, reply } = context;
-      const { token } = await accounts.confirm(signedIn, body.password, client);
-      setSession(reply, token);
+      const { signedIn, body, client } = context;
       const { teamId } = signedIn.tenant;
       const { overlap } = body;
       const key = issueKey();

@@ -1,7 +1,8 @@
 /**
- * The routes of the dashboard: the least role of each (none: no session is needed) and the schemas of what it takes. A
- * route without a body takes `{}`. The types of the pages' calls follow from this table (interface.ts).
+ * The routes of the dashboard: the least role of each (none: no session is needed), whether a change needs proof, and
+ * the schemas of what it takes. A route without a body takes `{}`. The types of the pages' calls follow (interface.ts).
  */
+import type { ProofNeed } from '../../account/proof.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/fields.ts';
 import { FIRST_STAGES } from '../../pims/stages.ts';
@@ -11,9 +12,12 @@ import { flag, list, mapOf, object, oneOf, text } from './typed-schema.ts';
 
 export interface RouteTerms {
   readonly role?: Role;
+  /** Each change with a role decides it (decision 0033); one that did not would need a recent proof. */
+  readonly proof?: ProofNeed;
   readonly query?: Schema;
   readonly body?: Schema;
 }
+type ChangeTerms = RouteTerms & ({ readonly role?: never } | { readonly proof: ProofNeed });
 
 const LINES_MAX = 1000;
 const any = text();
@@ -36,7 +40,7 @@ export const NOTHING = object({});
 
 /**
  * The codes are those of each route alone. Every route with a role may answer 401 NOT_SIGNED_IN and 403
- * ROLE_NOT_ALLOWED; errors have the body of the API's errors.
+ * ROLE_NOT_ALLOWED, one that needs a recent proof 403 PROOF_NEEDED; errors have the body of the API's errors.
  */
 export const ROUTES = {
   /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat it with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
@@ -45,24 +49,34 @@ export const ROUTES = {
   'POST /link/check': { body: object({ token: any }) },
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
   'POST /link': { body: object({ token: any, password: any }) },
-  'POST /sign-out': { role: 'viewer' },
+  /** Proves for five minutes who the user is. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
+  'POST /confirm': { role: 'viewer', proof: 'sent', body: object({ password: any }) },
+  'POST /sign-out': { role: 'viewer', proof: 'none' },
   'GET /session': { role: 'viewer' },
   'GET /sessions': { role: 'viewer' },
   /** Without a sessionId: all other sessions of the user. */
-  'POST /sessions/end': { role: 'viewer', body: object({}, { sessionId: text({ pattern: '^[0-9a-f-]{1,64}$' }) }) },
+  'POST /sessions/end': {
+    role: 'viewer',
+    proof: 'none',
+    body: object({}, { sessionId: text({ pattern: '^[0-9a-f-]{1,64}$' }) }),
+  },
   /** All other sessions end. SIGN_IN_REFUSED, WEAK_PASSWORD. */
-  'POST /password': { role: 'viewer', body: object({ password: any, newPassword: any }) },
+  'POST /password': { role: 'viewer', proof: 'sent', body: object({ password: any, newPassword: any }) },
   /** A new secret, in force once it is enabled. */
-  'POST /second-factor/begin': { role: 'viewer' },
+  'POST /second-factor/begin': { role: 'viewer', proof: 'none' },
   /** SIGN_IN_REFUSED: wrong password or code. */
-  'POST /second-factor/enable': { role: 'viewer', body: object({ password: any, secret: any, code: any }) },
-  'POST /second-factor/disable': { role: 'viewer', body: object({ password: any, code: any }) },
+  'POST /second-factor/enable': {
+    role: 'viewer',
+    proof: 'sent',
+    body: object({ password: any, secret: any, code: any }),
+  },
+  'POST /second-factor/disable': { role: 'viewer', proof: 'sent', body: object({ password: any, code: any }) },
 
   'GET /keys': { role: 'viewer' },
-  /** `overlap`: how long the old keys stay valid. SIGN_IN_REFUSED: wrong password. */
-  'POST /keys/replace': { role: 'developer', body: object({ password: any, overlap: oneOf(OVERLAPS) }) },
+  /** `overlap`: how long the old keys stay valid. */
+  'POST /keys/replace': { role: 'developer', proof: 'recent', body: object({ overlap: oneOf(OVERLAPS) }) },
   /** Ends a replaced key at once. NOT_FOUND. */
-  'POST /keys/end': { role: 'developer', body: object({ apiID: any }) },
+  'POST /keys/end': { role: 'developer', proof: 'recent', body: object({ apiID: any }) },
 
   /** This month unless another is asked for. */
   'GET /usage': { role: 'viewer', query: object({}, { month: text({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' }) }) },
@@ -74,26 +88,30 @@ export const ROUTES = {
   'GET /requests/single': { role: 'viewer', query: object({ requestID: filled }) },
 
   /** Makes a worksheet or quote a sales order. */
-  'POST /orders/approve': { role: 'developer', body: object({ ORDER_NUMBER: filled }) },
+  'POST /orders/approve': { role: 'developer', proof: 'none', body: object({ ORDER_NUMBER: filled }) },
   /**
    * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities everything is invoiced.
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
-  'POST /orders/invoice': { role: 'developer', body: INVOICE },
+  'POST /orders/invoice': { role: 'developer', proof: 'none', body: INVOICE },
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */
-  'POST /fields': { role: 'developer', body: NEW_FIELD },
+  'POST /fields': { role: 'developer', proof: 'none', body: NEW_FIELD },
 
   'GET /settings': { role: 'viewer' },
-  'POST /settings': { role: 'owner', body: object({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag }) },
+  'POST /settings': {
+    role: 'owner',
+    proof: 'recent',
+    body: object({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag }),
+  },
   'GET /users': { role: 'owner' },
-  'POST /users': { role: 'owner', body: USER_WITH_ROLE },
+  'POST /users': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
   /** A new link, which takes password and second factor away once it is used. */
-  'POST /users/link': { role: 'owner', body: USER },
+  'POST /users/link': { role: 'owner', proof: 'recent', body: USER },
   /** LAST_OWNER. */
-  'POST /users/role': { role: 'owner', body: USER_WITH_ROLE },
-  'POST /users/remove': { role: 'owner', body: USER },
+  'POST /users/role': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
+  'POST /users/remove': { role: 'owner', proof: 'recent', body: USER },
   /** `before`: number of the last record seen. */
   'GET /audit': { role: 'owner', query: object({}, { before: text({ pattern: '^[1-9][0-9]{0,14}$' }) }) },
   'GET /audit/verify': { role: 'owner' },
-} as const satisfies Record<string, RouteTerms>;
+} as const satisfies Record<`GET ${string}`, RouteTerms> & Record<`POST ${string}`, ChangeTerms>;

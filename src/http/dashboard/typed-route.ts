@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValida
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
 import type { SignedIn } from '../../account/port.ts';
+import { requireProof } from '../../account/proof.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { Refusal } from '../../errors.ts';
 import { foldQuery } from '../authenticate.ts';
@@ -44,7 +45,7 @@ export function addRoute<Name extends RouteName>(
   handle: Handlers[Name],
 ): void {
   const [method = '', path = ''] = name.split(' ');
-  const { role, query = NOTHING, body = NOTHING }: RouteTerms = ROUTES[name];
+  const { role, proof = 'recent', query = NOTHING, body = NOTHING }: RouteTerms = ROUTES[name];
   app.route({
     method,
     url: API_PATH + path,
@@ -53,7 +54,11 @@ export function addRoute<Name extends RouteName>(
     preValidation: async (request) => {
       request.operation = `dashboard ${name}`;
       refuseCrossSite(request);
-      if (role) requireRole(await findSession(accounts, request), role);
+      if (role) {
+        const signedIn = await findSession(accounts, request);
+        requireRole(signedIn, role);
+        if (method === 'POST' && proof === 'recent') requireProof(signedIn, Date.now());
+      }
       foldQuery(request.query as Record<string, unknown>);
       request.body = takeBody(request, request.body ?? {});
     },

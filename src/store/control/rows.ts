@@ -53,6 +53,7 @@ export function toUser(row: Row): User {
 
 export const SESSION: readonly (keyof Session)[] = [
   ...(['tokenHash', 'sessionId', 'teamId', 'email', 'createdAt', 'seenAt', 'client', 'agent'] as const),
+  ...(['provenAt', 'failures', 'nextTryAt'] as const),
 ];
 
 export const toSession = (row: Row): Session => toRecord<Session>(SESSION, row);

@@ -1,11 +1,12 @@
 /** The sessions of the users in any SQL store. Callers know whether one has ended by itself. */
-import type { Session, SessionChoice, SessionStore, SignedIn, UserName } from '../../account/port.ts';
+import type { Session, SessionChoice, SessionRenewal, SessionStore } from '../../account/port.ts';
+import type { SignedIn, UserName } from '../../account/port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { row, rows, run, statement, type Bound, type Writing } from '../writing.ts';
+import { row, rows, run, statement, type Bound, type Statement, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
 import { commit, type ControlDatabase } from './database.ts';
-import { insertRow, listColumns, SESSION, TENANT_COLUMNS, THIS_USER, USER } from './rows.ts';
+import { insertRow, listColumns, SESSION, TENANT_COLUMNS, THIS_USER, updateRows, USER } from './rows.ts';
 import { toSession, toTenant, toUser, type TenantRow } from './rows.ts';
 
 export class SqlSessionStore implements SessionStore {
@@ -46,6 +47,31 @@ export class SqlSessionStore implements SessionStore {
   touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void> {
     const sql = `UPDATE ${this.#db.schema}"SESSIONS" SET "SEEN_AT" = ? WHERE "TOKEN_HASH" = ?`;
     return commit(this.#db, () => run(sql, seenAt, tokenHash));
+  }
+
+  renewSession(tokenHash: Uint8Array, renewal: SessionRenewal): Promise<boolean> {
+    const sessions = `${this.#db.schema}"SESSIONS"`;
+    return this.#isChanged(updateRows(sessions, { ...renewal }, '"TOKEN_HASH" = ? RETURNING 1', tokenHash));
+  }
+
+  countAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<boolean> {
+    return this.#setFailures(tokenHash, failures, failures + 1, nextTryAt);
+  }
+
+  async undoAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<void> {
+    await this.#setFailures(tokenHash, failures + 1, failures, nextTryAt);
+  }
+
+  #setFailures(tokenHash: Uint8Array, from: number, failures: number, nextTryAt: string): Promise<boolean> {
+    const where = '"TOKEN_HASH" = ? AND "FAILURES" = ? RETURNING 1';
+    const sessions = `${this.#db.schema}"SESSIONS"`;
+    return this.#isChanged(updateRows(sessions, { failures, nextTryAt }, where, tokenHash, from));
+  }
+
+  #isChanged({ sql, values }: Statement): Promise<boolean> {
+    return commit(this.#db, function* () {
+      return (yield* row(sql, ...values)) !== undefined;
+    });
   }
 
   async listSessions({ teamId, email }: UserName): Promise<Session[]> {

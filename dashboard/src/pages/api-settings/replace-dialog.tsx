@@ -1,5 +1,5 @@
 /**
- * The dialog that replaces the keys: when the old ones stop, and the password again.
+ * The dialog that replaces the keys: when the old ones stop.
  */
 import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
@@ -8,7 +8,6 @@ import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { RadioGroup } from '../../ui/field.tsx';
-import { CurrentPassword } from '../../ui/current-password.tsx';
 import { Time } from '../../ui/time.tsx';
 
 const LABELS: Readonly<Record<Overlap, string>> = {
@@ -28,10 +27,9 @@ export interface ReplaceKeysProps {
 
 export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
   const [overlap, setOverlap] = useState<Overlap>('none');
-  const [password, setPassword] = useState('');
   const now = useNow(REFRESH_MS);
   const save = async () => {
-    onIssued(await post('/keys/replace', { password, overlap }));
+    onIssued(await post('/keys/replace', { overlap }));
   };
   return (
     <FormDialog
@@ -64,7 +62,6 @@ export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
           }))}
         />
       )}
-      <CurrentPassword autofocus={!hasKeys} value={password} onValue={setPassword} />
     </FormDialog>
   );
 }

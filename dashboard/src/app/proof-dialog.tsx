@@ -1,0 +1,40 @@
+/**
+ * Asks for the password where the service needs a proof of who the user is; what they were doing then goes on.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { PROOF_MINUTES } from '../../../src/account/limits.ts';
+import { onProofNeeded, post } from '../api/client.ts';
+import { useSession } from '../session.tsx';
+import { CurrentPassword } from '../ui/current-password.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+
+/** There is one, beside the shell. */
+export function ProofDialog() {
+  const { user } = useSession();
+  const [password, setPassword] = useState('');
+  const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
+  useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
+  if (asked === undefined) return null;
+  const end = (isProven: boolean) => {
+    setAsked(undefined);
+    setPassword('');
+    asked.tell(isProven);
+  };
+  const confirm = async () => {
+    await post('/confirm', { password });
+    end(true);
+  };
+  return (
+    <FormDialog
+      title="Confirm your password"
+      description={`Changes of users, keys and settings need it, once in ${PROOF_MINUTES} minutes.`}
+      action="Confirm"
+      onSubmit={confirm}
+      onClose={() => end(false)}
+    >
+      {/* Tells a password manager whose password it is. */}
+      <input hidden readOnly autocomplete="username" value={user.email} />
+      <CurrentPassword autofocus value={password} onValue={setPassword} />
+    </FormDialog>
+  );
+}
