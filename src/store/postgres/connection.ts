@@ -1,5 +1,6 @@
 /** A connection to PostgreSQL: pipelined, with bounded prepared statements, and aware of a silent server. */
-import { Client, DatabaseError, types as parsers, type QueryArrayResult } from 'pg';
+import type { Socket } from 'node:net';
+import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
 import { Refusal } from '../../errors.ts';
 import type { Bound, Row } from '../writing.ts';
 
@@ -57,6 +58,7 @@ export class Connection {
   #heardAt = 0;
   #watch: NodeJS.Timeout | undefined;
   #lost: ConnectionLost | undefined;
+  #pid: Promise<number> | undefined;
 
   private constructor(client: Client, silenceMs: number) {
     this.#client = client;
@@ -102,6 +104,29 @@ export class Connection {
     return (await this.#send({ text: sql, values })).rows as unknown as R[];
   }
 
+  /** Runs a statement without preparing it, and hands over each row as it comes. */
+  async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
+    if (this.#lost) throw this.#lost;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const statement = { text: numberPlaceholders(sql), values: values as unknown[], rowMode: 'array' };
+    this.#client.query(new Query(statement).on('row', take).on('end', resolve).on('error', reject));
+    await this.#track(promise);
+  }
+
+  /** The server's process. Not the number of the handshake, which is that of a pooler in between. */
+  serverPid(): Promise<number> {
+    return (this.#pid ??= this.queryOnce<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
+  }
+
+  /** Leaves in the network what the server sends from here on. */
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
   /** Commits. PostgreSQL answers COMMIT with ROLLBACK when a statement before it failed. */
   async commit(): Promise<void> {
     const { command } = await this.#send({ text: 'COMMIT', values: [] });
@@ -127,7 +152,11 @@ export class Connection {
     if (this.#lost) return;
     this.#lost = new ConnectionLost(cause, isSilent);
     clearInterval(this.#watch);
-    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    this.#stream.destroy();
+  }
+
+  get #stream(): Socket {
+    return (this.#client as unknown as { connection: { stream: Socket } }).connection.stream;
   }
 
   #send({ name, text, values }: { name?: string; text: string; values: StatementValues }): Promise<QueryArrayResult> {

@@ -10,9 +10,10 @@ import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRe
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import { refuseLargeLookup, viewStorefrontOrders } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
-import { cutPage } from '../pims/page.ts';
+import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
+import type { CutOptions } from './cut-statement.ts';
 import { KeyBatch } from './key-batch.ts';
 import { buildPimsSql, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
@@ -24,6 +25,8 @@ export interface PimsConnections {
   readonly reader: SharedConnection;
   readonly writers: Pool;
   readonly queries: Pool;
+  /** Cancels what runs in a process of the server. */
+  readonly cancel: CutOptions['cancel'];
   /** Opens a connection of one's own without time limits, for what takes long. */
   readonly openOwn: () => Promise<Connection>;
   /** Which of a pool's connections has most likely seen this tenant before. */
@@ -95,7 +98,9 @@ export class PostgresPimsStore implements PimsStore {
     );
     if (query instanceof Refusal) return query;
     try {
-      return await queries.use(place, (connection) => this.#loadPage(connection, recordType, request, query));
+      return await queries.use(place, (connection) =>
+        this.#loadPage(connection, recordType, request, query, { end: undefined }),
+      );
     } catch (fault) {
       if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
       if (sqlStateOf(fault) !== CANCELED) throw fault;
@@ -150,12 +155,23 @@ export class PostgresPimsStore implements PimsStore {
     connection: SharedConnection,
     recordType: KeyedType,
     request: QueryRequest,
-    { sql, values }: ReturnType<PostgresPimsSql['page']>,
+    query: ReturnType<PostgresPimsSql['page']>,
+    turn: CutOptions['turn'],
   ): Promise<Page> {
-    const rows = await connection.askOnce<[string, Json, number]>(sql, values);
-    if (rows[0] && (await this.#follow(rows[0][2])))
-      return this.#loadPage(connection, recordType, request, this.#sql.page(recordType, request));
-    return cutPage(rows, request.limit, request.bytesMax);
+    const { limit, bytesMax } = request;
+    let filler = new PageFiller(limit, bytesMax);
+    let version = 0;
+    const begin = () => {
+      filler = new PageFiller(limit, bytesMax);
+      return ([key, record, fieldsVersion]: [string, Json, number]): boolean => {
+        version = fieldsVersion;
+        return filler.take(key, record) || filler.isLong;
+      };
+    };
+    await connection.askUntil(query, begin, { turn, cancel: this.#connections.cancel });
+    if (await this.#follow(version))
+      return this.#loadPage(connection, recordType, request, this.#sql.page(recordType, request), turn);
+    return filler.page;
   }
 
   /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */

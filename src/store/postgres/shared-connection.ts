@@ -3,6 +3,7 @@ import { Refusal } from '../../errors.ts';
 import type { Availability } from './availability.ts';
 import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf } from './connection.ts';
 import type { ConnectionOptions, StatementValues } from './connection.ts';
+import { queryUntil, type CutOptions } from './cut-statement.ts';
 import type { Row } from '../writing.ts';
 
 const TAKES_NO_WRITES = '25006';
@@ -56,10 +57,17 @@ export class SharedConnection {
     }
   }
 
-  /** Runs a statement that is not kept and may be repeated without harm. The caller answers one over its time limit. */
-  async askOnce<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
+  /**
+   * Runs a statement that is not kept and may be repeated without harm, until it has enough rows. `begin` gives for each
+   * try what takes them. The caller answers a statement over its time limit.
+   */
+  async askUntil<R extends Row>(
+    { sql, values }: { readonly sql: string; readonly values: StatementValues },
+    begin: () => (row: R) => boolean,
+    options: CutOptions,
+  ): Promise<void> {
     try {
-      return await this.#twice((connection) => connection.queryOnce<R>(sql, values));
+      await this.#twice((connection) => queryUntil(connection, sql, values, begin(), options));
     } catch (fault) {
       throw sqlStateOf(fault) === CANCELED ? fault : this.#refuse(fault);
     }
