@@ -1,10 +1,11 @@
 /** Ends a statement early, without harm to what its connection does next: enough rows have come, or nobody waits. */
+import type { Turn } from '../../tenant/admission.ts';
 import type { Row } from '../writing.ts';
 import type { Connection, StatementValues } from './connection.ts';
 
 export interface CutOptions {
-  /** `end`, while the statement runs, ends it. */
-  readonly turn: { end: (() => void) | undefined };
+  /** `end` ends the statement while it runs. */
+  readonly turn: Turn;
   /** Cancels what runs in a process of the server. Resolves once the server has told the process. */
   readonly cancel: (serverPid: number) => Promise<unknown>;
 }

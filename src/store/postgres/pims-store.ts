@@ -9,6 +9,7 @@ import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import { refuseLargeLookup, viewStorefrontOrders } from '../../pims/storefront.ts';
+import type { Turn, Turns } from '../../tenant/admission.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
@@ -25,6 +26,7 @@ export interface PimsConnections {
   readonly reader: SharedConnection;
   readonly writers: Pool;
   readonly queries: Pool;
+  readonly turns: Turns;
   /** Cancels what runs in a process of the server. */
   readonly cancel: CutOptions['cancel'];
   /** Opens a connection of one's own without time limits, for what takes long. */
@@ -92,21 +94,13 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
-    const { queries, place, queryBudgetMs } = this.#connections;
     const query = await parseWithFields({ sql: () => this.#sql, refresh: () => this.dictionaries() }, (sql) =>
       sql.page(recordType, request),
     );
     if (query instanceof Refusal) return query;
-    try {
-      return await queries.use(place, (connection) =>
-        this.#loadPage(connection, recordType, request, query, { end: undefined }),
-      );
-    } catch (fault) {
-      if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
-      if (sqlStateOf(fault) !== CANCELED) throw fault;
-      const message = `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`;
-      return new Refusal('QUERY_TOO_COSTLY', message);
-    }
+    return this.#readLarge(request.signal, (connection, turn) =>
+      this.#loadPage(connection, recordType, request, query, turn),
+    );
   }
 
   async viewOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<Outcome<Json>> {
@@ -150,13 +144,31 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
+  /** Reads on a connection for queries, in the tenant's turn. */
+  #readLarge<T>(
+    signal: QueryRequest['signal'],
+    read: (connection: SharedConnection, turn: Turn) => Promise<Outcome<T>>,
+  ): Promise<Outcome<T>> {
+    const { queries, turns, place, queryBudgetMs } = this.#connections;
+    return turns.run(this.#schema, signal, async (turn) => {
+      try {
+        return await queries.use(place, (connection) => read(connection, turn));
+      } catch (fault) {
+        if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
+        if (sqlStateOf(fault) !== CANCELED) throw fault;
+        const message = `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`;
+        return new Refusal('QUERY_TOO_COSTLY', message);
+      }
+    });
+  }
+
   /** A page, and again where the dictionaries it was asked with no longer hold. */
   async #loadPage(
     connection: SharedConnection,
     recordType: KeyedType,
     request: QueryRequest,
     query: ReturnType<PostgresPimsSql['page']>,
-    turn: CutOptions['turn'],
+    turn: Turn,
   ): Promise<Page> {
     const { limit, bytesMax } = request;
     let filler = new PageFiller(limit, bytesMax);

@@ -139,6 +139,7 @@ export class PostgresStore {
       reader: this.#readers[place % this.#readers.length]!,
       writers: this.#pools[0]!,
       queries: this.#pools[1]!,
+      turns: this.#turns,
       cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?)', [pid]),
       openOwn: () => this.openOwn(),
       place,
