@@ -173,6 +173,31 @@ test('429 RATE_LIMITED beyond the calls a second, over all operations together, 
   assert.equal((await list(keys)).status, 200);
 });
 
+test('429 a tenant at its quota or rate is told so whatever else is wrong with the call, its body first of all', async () => {
+  const faults: [method: 'PUT' | 'GET', path: string, more: Parameters<Service['call']>[3]][] = [
+    ['PUT', '/orders/create', { body: '{' }],
+    ['PUT', '/orders/create', { body: '[]' }],
+    ['PUT', '/orders/create', { body: { NO_SUCH: '1' } }],
+    ['PUT', '/orders/create', { body: `"${' '.repeat(256 * 1024)}"` }],
+    ['PUT', '/orders/create', { body: 'x', headers: { 'content-type': 'text/plain' } }],
+    ['PUT', '/orders/create', { body: {}, headers: { 'idempotency-key': 'a b' } }],
+    ['PUT', '/orders/create', { body: {}, query: { noSuch: '1' } }],
+    ['GET', '/orders/single', {}],
+  ];
+  for (const [limit, most, code] of [
+    ['--quota', '1', 'QUOTA_EXCEEDED'],
+    ['--rate', '0.01', 'RATE_LIMITED'],
+  ] as const) {
+    const keys = await service.makeTenant(`over${limit}`, limit, most);
+    assert.equal((await list(keys)).status, 200);
+    for (const [index, [method, path, more]] of faults.entries()) {
+      const answer = await service.call(keys, method, path, more);
+      expectRefusal(answer, 429, code);
+      assert.equal(monthRequests(answer), index + 2, 'it is counted like any call');
+    }
+  }
+});
+
 test('a tenant has neither quota nor rate by default', async () => {
   const keys = await service.makeTenant('unlimited');
   const { tenants } = (await service.command('tenant', 'list', '--json')).json() as {

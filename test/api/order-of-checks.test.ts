@@ -169,6 +169,15 @@ test('every other fault is told to a caller that is known, and its call is count
   assert.equal(await service.usageOf('shop'), counted);
 });
 
+test('429 a used-up quota is told to a caller that is known before any other fault, and its call is counted', async () => {
+  await service.command('tenant', 'set', 'shop', '--quota', String(counted));
+  for (const { name, answer } of await sendAll('shop', basicOf(shop.keys))) {
+    assert.equal(`${answer.status} ${answer.body.code}`, '429 QUOTA_EXCEEDED', name);
+    assert.equal(answer.headers.get('x-month-requests'), String(++counted), name);
+  }
+  await service.command('tenant', 'set', 'shop', '--quota', 'none');
+});
+
 test('every error has one body, whatever the operation: the envelope, a sentence, a code, a request ID, at most a field, and no word of the inside', async () => {
   const known = ['status', 'data', 'subRecords', 'message', 'code', 'field', 'requestId'];
   for (const authorization of [undefined, basicOf(shop.keys)])

@@ -126,6 +126,20 @@ suite('invoicing', () => {
     assert.deepEqual(found, ['1: 2 0 ', '3: 3 0 lock-3'], 'a line that moves whole keeps its lock code');
   });
 
+  test('nothing of a backorder is shipped, also in a line that moves whole and was imported as shipped', () => {
+    const lines = [
+      line(1, { NUMBER_SHIPPED: '1' }),
+      line(2, { NUMBER_SHIPPED: '2' }),
+      line(3, { NUMBER_SHIPPED: '3' }),
+    ];
+    const step = done(invoiceOrder(order('sales_order'), lines, ask({ quantities: { 1: '3', 2: '1' } })));
+    assert.deepEqual(valuesOf(step.lines, 'NUMBER_SHIPPED'), ['3', '1']);
+    assert.deepEqual(step.backorder!.lines, [
+      line(2, { QUANTITY: '2', LINE_REF_LOCK_CODE: '' }),
+      line(3, { QUANTITY: '3' }),
+    ]);
+  });
+
   test('serial numbers go with the units shipped, and never to a care plan', () => {
     const step = done(
       invoiceOrder(

@@ -446,6 +446,29 @@ test('a store that fails and then takes what it is given again has every call on
   );
 });
 
+test('settled waits for the calls recorded before it, also for those that came while others were being saved', async () => {
+  const teamId = newTeam();
+  const saves: (() => void)[] = [];
+  const addRequests: RequestStore['addRequests'] = async (...batch) => {
+    await new Promise<void>((resolve) => saves.push(resolve));
+    await requests.addRequests(...batch);
+  };
+  const log = newLog(Object.assign(Object.create(requests) as RequestStore, { addRequests }));
+  const calls = [call(teamId, { at: at(0) }), call(teamId, { at: at(1) })];
+  const settled: number[] = [];
+  const waiting = [];
+  for (const [index, one] of calls.entries()) {
+    log.record(one);
+    waiting.push(log.settled().then(() => settled.push(index)));
+    saves[index - 1]?.();
+    while (saves.length === index) await nextTurn();
+    assert.deepEqual(settled, [0, 1].slice(0, index));
+  }
+  saves[1]!();
+  await Promise.all(waiting);
+  assert.deepEqual(idsOf((await searchAll(newLog(), teamId)).found), expectIds(calls));
+});
+
 test('a closed store disturbs nobody; so many calls wait for it, older ones are dropped and counted', async () => {
   const store = openFolder(newFolder());
   const log = newLog(store.requests);

@@ -86,6 +86,13 @@ export function describeRepetition(store: StoreUnderTest): void {
     accepted(await first);
   });
 
+  test('a key that is running for one operation is free for another', async () => {
+    const { pims } = await store.newTenant();
+    const writes = ['createOrder', 'createAnother'].map((operation) => create(pims, idempotency('key', { operation })));
+    for (const outcome of await Promise.all(writes)) assert.equal(accepted(outcome).replayed, false);
+    assert.equal(await countOrders(pims), 2);
+  });
+
   test('a body that is refused is refused whether its key is new, running or used, and leaves the key as it was', async () => {
     const { pims } = await store.newTenant();
     const refuse = async (): Promise<void> =>

@@ -1,12 +1,15 @@
 /** The group commit: writes of one turn share a transaction; a fault of one is undone for it alone. */
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { close, closeSync, mkdirSync, open as openFile, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
-import { newFolder } from './sqlite-folder.ts';
+import { folderOf, newFolder, openForAll } from './sqlite-folder.ts';
 
 interface Opened {
   readonly db: Database;
@@ -117,4 +120,51 @@ test('the writes of one turn are one transaction', async () => {
   assert.deepEqual([...seen], [0], 'none is seen from outside before all are done');
   assert.equal(watcher.row<[number]>('SELECT count(*) FROM T')![0], 50);
   assert.equal(db.row<[number]>('PRAGMA data_version')![0], before);
+});
+
+/**
+ * Keeps every thread that syncs files busy until it is let go, so that no sync of this process can end meanwhile: each
+ * opens a pipe that nobody writes to.
+ */
+function holdSyncs(): () => Promise<void> {
+  const pipe = folderOf('pipe');
+  execFileSync('mkfifo', [pipe]);
+  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  const held = Array.from({ length: threads }, () => promisify(openFile)(pipe, 'r'));
+  return async () => {
+    const writer = openSync(pipe, 'r+');
+    for (const reader of await Promise.all(held)) await promisify(close)(reader);
+    closeSync(writer);
+    rmSync(pipe);
+  };
+}
+
+suite('nobody is answered while the sync is under way', () => {
+  const { queue, insert, committed } = open('none');
+  const { usage } = openForAll(newFolder());
+  const day = '2026-11-20';
+  const writes: Record<string, { write: () => Promise<unknown>; isCommitted: () => Promise<boolean> }> = {
+    'of a queue that syncs after its commit': {
+      write: () => queue.run(() => insert(1)),
+      isCommitted: async () => committed().length === 1,
+    },
+    'of the counts': {
+      write: () => usage.addUsage([{ teamId: 'acme', day, operation: 'getOrder', calls: 1 }]),
+      isCommitted: async () => (await usage.listMonths('acme')).length === 1,
+    },
+  };
+  for (const [what, { write, isCommitted }] of Object.entries(writes))
+    test(what, async () => {
+      const letGo = holdSyncs();
+      let isAnswered = false;
+      const answer = write().then(() => (isAnswered = true));
+      try {
+        while (!(await isCommitted())) await nextTurn();
+        for (let turn = 0; turn < 20; turn++) await nextTurn();
+        assert.ok(!isAnswered);
+      } finally {
+        await letGo();
+      }
+      await answer;
+    });
 });

@@ -132,6 +132,18 @@ test('settled waits for everything counted so far, and for nothing when there is
   assert.ok(await waiting);
 });
 
+test('settled also waits for calls counted in its own turn, which no batch has been opened for yet', async () => {
+  const usage = new HeldUsage();
+  const meter = new Meter(usage);
+  meter.count('acme', 'getOrder', NOW);
+  let settled = false;
+  const waiting = meter.settled().then(() => (settled = true));
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  assert.deepEqual([settled, usage.batches.length], [false, 1]);
+  usage.release();
+  assert.ok(await waiting);
+});
+
 test('tenants, days and operations are counted apart, and a call tells its own tenant and month', async () => {
   const usage = new HeldUsage();
   usage.open = true;
