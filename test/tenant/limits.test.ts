@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
-import { Limits } from '../../src/tenant/limits.ts';
+import { Limits, LookLimit } from '../../src/tenant/limits.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 
 const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
@@ -111,4 +111,25 @@ test('whatever the pattern, no stretch of time sees more than its rate and the b
       },
     ),
   );
+});
+
+test('one at its limit stays there, however many others call; after its time it is good again', () => {
+  const looks = new LookLimit();
+  const look = (email: string, ms: number): boolean => {
+    try {
+      looks.check({ teamId: 'acme', email }, NOON.getTime() + ms);
+      return true;
+    } catch (fault) {
+      assert.ok(fault instanceof Refusal && fault.code === 'RATE_LIMITED' && fault.retryAfterSeconds === 1);
+      return false;
+    }
+  };
+  const busy = (ms: number): number => Array.from({ length: 300 }, () => look('busy', ms)).filter(Boolean).length;
+  assert.equal(busy(0), 200);
+  for (let user = 0; user < 30_000; user++) assert.ok(look(`user ${user}`, 0));
+  assert.equal(busy(0), 0);
+  assert.equal(busy(1000), 20);
+  for (let user = 0; user < 60_000; user++) assert.ok(look(`user ${user}`, 5000));
+  assert.equal(busy(5000), 80);
+  assert.equal(busy(60_000), 200);
 });

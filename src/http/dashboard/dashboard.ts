@@ -8,6 +8,7 @@ import compress from '@fastify/compress';
 import cookie from '@fastify/cookie';
 import type { Accounts } from '../../account/accounts.ts';
 import { Refusal } from '../../errors.ts';
+import { LookLimit } from '../../tenant/limits.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { parseClaim } from '../authenticate.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -51,22 +52,25 @@ export async function addDashboard(
   };
   for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, accounts, name, handlers[name]);
 
+  const looks = new LookLimit();
   for (const operation of operations) {
-    addOperation(app, operation, services, admitBySession(accounts, '/explorer', true));
-    if (operation.kind !== 'write') addOperation(app, operation, services, admitBySession(accounts, '/records', false));
+    addOperation(app, operation, services, admitBySession(accounts, '/explorer'));
+    if (operation.kind !== 'write') addOperation(app, operation, services, admitBySession(accounts, '/records', looks));
   }
   await addPages(app);
 }
 
 /**
- * The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not.
+ * The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not,
+ * and has a limit of its own.
  */
-const admitBySession = (accounts: Accounts, path: string, isMetered: boolean): Admission => ({
+const admitBySession = (accounts: Accounts, path: string, looks?: LookLimit): Admission => ({
   prefix: API_PATH + path,
-  isMetered,
+  isMetered: looks === undefined,
   authenticate: async (request: FastifyRequest, { kind }: Operation): Promise<Tenant> => {
     refuseCrossSite(request);
     const signedIn = await findSession(accounts, request);
+    looks?.check(signedIn.user, Date.now());
     if (kind === 'write') requireRole(signedIn, 'developer');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;
