@@ -139,6 +139,27 @@ export const SETTINGS = {
     ...wholeNumber('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365]),
     meaning: 'Days the request log is kept.',
   },
+  requestLogMb: {
+    ...wholeNumber('STOREROOM_REQUEST_LOG_MB', 256, [1, 1_000_000]),
+    meaning: 'Megabytes (2^20 bytes) the request log keeps of a tenant. Beyond it the oldest requests go first.',
+  },
+  requestLogRate: {
+    ...wholeNumber('STOREROOM_REQUEST_LOG_RATE', 1000, [1, 1_000_000]),
+    meaning:
+      'Requests of a tenant that a node logs in a second, ten times as many in a burst. The rest is only counted.',
+  },
+  diskFreeMb: {
+    ...wholeNumber('STOREROOM_DISK_FREE_MB', 1024, [0, 999_999_999]),
+    meaning: 'Free megabytes of the disk of the embedded store below which the request log stops until there are more.',
+  },
+  diskFreePercent: {
+    ...wholeNumber('STOREROOM_DISK_FREE_PERCENT', 5, [0, 100]),
+    meaning: 'The same as a part of the disk. The smaller of both counts, but at least 64 MB.',
+  },
+  readyFreeMb: {
+    ...wholeNumber('STOREROOM_READY_FREE_MB', 64, [0, 999_999_999]),
+    meaning: 'Free megabytes of the disk of the embedded store below which /readyz answers 503.',
+  },
   inFlightMost: {
     ...wholeNumber('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000]),
     meaning: 'Most requests in flight at the same time. More are answered 503.',

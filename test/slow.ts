@@ -39,6 +39,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
   },
   {
+    files: ['request-log', 'secrets-in-log'].map((name) => `test/limits/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'lines are bounded and hidden before the store is asked; that the oldest go is tested on both stores',
+  },
+  {
     files: ['test/dashboard/second-factor.test.ts'],
     reason: 'each answer over HTTP; test/account has the rules, pages-people sets one up and signs in with it',
   },

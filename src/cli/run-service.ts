@@ -13,7 +13,9 @@ import { buildApp } from '../http/app.ts';
 import { BASE_PATH } from '../http/operations/operation.ts';
 import type { ServiceState } from '../http/health.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
+import { Disk } from '../store/sqlite/disk.ts';
 import { Meter } from '../tenant/metering.ts';
+import { hideSecretsInJson } from '../tenant/secrets.ts';
 import { RequestLog } from '../request-log/request-log.ts';
 import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo-tenant.ts';
 import { formatLink, formatOrigin } from './service-address.ts';
@@ -27,7 +29,8 @@ const FATAL_EXIT_MS = 200;
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
 export async function runService(config: Config, asJson: boolean): Promise<void> {
   // Standard output is for the command's answer. A slow reader of the log never stops the service.
-  const log = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: false }));
+  const hooks = { streamWrite: hideSecretsInJson };
+  const log = pino({ level: config.logLevel, hooks }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);
@@ -41,8 +44,11 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
     const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date().toISOString()) : undefined;
     const meter = new Meter(store.usage);
     const accounts = new Accounts(store);
-    const requestLog = new RequestLog(store.requests, { keptDays: config.requestLogDays });
-    const state: ServiceState = { isUsable: () => store.isUsable(), stopping: false, inFlight: 0 };
+    // A node knows nothing of PostgreSQL's disk.
+    const disk = embedded && new Disk(config.data, config, user.report);
+    const requestLog = new RequestLog(store.requests, { ...config, hasDisk: () => disk?.isLow !== true });
+    const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
+    const state: ServiceState = { isUsable: () => store.isUsable(), isDiskNearlyFull, stopping: false, inFlight: 0 };
     const { tenants, audit, usage, requests } = store;
     const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
     const app = await buildApp({
@@ -55,6 +61,7 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       log,
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
+      diskFree: () => disk?.freeBytes,
     });
     await app.listen({ port: config.port, host: config.host });
     stopOnSignal(app, state, config.drainMs, async () => {

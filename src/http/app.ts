@@ -32,6 +32,8 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
   /** Whether the log gets a line for every request, beside faults. */
   readonly logRequests: boolean;
   readonly metrics: boolean;
+  /** Free bytes of the store's disk; undefined where they are not known. */
+  readonly diskFree: () => number | undefined;
 }
 
 /** Milliseconds a request may take to arrive. */
@@ -50,7 +52,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.setNotFoundHandler((_request, reply) => answerUnknownPath(reply, methods));
 
   const observers = [observeCalls(options.requestLog)];
-  if (options.metrics) observers.push(addMetrics(app, options.requestLog));
+  if (options.metrics) observers.push(addMetrics(app, options.requestLog, options.diskFree));
   if (options.logRequests) observers.push(observeRequests(options.log));
   // One hook for all observers: each hook costs every request.
   app.addHook('onResponse', (request, reply, done) => {

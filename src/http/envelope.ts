@@ -5,7 +5,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import type { Json } from '../pims/script.ts';
-import { hideSecrets } from '../tenant/credentials.ts';
+import { hideSecrets } from '../tenant/secrets.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -22,8 +22,8 @@ export const renderEnvelope = (data: Json, subRecords: Json | null = null): stri
 
 /** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
 export function renderError({ message, code, field, suggestion }: Refusal, requestId: string): string {
-  const body = { status: 'error', data: null, subRecords: null, message, code, field, suggestion, requestId };
-  return hideSecrets(JSON.stringify(body));
+  const shown = { message: hideSecrets(message), code, field: field && hideSecrets(field), suggestion, requestId };
+  return JSON.stringify({ status: 'error', data: null, subRecords: null, ...shown });
 }
 
 /** Sends an answer once its count is on disk. Throws what counting threw. */

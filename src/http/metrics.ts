@@ -17,20 +17,31 @@ const LOST = {
   name: 'storeroom_request_log_dropped',
   help: 'Requests that are in no log, because the store did not take them.',
 };
+const BEYOND_RATE = {
+  name: 'storeroom_request_log_beyond_rate',
+  help: 'Requests that are in no log, because their tenant made more in a second than it may log.',
+};
+const DISK = { name: 'storeroom_disk_free_bytes', help: 'Free bytes of the disk of the embedded store.' };
 
 interface Series {
   readonly calls: Counter.Internal;
   readonly durations: Histogram.Internal<'operation'>;
 }
 
-/** Calls by operation and status, their durations, what the request log has lost, and the process. */
-export function addMetrics(app: FastifyInstance, requestLog: RequestLog): AnswerObserver {
+/** Calls by operation and status, their durations, what the request log left out, the disk, and the process. */
+export function addMetrics(
+  app: FastifyInstance,
+  requestLog: RequestLog,
+  diskFree: () => number | undefined,
+): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const calls = new Counter({ ...CALLS, registers });
   const durations = new Histogram({ ...DURATIONS, registers });
   const lost = new Gauge({ ...LOST, registers });
+  const beyondRate = new Gauge({ ...BEYOND_RATE, registers });
+  const disk = diskFree() === undefined ? undefined : new Gauge({ ...DISK, registers });
   const known = new Map<string, Series>();
   // Observed many at a time: one by one, between an answer and the next request, each costs several times as much.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
@@ -44,6 +55,8 @@ export function addMetrics(app: FastifyInstance, requestLog: RequestLog): Answer
   app.get('/metrics', async (_request, reply) => {
     observeTaken();
     lost.set(requestLog.dropped);
+    beyondRate.set(requestLog.beyondRate);
+    disk?.set(diskFree() ?? 0);
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return ({ operation = 'other' }, { statusCode }, ms) => {

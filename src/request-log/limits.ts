@@ -1,4 +1,3 @@
-/** How much of a request the log keeps; longer values are cut. */
-export const BODY_CHARACTERS_MAX = 4096;
-/** Of each name and value of the query. */
-export const QUERY_CHARACTERS_MAX = 1024;
+/** How much of a request the log keeps. Longer values are cut, and the body to what its line has left. */
+export const VALUE_CHARACTERS_MAX = 256;
+export const LINE_BYTES_MAX = 2048;

@@ -1,11 +1,10 @@
-/** The format of the request log: a line of JSON for each request, compressed into blocks. Source: decision 0022. */
+/** The format of the request log: a line of JSON for each request, compressed into blocks. Source: decisions 0022 and 0032. */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
-import { CALLER_PARAMETERS, hideSecrets } from '../tenant/credentials.ts';
-import { BODY_CHARACTERS_MAX, QUERY_CHARACTERS_MAX } from './limits.ts';
+import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from './limits.ts';
 import type { LoggedCall, FoundRequestDetail, FoundRequest } from './logged-request.ts';
 import type { RequestBlock } from './port.ts';
+import { formatBody, formatQuery, formatText } from './texts.ts';
 
-const MESSAGE_CHARACTERS_MAX = 1000;
 export const CLIENT_CHARACTERS_MAX = 64;
 /** Between the first and the last request of a block. A search for a time covers blocks of this much more. */
 export const BLOCK_SPAN_MS = 1000;
@@ -53,41 +52,29 @@ export function openBlock(teamId: string, boot: string, digits: string, at: stri
   return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
 }
 
+/** Of a line, in bytes, so that some are left for the query and the body. */
+const CLIENT_BYTES_MAX = 128;
+const NAME_BYTES_MAX = 256;
+const MESSAGE_BYTES_MAX = 400;
+const QUERY_BYTES_MAX = 600;
+
 /** Built by hand: JSON.stringify of the whole takes several times as long, and every call pays for it. */
 export function formatLine(digits: string, call: LoggedCall): string {
   const { at, operation, httpStatus, milliseconds, client, apiId, explorerUser, code, message, field } = call;
-  const who = `${formatText(client, CLIENT_CHARACTERS_MAX)},${formatText(apiId)},${formatText(explorerUser)}`;
-  const refused =
-    code === null && message === null
-      ? 'null,null,null'
-      : `${formatText(code)},${formatText(message, MESSAGE_CHARACTERS_MAX)},${formatText(field)}`;
-  const sent = `${formatQuery(call.query)},${formatText(call.body, BODY_CHARACTERS_MAX)}]`;
-  const tenths = Math.round(milliseconds * 10);
-  const line = `["${digits}","${at}","${operation}",${httpStatus},${tenths},${who},${refused},${sent}`;
-  return line.includes('sr_sk_') ? hideSecrets(line) : line;
-}
-
-/** Text that JSON needs no escape for. */
-const PLAIN = /^[ !#-[\]-~]{0,64}$/;
-
-function formatText(text: string | null, most = Infinity): string {
-  if (text === null) return 'null';
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(cut(text, most));
-}
-
-function formatQuery(query: LoggedCall['query']): string {
-  let text = '';
-  for (const name in query) {
-    if (CALLER_PARAMETERS.includes(name)) continue;
-    const value = formatText(String(query[name]), QUERY_CHARACTERS_MAX);
-    text += `${text === '' ? '{' : ','}${formatText(name, QUERY_CHARACTERS_MAX)}:${value}`;
+  const key = apiId === null ? 'null' : `"${apiId}"`;
+  const user = formatText(explorerUser, VALUE_CHARACTERS_MAX, NAME_BYTES_MAX);
+  const who = `${formatText(client, CLIENT_CHARACTERS_MAX, CLIENT_BYTES_MAX)},${key},${user}`;
+  let refused = 'null,null,null';
+  if (code !== null || message !== null) {
+    const why = formatText(message, VALUE_CHARACTERS_MAX, MESSAGE_BYTES_MAX);
+    refused = `${JSON.stringify(code)},${why},${formatText(field, VALUE_CHARACTERS_MAX, NAME_BYTES_MAX)}`;
   }
-  return text === '' ? '{}' : `${text}}`;
+  const tenths = Math.round(milliseconds * 10);
+  const query = formatQuery(call.query, QUERY_BYTES_MAX);
+  const start = `["${digits}","${at}","${operation}",${httpStatus},${tenths},${who},${refused},${query},`;
+  const body = call.body === null ? 'null' : formatBody(call.body, LINE_BYTES_MAX - Buffer.byteLength(start) - 1);
+  return `${start}${body}]`;
 }
-
-/** The first characters, without half a surrogate pair. */
-export const cut = (text: string, most: number): string =>
-  text.length > most ? text.slice(0, most).toWellFormed() : text;
 
 /** Compresses blocks in the thread pool. A stream for each would force a full garbage collection every second. */
 export class BlockPacker {

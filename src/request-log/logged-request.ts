@@ -64,6 +64,6 @@ export interface FoundRequestDetail extends FoundRequest {
   field: string | null;
   /** Query parameters without credentials. */
   query: Record<string, string>;
-  /** JSON text of the body without credentials, cut to 4,096 characters; null when there was none. */
+  /** JSON text of the body without credentials, the beginning if it is long; null when there was none. */
   body: string | null;
 }

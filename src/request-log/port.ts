@@ -45,6 +45,8 @@ export interface RequestStore {
   /** By day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
+  /** Deletes the oldest blocks of each tenant with more than so many bytes, a few at a time. A block is 200 more. */
+  trimRequests(bytesMax: number): Promise<void>;
   /** Deletes blocks that ended before this time, a few at a time. Counts and uses of keys stay. */
   deleteRequestsBefore(before: string): Promise<void>;
 }

@@ -1,24 +1,26 @@
 /**
- * The request log: every authenticated call becomes a line in memory, and four times a second the lines become blocks
- * in the store. Calls never wait: lines the store does not take are kept within bounds, then dropped. Source: decision
- * 0022.
+ * The request log: authenticated calls become lines in memory, and four times a second the lines become blocks in the
+ * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decisions 0022 and 0032.
  */
-import { hideSecrets } from '../tenant/credentials.ts';
+import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
-import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX, cut } from './lines.ts';
+import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX } from './lines.ts';
 import { formatLine, nextTurn, openBlock, type OpenBlock } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
+import { Rooms, type Room, type RoomPart } from './rooms.ts';
+import { cut } from './texts.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './port.ts';
 
 const FLUSH_MS = 250;
 /** Calls are formatted this many at a time. */
 const CALLS_PER_BATCH = 125;
+/** Of the bodies of these calls. */
+const BODY_CHARACTERS_PER_BATCH = 1024 * 1024;
 /** A batch of this size is saved at once. */
 const BATCH_LINES = 5000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** The most that waits for a store that takes nothing. */
-const WAITING_LINES_MAX = 20_000;
-const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** The oldest blocks are deleted each time so many bytes have been added, or an eighth of what a tenant may have. */
+const TRIM_BYTES = 4 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
 type TeamKeyUse = { -readonly [Name in keyof KeyUse]: KeyUse[Name] } & { readonly teamId: string };
@@ -32,47 +34,61 @@ interface LogBatch {
   characters: number;
   /** Full blocks, and at the end all. A retry sends the same blocks, so that the store recognises them. */
   readonly blocks: Promise<RequestBlock>[];
+  parts: RoomPart[];
+}
+
+export interface RequestLogOptions {
+  readonly requestLogDays: number;
+  /** Megabytes of each tenant in the store. */
+  readonly requestLogMb: number;
+  /** Lines a second of each tenant on this node. */
+  readonly requestLogRate: number;
+  /** Whether the disk has room for the log. Without it, it always has. */
+  readonly hasDisk?: () => boolean;
 }
 
 const openBatch = (): LogBatch => {
-  return { open: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0, blocks: [] };
+  return { open: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0, blocks: [], parts: [] };
 };
 
 export class RequestLog {
   readonly #store: RequestStore;
-  readonly #keptDays: number;
+  readonly #options: RequestLogOptions;
+  readonly #rooms: Rooms;
   readonly #packer = new BlockPacker();
   /** Calls to format. Many at a time take a fraction of what each would between its answer and the next request. */
   #calls: LoggedCall[] = [];
+  #bodyCharacters = 0;
   #batch = openBatch();
   /** The block of the call before, in the open batch. */
   #last: OpenBlock | undefined;
   #lastUse: TeamKeyUse | undefined;
   /** Batches that are full, or that the store did not take, oldest first. */
   readonly #queue: LogBatch[] = [];
-  #isSaving = false;
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #recorded = 0;
   #tried = 0;
-  #dropped = 0;
+  /** Calls that are in no log: the store did not take them, or they could not be formatted. */
+  dropped = 0;
+  /** Calls that are in no log: their tenant made more in a second than it may log. */
+  beyondRate = 0;
+  /** Bytes in the store since the oldest were last deleted. */
+  #added = 0;
 
-  constructor(store: RequestStore, { keptDays }: { keptDays: number }) {
+  constructor(store: RequestStore, options: RequestLogOptions) {
     this.#store = store;
-    this.#keptDays = keptDays;
-  }
-
-  /** Number of calls that are in no log, because the store did not take them or they could not be formatted. */
-  get dropped(): number {
-    return this.#dropped;
+    this.#options = options;
+    this.#rooms = new Rooms(options.requestLogRate);
   }
 
   /** Adds a call. Returns at once and never throws. */
   record(call: LoggedCall): void {
     this.#recorded++;
     this.#calls.push(call);
+    this.#bodyCharacters += call.body?.length ?? 0;
     this.#setTimer();
-    if (this.#calls.length < CALLS_PER_BATCH) return;
+    if (this.#calls.length < CALLS_PER_BATCH && this.#bodyCharacters < BODY_CHARACTERS_PER_BATCH) return;
     this.#formatCalls();
     if (this.#batch.lines < BATCH_LINES && this.#batch.characters < BATCH_CHARACTERS) return;
     this.#enqueueBatch();
@@ -88,7 +104,10 @@ export class RequestLog {
   /** A page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
   async search(teamId: string, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
     await this.settled();
-    return { ...(await searchRequests(this.#store, teamId, query, this.#keptFrom(nowMs))), keptDays: this.#keptDays };
+    return {
+      ...(await searchRequests(this.#store, teamId, query, this.#keptFrom(nowMs))),
+      keptDays: this.#options.requestLogDays,
+    };
   }
 
   /** The request with this ID; undefined when there is none or it is too old to be shown. */
@@ -104,33 +123,40 @@ export class RequestLog {
   }
 
   #keptFrom(nowMs: number): string {
-    return new Date(nowMs - this.#keptDays * DAY_MS).toISOString();
+    return new Date(nowMs - this.#options.requestLogDays * DAY_MS).toISOString();
   }
 
   #formatCalls(): void {
     const calls = this.#calls;
     this.#calls = [];
+    this.#bodyCharacters = 0;
+    const nowMs = performance.now();
     for (const call of calls)
       try {
         const dash = call.requestId.lastIndexOf('-');
         const digits = call.requestId.slice(dash + 1);
         if (digits === '') throw new TypeError('This is no request ID.');
-        this.#gather(call, dash, digits, formatLine(digits, call));
+        if (call.apiId !== null) this.#noteUse(call.apiId, call);
+        if (call.httpStatus >= 400) noteRefusal(this.#batch.refusals, call);
+        const room = this.#rooms.find(call.teamId);
+        if (!this.#rooms.hasSpace(room)) this.dropped++;
+        else if (!this.#rooms.take(room, call.httpStatus >= 400, nowMs)) this.beyondRate++;
+        else this.#gather(call, dash, digits, room);
       } catch {
-        this.#dropped++;
+        this.dropped++;
       }
   }
 
-  #gather(call: LoggedCall, dash: number, digits: string, line: string): void {
+  #gather(call: LoggedCall, dash: number, digits: string, room: Room): void {
     const batch = this.#batch;
+    const line = formatLine(digits, call);
     let block = this.#findBlock(call, dash, digits);
     if (!addLine(block, digits, call.at, line)) {
       batch.blocks.push(...this.#packer.pack(block));
       block = this.#openBlock(call, block.boot, digits);
       addLine(block, digits, call.at, line);
     }
-    if (call.apiId !== null) this.#noteUse(call.apiId, call);
-    if (call.httpStatus >= 400) noteRefusal(batch.refusals, call);
+    this.#rooms.add(room, line.length);
     batch.lines++;
     batch.characters += line.length;
   }
@@ -193,18 +219,22 @@ export class RequestLog {
 
   /** False when the store did not take a batch, which stays in the queue with those behind it. */
   async #saveQueue(): Promise<boolean> {
+    if (this.#options.hasDisk?.() === false) return false;
     try {
-      this.#isSaving = true;
       for (let batch = this.#queue[0]; batch; batch = this.#queue[0]) {
         await this.#saveBatch(batch);
+        this.#rooms.release(batch.parts);
         this.#queue.shift();
       }
-      return true;
     } catch {
       return false;
-    } finally {
-      this.#isSaving = false;
     }
+    const bytesMax = this.#options.requestLogMb * 1024 * 1024;
+    if (this.#added < Math.min(TRIM_BYTES, bytesMax / 8)) return true;
+    // A store that does not delete now is asked again after the next batch.
+    const done = this.#store.trimRequests(bytesMax).then(() => void (this.#added = 0));
+    await done.catch(() => undefined);
+    return true;
   }
 
   async #saveBatch(batch: LogBatch): Promise<void> {
@@ -216,27 +246,17 @@ export class RequestLog {
     }
     const blocks = await Promise.all(batch.blocks);
     await this.#store.addRequests(blocks, [...batch.refusals.values()], [...batch.uses.values()]);
+    for (const { lines } of blocks) this.#added += lines.length;
   }
 
+  /** Without a line it stays open, since the store knows a batch by its first block. Its counts are small. */
   #enqueueBatch(): void {
     if (this.#batch.lines === 0) return;
+    this.#batch.parts = this.#rooms.close();
     this.#queue.push(this.#batch);
     this.#batch = openBatch();
     this.#last = undefined;
     this.#lastUse = undefined;
-    while (this.#isOverfull()) {
-      const [dropped] = this.#queue.splice(this.#isSaving ? 1 : 0, 1);
-      this.#dropped += dropped!.lines;
-    }
-  }
-
-  #isOverfull(): boolean {
-    let [lines, characters] = [0, 0];
-    for (const batch of this.#queue) {
-      lines += batch.lines;
-      characters += batch.characters;
-    }
-    return this.#queue.length > 1 && (lines > WAITING_LINES_MAX || characters > WAITING_CHARACTERS_MAX);
   }
 }
 

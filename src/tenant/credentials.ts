@@ -33,9 +33,6 @@ export const hashSecret = (apiSecret: string): Buffer => hash('sha256', apiSecre
 export const looksLikeSecret = (text: string): boolean =>
   SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
 
-/** The text without secrets, for texts that may quote a caller. */
-export const hideSecrets = (text: string): string => text.replace(/sr_sk_[0-9A-Za-z]+/g, 'sr_sk_…');
-
 /** Compares two SHA-256 digests in constant time. */
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
 

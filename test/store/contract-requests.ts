@@ -175,6 +175,23 @@ export function describeRequests(store: StoreUnderTest): void {
     assert.equal((await one.loadKeyUses('forget-b')).length, 1);
   });
 
+  test('of a tenant with too many bytes the oldest blocks are deleted, of others none', async () => {
+    const one = await requests();
+    const lines = new Uint8Array(10_000);
+    const many = Array.from({ length: 130 }, (_, index) => block('trim-a', index, { lines }));
+    await add(...many.slice(0, 100), ...many.slice(90), block('trim-b', 0, { lines: new Uint8Array(100_000) }));
+    // 200 bytes of a block are not its lines.
+    await Promise.all([one.trimRequests(1_020_000), (await store.openAgain()).requests.trimRequests(1_020_000)]);
+    const left = await one.loadBlocks('trim-a', ALL, 1000);
+    assert.ok(left.length >= 90 && left.length <= 100, `${left.length} blocks`);
+    assert.deepEqual(ids(left), ids(many.slice(-left.length).toReversed()));
+    assert.equal((await one.loadBlocks('trim-b', ALL, 10)).length, 1);
+    await one.deleteRequestsBefore(at(100));
+    await add(...many.slice(0, 80));
+    await one.trimRequests(1_020_000);
+    assert.ok((await one.loadBlocks('trim-a', ALL, 1000)).length >= 90, 'what was deleted is not counted any more');
+  });
+
   test('a removed tenant leaves no requests, refusals and uses of keys; others keep theirs', async () => {
     const [one, other] = [(await store.newTenant()).tenant, (await store.newTenant()).tenant];
     const log = await requests();

@@ -198,7 +198,13 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
 
   Success: { const: 'success' },
-  ServiceState: objectOf({ status: { type: 'string', enum: ['ok', 'unavailable'] } }),
+  ServiceState: objectOf(
+    {
+      status: { type: 'string', enum: ['ok', 'unavailable'] },
+      reason: textOf('`disk`: it is nearly full.', { enum: ['disk'] }),
+    },
+    ['reason'],
+  ),
   ErrorCode: textOf('Codes of docs/errors.md.', { enum: OPERATION_ERRORS }),
   Error: objectOf(
     {

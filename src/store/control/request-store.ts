@@ -10,7 +10,7 @@ export type KeyUseOfTeam = KeyUse & { readonly teamId: string };
 
 export interface OwnRequests extends ReadableTables {
   insertAll: RequestStore['addRequests'];
-  /** Deletes some of the tenant's blocks before a time. False when none is left. */
+  /** Deletes some of the tenant's blocks below an ID or a time. False when none is left. */
   deleteSome(teamId: string, before: string): Promise<boolean>;
 }
 
@@ -21,6 +21,10 @@ const USE = ['apiId', 'usedAt', 'client', 'usedInUrlAt'] as const;
 /** Blocks of a boot hardly overlap, so the block of a number is among the last that begin before it. */
 const OVERLAPPING_MAX = 400;
 const FOUND_MAX = 50;
+/** What a block takes beside its lines, as the triggers of "REQUEST_BYTES" count it. */
+const BLOCK_BYTES = 200;
+/** No more than each store deletes at a time. */
+const BLOCKS_PER_TRIM = 50;
 
 export class SqlRequestStore implements RequestStore {
   readonly #own: OwnRequests;
@@ -59,6 +63,29 @@ export class SqlRequestStore implements RequestStore {
     const from = `FROM ${this.#own.schema}"KEY_USES" u WHERE "TEAM_ID" = ? ORDER BY "API_ID"`;
     const found = await this.#own.read(`SELECT ${listColumns(USE, 'u')} ${from}`, teamId);
     return found.map((use) => toRecord<KeyUse>(USE, use));
+  }
+
+  async trimRequests(bytesMax: number): Promise<void> {
+    const { schema } = this.#own;
+    const large = `SELECT min("TEAM_ID") FROM ${schema}"REQUEST_BYTES" WHERE "BYTES" > ?`;
+    // One statement, so that nodes that do this at the same time choose the same blocks.
+    const oldest = `SELECT "BLOCK_ID", length("LINES") + ${BLOCK_BYTES}, b."BYTES" - ?
+      FROM ${schema}"REQUESTS" r JOIN ${schema}"REQUEST_BYTES" b ON b."TEAM_ID" = r."TEAM_ID"
+      WHERE r."TEAM_ID" = ? ORDER BY "BLOCK_ID" LIMIT ${BLOCKS_PER_TRIM}`;
+    for (;;) {
+      const [[teamId] = [null]] = await this.#own.read<[string | null]>(large, bytesMax);
+      if (teamId === null) return;
+      let last = '';
+      let taken = 0;
+      for (const [blockId, bytes, excess] of await this.#own.read<[string, number, number]>(oldest, bytesMax, teamId))
+        if (taken < excess) {
+          last = blockId;
+          taken += bytes;
+        }
+      if (last === '') return;
+      await this.#own.deleteSome(teamId, last + END_OF_TIME);
+      await nextTurn();
+    }
   }
 
   async deleteRequestsBefore(before: string): Promise<void> {

@@ -57,7 +57,7 @@ export class PostgresTenants implements OwnTenants {
   /** Keys, users and audit log go with the row of the tenant. */
   async deleteAll({ teamId, storeId }: Tenant): Promise<void> {
     await this.#transaction(async (connection) => {
-      for (const table of ['USAGE', 'USAGE_MONTHS', 'REQUESTS', 'REFUSALS', 'KEY_USES', 'TENANTS'])
+      for (const table of ['USAGE', 'USAGE_MONTHS', 'REFUSALS', 'KEY_USES', 'REQUESTS', 'REQUEST_BYTES', 'TENANTS'])
         await connection.query(`DELETE FROM ${CONTROL}."${table}" WHERE "TEAM_ID" = ?`, [teamId]);
       await connection.execute(`DROP SCHEMA IF EXISTS "${storeId}" CASCADE`);
     });

@@ -80,7 +80,8 @@ export class SqliteRequests implements OwnRequests {
     while (await this.deleteSome(teamId, END_OF_TIME)) await nextTurn();
     const { db } = this.#open();
     await this.#write(() => {
-      for (const table of ['REFUSALS', 'KEY_USES']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+      for (const table of ['REQUEST_BYTES', 'REFUSALS', 'KEY_USES'])
+        db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
     });
   }
 

@@ -3,7 +3,7 @@
  * the log a moment after its answer, so a missing one is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
-import { BODY_CHARACTERS_MAX, QUERY_CHARACTERS_MAX } from '../../../../src/request-log/limits.ts';
+import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/limits.ts';
 import { ApiError, get } from '../../api/client.ts';
 import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';
@@ -162,7 +162,8 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
 function parseBody(body: string): { shown: string; isCut: boolean } {
   try {
     const value: unknown = JSON.parse(body);
-    return { shown: JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body, isCut: false };
+    const isCut = /…"/.test(body);
+    return { shown: JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body, isCut };
   } catch {
     return { shown: body, isCut: true };
   }
@@ -180,7 +181,9 @@ function Body({ body }: { body: string | null }) {
     <Section
       title="Body"
       description={
-        isCut ? `Cut: the log keeps the first ${BODY_CHARACTERS_MAX.toLocaleString('en')} characters.` : undefined
+        isCut
+          ? `Cut: the log keeps ${VALUE_CHARACTERS_MAX} characters of a value, ${LINE_BYTES_MAX} bytes in all.`
+          : undefined
       }
     >
       <CodeBlock label="Body of the request" code={shown} copied={body} />
@@ -200,13 +203,13 @@ function AsCurl({ request }: { request: RequestDetailView }) {
   const { query, body, operation } = request;
   const isCut =
     (body !== null && parseBody(body).isCut) ||
-    Object.values(query).some(({ length }) => length >= QUERY_CHARACTERS_MAX);
+    Object.entries(query).some(([name, value]) => name.endsWith('…') || value.endsWith('…'));
   const isWrite = /^(create|add|update)/.test(operation);
   return (
     <Section title="Repeat it">
       {isCut && (
         <Notice tone="warn">
-          The log keeps the beginning of long values only: this command is not the whole request.
+          The log keeps the beginning of long values only, and no secrets: this command is not the whole request.
         </Notice>
       )}
       <CodeBlock label="curl" code={curl} />

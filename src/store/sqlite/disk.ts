@@ -1,0 +1,60 @@
+/**
+ * Free space of the disk of the embedded store, measured once a second. The request log stops at a bound, well before
+ * writes are refused. Source: decision 0032.
+ */
+import { statfs, statfsSync, type StatsFs } from 'node:fs';
+
+const MEASURE_MS = 1000;
+const MIB = 1024 * 1024;
+/** The log writes less than this between two measurements. */
+const BOUND_LEAST = 64 * MIB;
+
+export interface DiskBounds {
+  /** The request log stops below the smaller of both. */
+  readonly diskFreeMb: number;
+  readonly diskFreePercent: number;
+  /** Below it the service is not ready. */
+  readonly readyFreeMb: number;
+}
+
+export class Disk {
+  readonly #bounds: DiskBounds;
+  readonly #report: (event: string) => void;
+  #free = Infinity;
+  #isLow = false;
+
+  /** Measures at once, and then by itself until the process ends. Reports when the log stops and when it goes on. */
+  constructor(folder: string, bounds: DiskBounds, report: (event: string) => void) {
+    this.#bounds = bounds;
+    this.#report = report;
+    this.#note(statfsSync(folder));
+    const measure = (): void => statfs(folder, (fault, stats) => void (fault ?? this.#note(stats)));
+    setInterval(measure, MEASURE_MS).unref();
+  }
+
+  get freeBytes(): number {
+    return this.#free;
+  }
+
+  /** Whether the request log has to stop. */
+  get isLow(): boolean {
+    return this.#isLow;
+  }
+
+  /** Whether writes will soon be refused. */
+  get isNearlyFull(): boolean {
+    return this.#free < this.#bounds.readyFreeMb * MIB;
+  }
+
+  #note({ bavail, blocks, bsize }: StatsFs): void {
+    const { diskFreeMb, diskFreePercent } = this.#bounds;
+    this.#free = bavail * bsize;
+    const bound = Math.min(diskFreeMb * MIB, (blocks * bsize * diskFreePercent) / 100);
+    const isLow = this.#free < Math.max(BOUND_LEAST, bound);
+    if (isLow !== this.#isLow)
+      this.#report(
+        isLow ? `The request log stops: the disk has ${this.#free} free bytes.` : 'The request log goes on.',
+      );
+    this.#isLow = isLow;
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Hides secrets in texts that callers wrote: plain, escaped or percent-encoded any number of times, in base64 or hex,
+ * and what stands under the name of a secret. Source: decision 0032.
+ */
+
+/** What stands for a text that is hidden. */
+export const HIDDEN = '…';
+
+/** A long text is searched in parts that overlap by half. A secret encoded twice has some hundred characters. */
+const PART_CHARACTERS = 2048;
+/** Encodings within encodings. */
+const DEPTH_MAX = 6;
+/** Of all that a part decodes to, and the parts of a body; if it is more, the text is hidden. */
+const PART_DECODED_MAX = 4 * 1024;
+const BODY_DECODED_MAX = 16 * 1024;
+
+const PLAIN = /sr_sk_[0-9A-Za-z]+/g;
+/** A text with an encoded secret has one of these. A secret is 55 characters: 74 in base64. */
+const ESCAPE_OR_SCHEME = /[%\\]|:\/\/|basic\s|bearer\s/i;
+const LONG_WORD = /(?:^|[^\w+/-])[\w+/-]{48}/;
+const SHOWN_PLAINLY = /sr_sk_|\bbearer\s+(?=\S*\d)[\w+/=.~-]{8}|:\/\/[^\s/@]*:[^\s/@]+@/i;
+const BASIC = /\bbasic\s+([\w+/=-]{6,})/gi;
+const ENCODED = /[\w+/-]{48,}/g;
+const HEX = /[0-9a-f]{96,}/gi;
+const SECRET_NAME =
+  /^(?:proxy-)?authorization$|^(?:auth|pass|pwd)$|pass(?:word|wd|phrase)|secret|token|credential|api[-_ ]?key|cookie/i;
+const SECRET_WORD = /auth|pass|pwd|secret|token|credential|api[-_ ]?key|cookie/i;
+const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
+/** A name and the value behind it, whole unless it is an object or a list. */
+const MEMBER = /"([^"\\]*(?:\\.[^"\\]*)*)":("[^"\\]*(?:\\.[^"\\]*)*"?|[^,}\]"]+)/gs;
+
+/** Characters that may still be decoded. */
+interface Budget {
+  left: number;
+}
+
+/** The text without secrets, or HIDDEN when they are encoded. */
+export function hideSecrets(text: string, budget?: Budget): string {
+  const shown = text.includes('sr_sk_') ? text.replace(PLAIN, `sr_sk_${HIDDEN}`) : text;
+  if (!isSuspicious(shown)) return shown;
+  for (let from = 0; from === 0 || from + PART_CHARACTERS / 2 < text.length; from += PART_CHARACTERS / 2) {
+    const part = text.slice(from, from + PART_CHARACTERS);
+    if (holdsSecret(part, DEPTH_MAX, budget ?? { left: PART_DECODED_MAX })) return HIDDEN;
+  }
+  return shown;
+}
+
+const isSuspicious = (text: string): boolean => ESCAPE_OR_SCHEME.test(text) || LONG_WORD.test(text);
+
+/** Whether the value of a parameter or field with this name is hidden, whatever it is. */
+export const isSecretName = (name: string): boolean =>
+  SECRET_NAME.test(/[%\\]/.test(name) ? decodeEscapes(name) : name);
+
+/** JSON without secrets in its texts and members. All of it is hidden when a secret could be spread over it. */
+export function hideSecretsInJson(json: string): string {
+  const isOdd = isSuspicious(json) || json.includes('sr_sk_');
+  if (!isOdd && !SECRET_WORD.test(json)) return json;
+  const shown = isOdd ? hideInTexts(json) : json;
+  let isSpread = false;
+  const members = shown.replace(MEMBER, (member: string, name: string, value: string) => {
+    isSpread ||= name.toLowerCase() === 'field' && isSecretName(value.slice(1, -1));
+    if (!isSecretName(name)) return member;
+    isSpread ||= /^[{[]/.test(value);
+    return `"${name}":"${HIDDEN}"`;
+  });
+  return isSpread ? `"${HIDDEN}"` : members;
+}
+
+function hideInTexts(json: string): string {
+  const budget = { left: BODY_DECODED_MAX };
+  return json.replace(JSON_TEXT, (quoted) => {
+    const shown = hideSecrets(quoted.slice(1), budget);
+    return shown === HIDDEN ? `"${HIDDEN}"` : `"${shown}`;
+  });
+}
+
+function holdsSecret(text: string, depth: number, budget: Budget): boolean {
+  if (SHOWN_PLAINLY.test(text)) return true;
+  for (const [, pair] of text.matchAll(BASIC)) if (Buffer.from(pair!, 'base64').includes(':')) return true;
+  budget.left -= text.length;
+  if (depth === 0 || budget.left < 0) return true;
+  const plain = decodeEscapes(text);
+  if (plain !== text) return holdsSecret(plain, depth - 1, budget);
+  // Tools break long lines of base64 and hex.
+  for (const [run] of text.replaceAll(/\s/g, '').matchAll(ENCODED)) {
+    for (const [digits] of run.matchAll(HEX))
+      for (const from of [0, 1]) if (holdsDecoded(digits.slice(from), 'hex', depth, budget)) return true;
+    // What precedes it may be of the same characters, so that four places are where it may begin.
+    for (const from of [0, 1, 2, 3]) if (holdsDecoded(run.slice(from), 'base64', depth, budget)) return true;
+  }
+  return false;
+}
+
+/** A decoded text is searched further only if it may hold something; UTF-16 has a NUL at every other place. */
+function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, budget: Budget): boolean {
+  const decoded = Buffer.from(text, encoding).toString('latin1').replaceAll('\0', '');
+  return (isSuspicious(decoded) || decoded.includes('sr_sk_')) && holdsSecret(decoded, depth - 1, budget);
+}
+
+/** Without percent-encoding, however often it was done, or without the escapes of JSON and JavaScript. */
+function decodeEscapes(text: string): string {
+  if (!/[%\\]/.test(text)) return text;
+  const toCharacter = (_: string, digits: string): string => String.fromCharCode(Number.parseInt(digits, 16));
+  const decoded = text
+    .replace(/%(?:25)+/g, '%')
+    .replace(/(?:%|\\+x)([0-9a-f]{2})/gi, toCharacter)
+    .replace(/\\+u([0-9a-f]{4})/gi, toCharacter);
+  return decoded === text ? text.replaceAll(/\\+[nrt]/g, ' ').replaceAll('\\', '') : decoded;
+}

@@ -1,0 +1,137 @@
+/**
+ * The request log under a flood: what is kept of a tenant is bounded in lines and bytes, others lose nothing, counts are
+ * exact, and on a disk that fills up the log stops first.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { globSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Visitor } from '../dashboard/visitor.ts';
+import { HttpClient } from '../kit/http-client.ts';
+import { ownService, STORE, type Keys, type Service } from '../kit/service.ts';
+
+const CONNECTIONS = 32;
+/** Lines a second; a burst has ten times as many, and refusals half of them. */
+const RATE = 20;
+const REFUSED = 1000;
+const OTHERS = 60;
+const CHANGED = 1200;
+
+interface Logged {
+  requestID: string;
+  operation: string;
+  httpStatus: number;
+}
+
+/** All there is in the log, newest first. */
+async function readLog(visitor: Visitor): Promise<Logged[]> {
+  const found: Logged[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { status, body, text } = await visitor.get('/requests', cursor === '' ? {} : { cursor });
+    assert.equal(status, 200, text);
+    const page = body as { requests: Logged[]; next: string | null };
+    found.push(...page.requests);
+    cursor = page.next;
+  }
+  return found;
+}
+
+/** Makes so many calls on as many connections as the client has. */
+async function callMany(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count) await call(next++);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+}
+
+const noise = (characters: number): string => randomBytes(characters).toString('base64url').slice(0, characters);
+
+/** What the files of the log take. */
+const logBytes = ({ dataFolder }: Service): number =>
+  globSync('requests.db*', { cwd: dataFolder }).reduce((sum, name) => sum + statSync(join(dataFolder, name)).size, 0);
+
+const metric = async ({ origin }: Service, name: string): Promise<number | undefined> => {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? [];
+  return value === undefined ? undefined : Number(value);
+};
+
+async function start(env: Record<string, string>): Promise<{ service: Service; client: HttpClient; keys: Keys }> {
+  const service = await ownService({ env });
+  return { service, client: await HttpClient.open(service, CONNECTIONS + 1), keys: await service.makeTenant('flood') };
+}
+
+test('refused calls beyond a rate are counted and not kept, and no line of another tenant is lost to them', async () => {
+  const { service, client, keys } = await start({ STOREROOM_REQUEST_LOG_RATE: String(RATE) });
+  const other = await service.makeTenant('other');
+  const owners = [
+    await Visitor.make(service, 'flood', 'owner'),
+    await Visitor.make(service, 'other', 'owner'),
+  ] as const;
+  const query = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, noise(1000)]));
+  const begunAt = performance.now();
+  const others = (async () => {
+    for (let call = 0; call < OTHERS; call++)
+      await client.call(other, 'GET', '/orders/single', { query: { orderNum: '1' } });
+  })();
+  await callMany(REFUSED, () => client.call(keys, 'GET', '/orders/single', { query }));
+  await others;
+  const kept = (await readLog(owners[0])).length;
+  const most = 5 * RATE + ((performance.now() - begunAt) / 1000) * RATE;
+  assert.ok(kept >= 5 * RATE - 1 && kept <= most, `${kept} lines are kept, and at most ${most} may be`);
+  assert.equal((await readLog(owners[1])).length, OTHERS);
+  if (STORE === 'sqlite') assert.ok(logBytes(service) < 2_000_000, `${logBytes(service)} bytes`);
+  assert.equal(await metric(service, 'storeroom_request_log_beyond_rate'), REFUSED - kept);
+  assert.equal(await service.usageOf('flood'), REFUSED);
+  const { body } = await owners[0].get('/usage');
+  assert.match(JSON.stringify(body), new RegExp(`"refused":${REFUSED}\\b`));
+});
+
+test('of more bytes than a tenant may log the newest stay', async () => {
+  const { service, client, keys } = await start({
+    STOREROOM_REQUEST_LOG_MB: '1',
+    STOREROOM_REQUEST_LOG_RATE: '100000',
+  });
+  const owner = await Visitor.make(service, 'flood', 'owner');
+  const ids: string[] = [];
+  await callMany(CHANGED, async () => {
+    const body = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'].map((name) => [name, noise(250)]));
+    const { status, headers } = await client.call(keys, 'PUT', '/orders/create', { body });
+    assert.equal(status, 400);
+    ids.push(headers.get('x-request-id')!);
+  });
+  await readLog(owner);
+  const kept = new Set((await readLog(owner)).map(({ requestID }) => requestID));
+  // A line is about 1.2 KB when it is compressed.
+  assert.ok(kept.size >= 400 && kept.size <= 1000, `${kept.size} of ${CHANGED} are kept`);
+  for (const id of ids.slice(-100)) assert.ok(kept.has(id), id);
+  assert.equal(await service.usageOf('flood'), CHANGED);
+});
+
+test('below its bound of free disk the log stops and says so, calls go on, and /readyz has a bound of its own', async () => {
+  const { service, client, keys } = await start({
+    STOREROOM_DISK_FREE_MB: '999999999',
+    STOREROOM_DISK_FREE_PERCENT: '100',
+    STOREROOM_READY_FREE_MB: '999999999',
+  });
+  const owner = await Visitor.make(service, 'flood', 'owner');
+  await callMany(100, async () => {
+    const { status } = await client.call(keys, 'PUT', '/orders/create', { body: {} });
+    assert.equal(status, 200);
+  });
+  await sleep(300);
+  const ready = await fetch(`${service.origin}/readyz`);
+  const isEmbedded = STORE === 'sqlite';
+  assert.equal(await ready.text(), isEmbedded ? '{"status":"unavailable","reason":"disk"}' : '{"status":"ok"}');
+  assert.equal(ready.status, isEmbedded ? 503 : 200);
+  assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+  assert.equal((await readLog(owner)).length, isEmbedded ? 0 : 100);
+  const free = await metric(service, 'storeroom_disk_free_bytes');
+  if (isEmbedded) {
+    assert.ok(free! > 0, String(free));
+    assert.match(service.output, /The request log stops: the disk has \d+ free bytes\./);
+  } else assert.equal(free, undefined);
+});
