@@ -2,7 +2,7 @@
  * The service as a process, where adapters meet ports: opens the store, listens, and stops in order: not ready,
  * listener closed, answers sent, counts and logs on disk.
  */
-import { Server, type AddressInfo } from 'node:net';
+import { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
@@ -10,15 +10,14 @@ import { Accounts } from '../account/accounts.ts';
 import { Users } from '../account/users.ts';
 import type { Config } from '../config.ts';
 import { buildApp } from '../http/app.ts';
-import { BASE_PATH } from '../http/operations/operation.ts';
 import type { ServiceState } from '../http/health.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import { Disk } from '../store/sqlite/disk.ts';
 import { Meter } from '../tenant/metering.ts';
 import { hideSecretsInJson } from '../tenant/secrets.ts';
 import { RequestLog } from '../request-log/request-log.ts';
-import { DEMO_OWNER, DEMO_TEAM, finishDemo, makeFirstDemo, type Demo } from './demo-tenant.ts';
-import { formatLink, formatOrigin } from './service-address.ts';
+import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
+import { printReady } from './print-ready.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 const MINUTE_MS = 60_000;
@@ -106,35 +105,4 @@ function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): 
     );
   setTimeout(run, MINUTE_MS).unref();
   setInterval(run, HOUR_MS).unref();
-}
-
-function printReady(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
-  const { port } = app.server.address() as AddressInfo;
-  const origin = formatOrigin(config.host, port);
-  const baseURL = origin + BASE_PATH;
-  const dashboard = `${config.publicUrl || origin}/dashboard/`;
-  const reference = `${origin}/docs`;
-  const tenant = demo && {
-    teamID: DEMO_TEAM,
-    apiID: demo.key.apiId,
-    apiSecret: demo.key.apiSecret,
-    owner: DEMO_OWNER,
-    ownerLink: formatLink(config, demo.linkToken, port),
-  };
-  const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
-  const addresses = [`  Base URL    ${baseURL}`, `  Dashboard   ${dashboard}`, `  Reference   ${reference}`];
-  const lines = ['Storeroom is ready.', ...addresses];
-  if (tenant)
-    lines.push(
-      `  Team ID     ${DEMO_TEAM}`,
-      `  API ID      ${tenant.apiID}`,
-      `  API Secret  ${tenant.apiSecret}   (shown this once)`,
-      `  Owner       ${DEMO_OWNER}: set a password at ${tenant.ownerLink}   (works once)`,
-      '',
-      'Try an order with its lines, and everything about storefront number #1001:',
-      call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
-      call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
-    );
-  const json = JSON.stringify({ baseURL, dashboard, reference, demo: tenant });
-  process.stdout.write(asJson ? `${json}\n` : `${lines.join('\n')}\n\n`);
 }

@@ -4,11 +4,11 @@
  * docs/decisions/0007.
  */
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
 import { readBody } from './body.ts';
+import { createLinedServer } from './connections.ts';
 import { renderContract } from './contract.ts';
 import type { AnswerLimits } from './cursor.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
@@ -36,20 +36,14 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
   readonly diskFree: () => number | undefined;
 }
 
-/** Milliseconds a request may take to arrive. */
-const TIMEOUTS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
-
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options);
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
-  addReceiving(app, options.state, options.inFlightMost);
+  addReceiving(app, options, (reply) => void answerUnknownPath(reply, methods));
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => readBody(request, payload));
+  app.addContentTypeParser('*', readBody);
   app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, options.log));
-  // RFC 9110 lets a server ignore an unknown Expect; Node's own handler would answer without a body.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.setNotFoundHandler((_request, reply) => answerUnknownPath(reply, methods));
 
   const observers = [observeCalls(options.requestLog)];
   if (options.metrics) observers.push(addMetrics(app, options.requestLog, options.diskFree));
@@ -72,19 +66,27 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-function createServer({ keepAliveMs, trustedProxies }: AppOptions): FastifyInstance {
-  const boot = randomBytes(4).toString('base64url');
-  let count = 0;
+function createServer({ keepAliveMs, trustedProxies, state }: AppOptions): FastifyInstance {
+  const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
+  const onClosed = (): void => void state.inFlight--;
   return Fastify({
-    genReqId: () => `${boot}-${(count++).toString(36)}`,
-    http: { ...TIMEOUTS, maxHeaderSize: URL_BYTES_MAX + HEADER_BYTES_MAX + 1024, requireHostHeader: false },
-    requestTimeout: TIMEOUTS.requestTimeout,
-    keepAliveTimeout: keepAliveMs,
+    genReqId: newRequestId,
+    serverFactory: (handle) => createLinedServer(handle, { maxHeaderSize, keepAliveMs, onClosed }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
     frameworkErrors: (_error, _request, reply) => void answerUndecodable(reply),
-    clientErrorHandler: (error, socket) => answerMalformed(error, socket, `${boot}-${(count++).toString(36)}`),
+    clientErrorHandler: (error, socket) => answerMalformed(error, socket, newRequestId()),
   });
+}
+
+/** Random bits as text, drawn many at a time. */
+let drawn = '';
+let given = 0;
+
+/** 96 random bits: nobody can guess another request's ID from their own, or how many there are. */
+function newRequestId(): string {
+  if (given === drawn.length) [drawn, given] = [randomBytes(12_288).toString('base64url'), 0];
+  return drawn.slice(given, (given += 16));
 }

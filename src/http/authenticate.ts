@@ -1,6 +1,6 @@
 /**
- * Who calls: takes teamID and credentials out of header, query and body, and checks them against the tenant's keys on
- * every call. Neither a log nor an answer shows them. Source: specification section 5, decisions "Calls".
+ * Who calls: takes teamID and credentials out of header and query, else out of the body, and checks them against the
+ * tenant's keys on every call. Neither a log nor an answer shows them. Source: specification section 5, decisions "Calls".
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
@@ -13,7 +13,7 @@ import {
   type Credentials,
 } from '../tenant/credentials.ts';
 import type { Tenant, TenantStore } from '../tenant/port.ts';
-import type { ReadBody } from './body.ts';
+import { parseBody, type ReadBody } from './body.ts';
 
 type Parameters = Record<string, unknown>;
 
@@ -26,12 +26,27 @@ export interface Claim {
   readonly credentials: Credentials | null;
 }
 
+/** The claim of header and query; undefined when the body has to be looked into. Throws PARAMETER_CONFLICT. */
+export function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
+  const query = request.query as Parameters;
+  const isHere =
+    hasPair(query) || request.authorizations > 1 || parseBasic(request.headers.authorization) !== undefined;
+  const teamId = first(query['teamID']);
+  return teamId && isHere ? claimOf(request, teamId, NOTHING) : undefined;
+}
+
 /** Takes the three parameters out of the body. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
 export function parseClaim(request: FastifyRequest): Claim {
-  const query = request.query as Parameters;
-  const body = takeFromBody((request.body as ReadBody | undefined)?.value);
-  const teamId = first(query['teamID']) || first(body['teamID']);
+  const read = request.body as ReadBody | undefined;
+  if (read) parseBody(request, read);
+  const body = takeFromBody(read?.value);
+  const teamId = first((request.query as Parameters)['teamID']) || first(body['teamID']);
   if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
+  return claimOf(request, teamId, body);
+}
+
+function claimOf(request: FastifyRequest, teamId: string, body: Parameters): Claim {
+  const query = request.query as Parameters;
   for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
   if (request.authorizations > 1) return { teamId, credentials: null };
   return { teamId, credentials: parseCredentials(request.headers.authorization, query, body) };
@@ -62,11 +77,14 @@ export function foldQuery(query: Parameters): void {
 function parseCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
   const basic = parseBasic(authorization);
   if (basic !== undefined) return basic;
-  const place = query['apiID'] !== undefined || query['apiSecret'] !== undefined ? query : body;
+  const place = hasPair(query) ? query : body;
   const apiId = first(place['apiID']);
   const apiSecret = first(place['apiSecret']);
   return apiId && apiSecret ? { apiId, apiSecret } : null;
 }
+
+/** Whether credentials are looked for in the query. */
+const hasPair = (query: Parameters): boolean => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
 
 function takeFromBody(body: unknown): Parameters {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return NOTHING;

@@ -1,12 +1,13 @@
 /**
- * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX. It is read before the caller is known, as
- * it may hold the credentials; a refusal of the body waits until the call is counted. Source: decisions "Order of the
- * checks", RFC 8259.
+ * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX. Where it may hold the credentials it is
+ * read before the caller is known; a refusal of the body waits until the call is counted. Source: decisions "Order of
+ * the checks", RFC 8259.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
+import { invite } from './connections.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;
 /** Doubles print and read back exactly up to this many significant digits. */
@@ -15,43 +16,59 @@ const EXACT_DIGITS = 15;
 /** Levels of lists and objects; rendering a value recurses into them. */
 const NESTING_MAX = 1000;
 
-/** A body as it was parsed, with its text, or its refusal. Empty without a body. */
+/** A body as it arrived, or its refusal; its text and value once it is parsed. Empty without a body. */
 export interface ReadBody {
-  readonly value?: unknown;
-  readonly text?: string;
-  readonly refusal?: Refusal;
+  bytes?: Buffer;
+  text?: string;
+  value?: unknown;
+  refusal?: Refusal;
 }
 
-/**
- * Content-type parser for every media type. A body that is too large stays unread, and the connection is then closed.
- */
-export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
-  const bytes = await collect(stream, Number(request.headers['content-length'] ?? 0)).catch(() => {
-    throw new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.');
-  });
-  if (!bytes) return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`) };
-  if (bytes.length === 0) return {};
-  if (!isJsonType(request.sentType) || request.headers['content-encoding'] !== undefined)
-    return { refusal: new Refusal('UNSUPPORTED_MEDIA_TYPE') };
-  if (!isUtf8(bytes)) return { refusal: new Refusal('INVALID_JSON') };
-  const text = bytes.toString('utf8');
-  try {
-    return { text, value: JSON.parse(text) as unknown };
-  } catch (fault) {
-    // Node's own message quotes the body, which may hold a secret; the position is enough.
-    const place = / at position \d+/.exec((fault as Error).message)?.[0] ?? '';
-    return { refusal: new Refusal('INVALID_JSON', `The body is not valid JSON${place}.`) };
-  }
+/** Content-type parser for every media type. A body that is too large stays unread, and its connection ends. */
+export async function readBody(_request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
+  const refusal = new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`);
+  if (Number(stream.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return { refusal };
+  invite(stream);
+  const bytes = await collect(stream);
+  return bytes ? { bytes } : { refusal };
 }
+
+/** Parses a body that was read, once, without a reviver. Its faults are kept until the call is counted. */
+export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody): void {
+  const { bytes } = body;
+  if (!bytes) return;
+  delete body.bytes;
+  if (bytes.length === 0) return;
+  if (!isJsonType(sentType) || headers['content-encoding'] !== undefined)
+    body.refusal = new Refusal('UNSUPPORTED_MEDIA_TYPE');
+  else if (!isUtf8(bytes)) body.refusal = new Refusal('INVALID_JSON');
+  else
+    try {
+      body.text = bytes.toString('utf8');
+      body.value = JSON.parse(body.text) as unknown;
+    } catch (fault) {
+      // Node's own message quotes the body, which may hold a secret; the position is enough.
+      const place = / at position \d+/.exec((fault as Error).message)?.[0] ?? '';
+      body.refusal = new Refusal('INVALID_JSON', `The body is not valid JSON${place}.`);
+    }
+}
+
+/** Whether a request says that it brings a body. */
+export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+
+/** Whether the connection has to end after an answer, because a body that may be large is still to come. */
+export const isBodyLeft = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX);
 
 /**
  * The parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a body.
  */
-export function takeBody({ headers, method }: FastifyRequest, { value, text, refusal }: ReadBody): unknown {
-  const hasBody =
-    headers['transfer-encoding'] !== undefined ||
-    (headers['content-length'] !== undefined && headers['content-length'] !== '0');
-  if (method === 'GET' && hasBody) throw new Refusal('BODY_NOT_ALLOWED');
+export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
+  if (request.method === 'GET' && hasBody(request.raw)) throw new Refusal('BODY_NOT_ALLOWED');
+  parseBody(request, body);
+  const { value, text, refusal } = body;
   if (refusal) throw refusal;
   if (text === undefined) return value;
   // Each level takes two characters.
@@ -61,12 +78,12 @@ export function takeBody({ headers, method }: FastifyRequest, { value, text, ref
   return value;
 }
 
-function collect(stream: IncomingMessage, declared: number): Promise<Buffer | undefined> {
-  if (declared > BODY_BYTES_MAX) return Promise.resolve(undefined);
+/** The body, or undefined when it is too large. */
+function collect(stream: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    stream.on('error', reject);
+    stream.on('error', () => reject(new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.')));
     stream.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;

@@ -18,7 +18,7 @@ const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'query', 'write', '
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
   operation: ['single', 'lookup', 'query', 'write'],
-  get: ['single', 'lookup'],
+  get: ['single', 'lookup', 'service'],
   single: ['single'],
   lookup: ['lookup'],
   query: ['query'],
@@ -172,12 +172,7 @@ function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
 const STATE = ref('ServiceState');
 const SERVICE_STATES: Parts = {
   Usable: describeAnswer('It can.', ['X-Request-Id'], STATE, { status: 'ok' }),
-  Unusable: describeAnswer(
-    'It cannot, or has too many requests in flight.',
-    ['X-Request-Id'],
-    { anyOf: [STATE, ref('Error')] },
-    { status: 'unavailable' },
-  ),
+  Unusable: describeAnswer('It cannot.', ['X-Request-Id'], STATE, { status: 'unavailable' }),
 };
 
 const describeState = (operationId: string, summary: string, errors: Parts): Part => ({

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
+import { isBodyLeft } from './body.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
 import { URL_BYTES_MAX } from './receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
@@ -23,7 +24,7 @@ export async function answerError(
     if (error === refusal) log.warn(about, refusal.code);
     else log.error({ ...about, err: error }, refusal.code);
   }
-  if (refusal.code === 'BODY_TOO_LARGE' || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
+  if (isBodyLeft(request.raw) || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
   try {
     return await sendRefusal(reply, refusal);
   } catch (fault) {
@@ -47,6 +48,7 @@ export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<stri
   const { url, method } = reply.request;
   const path = url.split('?', 1)[0]!;
   const allowed = methods.get(path);
+  if (isBodyLeft(reply.request.raw)) reply.header('connection', 'close');
   if (!allowed) return sendRefusal(reply, new Refusal('UNKNOWN_PATH', `There is nothing at ${path.slice(0, 256)}.`));
   reply.header('allow', allowed.join(', '));
   const message = `${path} takes ${allowed.join(' or ')}, not ${method}.`;
@@ -67,7 +69,11 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
   // As Node's own handler does: no second answer follows one that has begun.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   if (begun?.headersSent) return socket.destroySoon();
-  const codes = { HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE', ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT' } as const;
+  const codes = {
+    HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+    ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+    CONNECT: 'METHOD_NOT_ALLOWED',
+  } as const;
   // Fastify's type says what a Buffer looks like as JSON.
   const packet: unknown = error.rawPacket;
   const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(packet));
@@ -81,6 +87,7 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
     'x-request-id': requestId,
     'content-length': Buffer.byteLength(body),
     connection: 'close',
+    ...(httpStatus === 405 && { allow: '' }),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${httpStatus} ${STATUS_CODES[httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);

@@ -23,7 +23,7 @@ const DISK_NEARLY_FULL = '{"status":"unavailable","reason":"disk"}';
 /** Both answer 200 or 503. `/readyz` turns 503 as soon as the service is going to stop, or its disk is nearly full. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
   const add = (url: string, isGood: () => boolean, isDiskNearlyFull: () => boolean): void => {
-    app.get(url, (_request, reply: FastifyReply) => {
+    app.get(url, { exposeHeadRoute: true }, (_request, reply: FastifyReply) => {
       const body = !isGood() ? UNAVAILABLE : isDiskNearlyFull() ? DISK_NEARLY_FULL : OK;
       return reply
         .type(JSON_TYPE)

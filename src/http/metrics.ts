@@ -52,7 +52,7 @@ export function addMetrics(
     }
     taken = [];
   };
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', { exposeHeadRoute: true }, async (_request, reply) => {
     observeTaken();
     lost.set(requestLog.dropped);
     beyondRate.set(requestLog.beyondRate);

@@ -2,13 +2,16 @@
  * The first stage of a request: the limits of its URL, headers and number, and the headers every answer carries.
  * Source: decisions "Limits", docs/decisions/0007.
  */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../account/port.ts';
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from '../tenant/metering.ts';
 import type { Tenant } from '../tenant/port.ts';
+import { hasBody } from './body.ts';
+import { attach } from './connections.ts';
 import { JSON_TYPE, STATIC_HEADERS } from './envelope.ts';
 import type { ServiceState } from './health.ts';
+import { BASE_PATH } from './operations/operation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,8 +37,22 @@ export const URL_BYTES_MAX = 8192;
 export const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
 
-export function addReceiving(app: FastifyInstance, state: ServiceState, inFlightMost: number): void {
-  for (const name of ['operation', 'sentType', 'tenant', 'signedIn', 'counted', 'refusal'])
+type Answer = (reply: FastifyReply) => void;
+type Places = { readonly state: ServiceState; readonly inFlightMost: number };
+
+/** `answerUnknown` answers a path or method that nothing takes; their body is not read. */
+export function addReceiving(app: FastifyInstance, { state, inFlightMost }: Places, answerUnknown: Answer): void {
+  for (const name of [
+    'operation',
+    'sentType',
+    'tenant',
+    'signedIn',
+    'counted',
+    'refusal',
+    'lane',
+    'share',
+    'bodyInRoom',
+  ])
     app.decorateRequest(name, undefined);
   app.decorateRequest('apiId', null);
   app.decorateRequest('authorizations', 0);
@@ -43,9 +60,9 @@ export function addReceiving(app: FastifyInstance, state: ServiceState, inFlight
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request;
     state.inFlight++;
-    // 'close' comes once; `once` would cost more.
-    reply.raw.on('close', () => void state.inFlight--);
-    if (state.stopping) reply.header('connection', 'close');
+    attach(request);
+    // Node drops what follows an Upgrade it does not take.
+    if (state.stopping || raw.headers.upgrade !== undefined) reply.header('connection', 'close');
     reply.headers(STATIC_HEADERS).header('x-request-id', request.id);
     request.sentType = raw.headers['content-type'];
     if (request.sentType !== undefined) raw.headers['content-type'] = JSON_TYPE;
@@ -61,7 +78,12 @@ export function addReceiving(app: FastifyInstance, state: ServiceState, inFlight
       reply.header('connection', 'close');
       throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding taken is chunked.');
     }
+    // An operation says so once its caller is known.
+    const isOperation = !request.is404 && raw.url!.startsWith(BASE_PATH);
+    if (!isOperation && (raw.method === 'GET' || raw.method === 'HEAD') && hasBody(raw))
+      throw new Refusal('BODY_NOT_ALLOWED');
     if (state.inFlight > inFlightMost) throw new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
+    if (request.is404) return answerUnknown(reply);
     done();
   });
 }

@@ -3,24 +3,53 @@
  * first asked for.
  */
 import { createHash } from 'node:crypto';
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify';
 import { Refusal } from '../errors.ts';
 import { JSON_TYPE } from './envelope.ts';
 
-export function addReference(app: FastifyInstance, contract: () => object): void {
-  let text: string | undefined;
-  app.get('/openapi.json', (_request, reply) => reply.type(JSON_TYPE).send((text ??= JSON.stringify(contract()))));
+/** A file of the reference page, shared by all answers that hold it. */
+interface ReferenceFile {
+  readonly httpStatus: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly packed: Buffer;
+}
+const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js', '/docs/openapi.json', '/docs/openapi.yaml'];
+const TAKES_GZIP = /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i;
 
-  let pages: Promise<FastifyInstance> | undefined;
-  const servePage = async (url: string, reply: FastifyReply): Promise<FastifyReply> => {
-    const page = await (await (pages ??= openReference(contract))).inject({ url });
-    if (page.statusCode === 404) throw new Refusal('UNKNOWN_PATH');
-    for (const name of ['content-type', 'location'])
-      if (page.headers[name]) reply.header(name, String(page.headers[name]));
-    reply.header('content-security-policy', pagePolicy(page.headers['content-type'], page.body));
-    return reply.code(page.statusCode).send(page.rawPayload);
+export function addReference(app: FastifyInstance, contract: () => object): void {
+  const options = { exposeHeadRoute: true };
+  let text: Buffer | undefined;
+  const renderText = (): Buffer => (text ??= Buffer.from(JSON.stringify(contract())));
+  app.get('/openapi.json', options, (_request, reply) => reply.type(JSON_TYPE).send(renderText()));
+
+  let files: Promise<Map<string, ReferenceFile>> | undefined;
+  const serveFile: RouteHandlerMethod = async ({ url, headers }, reply) => {
+    const file = (await (files ??= renderFiles(contract))).get(url.split('?', 1)[0]!);
+    if (!file) throw new Refusal('UNKNOWN_PATH');
+    reply.headers(file.headers).code(file.httpStatus);
+    if (!TAKES_GZIP.test(headers['accept-encoding'] ?? '')) return reply.send(file.bytes);
+    return reply.header('content-encoding', 'gzip').send(file.packed);
   };
-  for (const url of ['/docs', '/docs/*']) app.get(url, (request, reply: FastifyReply) => servePage(request.url, reply));
+  for (const url of ['/docs', '/docs/*']) app.get(url, options, serveFile);
+}
+
+/** Every file of the page, compressed once. */
+async function renderFiles(contract: () => object): Promise<Map<string, ReferenceFile>> {
+  const pages = await openReference(contract);
+  const files = new Map<string, ReferenceFile>();
+  for (const url of PATHS) {
+    const { statusCode: httpStatus, headers: sent, rawPayload: bytes, body } = await pages.inject({ url });
+    if (httpStatus >= 400) continue;
+    const policy = pagePolicy(sent['content-type'], body);
+    const headers: Record<string, string> = { vary: 'accept-encoding', 'content-security-policy': policy };
+    for (const name of ['content-type', 'location']) if (sent[name]) headers[name] = String(sent[name]);
+    files.set(url, { httpStatus, headers, bytes, packed: await promisify(gzip)(bytes) });
+  }
+  await pages.close();
+  return files;
 }
 
 async function openReference(contract: () => object): Promise<FastifyInstance> {

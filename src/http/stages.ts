@@ -9,7 +9,7 @@ import type { PimsStore } from '../pims/port.ts';
 import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
 import type { Tenant, TenantStore } from '../tenant/port.ts';
-import { findTenant, foldQuery, parseClaim } from './authenticate.ts';
+import { findTenant, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
 import { takeBody, type ReadBody } from './body.ts';
 import { sendAnswer } from './envelope.ts';
 import { IDEMPOTENCY_KEY } from './operations/operation-schemas.ts';
@@ -27,8 +27,10 @@ export interface OperationServices {
 /** How callers reach the operations: by API keys below BASE_PATH, or by a session of the dashboard. */
 export interface Admission {
   readonly prefix: string;
+  /** Finds the tenant before the body is read, unless the body has to be looked into. */
+  readonly authenticateEarly: (request: FastifyRequest) => Promise<void>;
   /** Finds the tenant of a call. Throws a refusal when the caller may not make it. */
-  readonly authenticate: (request: FastifyRequest, operation: Operation) => Promise<Tenant>;
+  readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
   readonly isMetered: boolean;
 }
 
@@ -41,7 +43,9 @@ export function addOperation(
   app.route({
     method: operation.method,
     url: admission.prefix + operation.path,
-    // 1. Receive: receive.ts has checked URL and headers, body.ts has read the body.
+    // 1. Receive: receive.ts has checked URL and headers. The body of a caller that is refused here stays unread,
+    ...(operation.body && { onRequest: admission.authenticateEarly }),
+    // else body.ts has read it.
     preValidation: async (request) => {
       request.operation = operation.name;
       const nowMs = Date.now();
@@ -81,13 +85,21 @@ export function addOperation(
   });
 }
 
+function identify(tenants: TenantStore, request: FastifyRequest, claim: Claim): Promise<Tenant> {
+  request.apiId = claim.credentials?.apiId ?? null;
+  return findTenant(tenants, claim, formatTime(Date.now()));
+}
+
 /** Admission by the API keys in each call. */
 export const admitByKey = (tenants: TenantStore): Admission => ({
   prefix: BASE_PATH,
+  authenticateEarly: async (request) => {
+    const claim = parseEarlyClaim(request);
+    if (claim) request.tenant = await identify(tenants, request, claim);
+  },
   authenticate: (request) => {
     const claim = parseClaim(request);
-    request.apiId = claim.credentials?.apiId ?? null;
-    return findTenant(tenants, claim, request.now);
+    return request.tenant ?? identify(tenants, request, claim);
   },
   isMetered: true,
 });

@@ -67,7 +67,7 @@ test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names tho
   const allowed = new Map<string, string[]>();
   for (const { method, path } of shop.calls)
     allowed.set(BASE_PATH + path, [...(allowed.get(BASE_PATH + path) ?? []), method]);
-  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) allowed.set(path, ['GET']);
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) allowed.set(path, ['GET', 'HEAD']);
   assert.equal(allowed.get(`${BASE_PATH}/orders/line_item`)!.length, 2);
   for (const [path, methods] of allowed)
     for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'].filter(

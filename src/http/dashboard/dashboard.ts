@@ -67,9 +67,13 @@ export async function addDashboard(
 const admitBySession = (accounts: Accounts, path: string, looks?: LookLimit): Admission => ({
   prefix: API_PATH + path,
   isMetered: looks === undefined,
+  authenticateEarly: async (request) => {
+    refuseCrossSite(request);
+    await findSession(accounts, request);
+  },
   authenticate: async (request: FastifyRequest, { kind }: Operation): Promise<Tenant> => {
     refuseCrossSite(request);
-    const signedIn = await findSession(accounts, request);
+    const signedIn = request.signedIn ?? (await findSession(accounts, request));
     looks?.check(signedIn.user, Date.now());
     if (kind === 'write') requireRole(signedIn, 'developer');
     const { teamId } = signedIn.tenant;

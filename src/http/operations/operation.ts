@@ -8,7 +8,7 @@ import type { KeyedType } from '../../pims/fields.ts';
 import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Json } from '../../pims/script.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes.ts';
-import { signalOf } from '../caller-signal.ts';
+import { signalOf } from '../connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, required, type Schema } from '../schemas.ts';
@@ -72,9 +72,8 @@ export const page = (
   body: FILTERS_BODY,
   answer: envelopeOf(listOf(record)),
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-    const signal = (): AbortSignal => signalOf(reply.request.raw.socket);
     const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body };
-    const found = await find(store, { filters: body, ...parsePage(scope, query, limits), signal });
+    const found = await find(store, { filters: body, ...parsePage(scope, query, limits), signal: signalOf(reply) });
     setPageHeaders(reply, scope, found, limits);
     return renderEnvelope(found.records);
   },

@@ -7,7 +7,7 @@ import {
   queryOrders,
   updateLineItem,
 } from '../../pims/operations.ts';
-import { signalOf } from '../caller-signal.ts';
+import { signalOf } from '../connections.ts';
 import type { AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
@@ -72,8 +72,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     answer: ref('StorefrontLookup'),
     example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
     run: async ({ store, query, reply }: Call) => {
-      const signal = (): AbortSignal => signalOf(reply.request.raw.socket);
-      const options = { recordsMax: limits.lookupRecordsMost, signal };
+      const options = { recordsMax: limits.lookupRecordsMost, signal: signalOf(reply) };
       return findOrdersByStorefrontReference(store, query['storefront_order_number']!, options);
     },
   },

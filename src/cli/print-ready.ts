@@ -1,0 +1,38 @@
+/** What `serve` prints when it listens: addresses, and how to try the demo tenant. */
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config.ts';
+import { BASE_PATH } from '../http/operations/operation.ts';
+import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
+import { formatLink, formatOrigin } from './service-address.ts';
+
+export function printReady(app: FastifyInstance, config: Config, demo: Demo | undefined, asJson: boolean): void {
+  const { port } = app.server.address() as AddressInfo;
+  const origin = formatOrigin(config.host, port);
+  const baseURL = origin + BASE_PATH;
+  const dashboard = `${config.publicUrl || origin}/dashboard/`;
+  const reference = `${origin}/docs`;
+  const tenant = demo && {
+    teamID: DEMO_TEAM,
+    apiID: demo.key.apiId,
+    apiSecret: demo.key.apiSecret,
+    owner: DEMO_OWNER,
+    ownerLink: formatLink(config, demo.linkToken, port),
+  };
+  const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
+  const addresses = [`  Base URL    ${baseURL}`, `  Dashboard   ${dashboard}`, `  Reference   ${reference}`];
+  const lines = ['Storeroom is ready.', ...addresses];
+  if (tenant)
+    lines.push(
+      `  Team ID     ${DEMO_TEAM}`,
+      `  API ID      ${tenant.apiID}`,
+      `  API Secret  ${tenant.apiSecret}   (shown this once)`,
+      `  Owner       ${DEMO_OWNER}: set a password at ${tenant.ownerLink}   (works once)`,
+      '',
+      'Try an order with its lines, and everything about storefront number #1001:',
+      call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
+      call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
+    );
+  const json = JSON.stringify({ baseURL, dashboard, reference, demo: tenant });
+  process.stdout.write(asJson ? `${json}\n` : `${lines.join('\n')}\n\n`);
+}

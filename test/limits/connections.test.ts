@@ -1,0 +1,126 @@
+/** What one connection may do: how many requests wait on it, in which order they are answered, and how it ends. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { Contract } from '../kit/contract.ts';
+import { basicOf } from '../kit/operations.ts';
+import { exchange, openSocket, readAnswers, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
+import { Shop } from '../kit/records.ts';
+import { BASE_PATH } from '../kit/service.ts';
+
+const shop = await Shop.shared('connections');
+const { origin } = shop.service;
+const contract = await Contract.load(origin);
+const authorization = `Authorization: ${basicOf(shop.keys)}`;
+const JSON_LINE = 'Content-Type: application/json';
+const CREATE = `${BASE_PATH}/orders/create?teamID=connections`;
+const create = writeRequest('PUT', CREATE, [authorization, JSON_LINE], '{}');
+
+const told = (answers: readonly RawAnswer[]): string[] =>
+  answers.map(({ status, body, headers }) =>
+    `${status} ${body?.code ?? ''} ${headers.get('connection')}`.replaceAll('  ', ' '),
+  );
+
+test('200 a client that has sent all it will send gets the answers to its writes', async () => {
+  const socket = openSocket(origin);
+  socket.end(Buffer.concat([create, create, create]));
+  assert.deepEqual(
+    told(await readAnswers(socket, { count: 4 })),
+    Array.from({ length: 3 }, () => '200 keep-alive'),
+  );
+});
+
+test('200 requests sent at once are worked on one after the other and answered in their order', async () => {
+  const requests = Array.from({ length: 100 }, (_, index) =>
+    index % 2 === 0 ? create : writeRequest('GET', `/none/${index}`),
+  );
+  const answers = await exchange(origin, Buffer.concat(requests), requests.length);
+  assert.equal(answers.length, requests.length);
+  let last = 0;
+  for (const [index, { status, body }] of answers.entries())
+    if (index % 2 === 1) assert.match(body.message as string, new RegExp(`/none/${index}\\.`));
+    else {
+      assert.equal(status, 200);
+      assert.ok(Number(body.data) > last, 'order numbers go up as they were asked for');
+      last = Number(body.data);
+    }
+});
+
+test('a connection on which too many requests wait is ended, and others are answered', async () => {
+  const socket = openSocket(origin);
+  const ended = once(socket, 'close', { signal: AbortSignal.timeout(5000) });
+  socket.on('error', () => undefined);
+  socket.resume();
+  // Less than 64 KiB, which Node takes at once.
+  socket.write(Buffer.concat([create, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2000))]));
+  await ended;
+  assert.equal((await shop.createOrder({})).status, 200);
+});
+
+test('405 CONNECT and QUERY, 404 QUERY at a path there is not', async () => {
+  const requests = {
+    '405 METHOD_NOT_ALLOWED close': writeRequest('CONNECT', 'example.com:443'),
+    '405 METHOD_NOT_ALLOWED keep-alive': writeRequest('QUERY', `${BASE_PATH}/orders/query`),
+    '404 UNKNOWN_PATH keep-alive': writeRequest('QUERY', '/none', [JSON_LINE], '[]'),
+  };
+  for (const [expected, request] of Object.entries(requests)) {
+    const answer = await send(origin, request);
+    assert.deepEqual(told([answer]), [expected]);
+    contract.check('GET', '/not in the contract', answer);
+  }
+});
+
+test('a request with Upgrade is answered and ends its connection, as what follows it would be lost', async () => {
+  const upgrade = writeRequest('GET', '/healthz', ['Connection: upgrade', 'Upgrade: websocket']);
+  const answers = await exchange(origin, Buffer.concat([upgrade, writeRequest('GET', '/readyz')]), 2);
+  assert.deepEqual(told(answers), ['200 close']);
+});
+
+test('Expect: 100-continue is told to go on only when its body will be read', async () => {
+  const expecting = (lines: string[], length: number): Buffer =>
+    writeRequest('PUT', CREATE, [...lines, JSON_LINE, 'Expect: 100-continue', `Content-Length: ${length}`]);
+  const ways: [string, Buffer][] = [
+    ['HTTP/1.1 100 Continue', expecting([authorization], 2)],
+    ['HTTP/1.1 413 Payload Too Large', expecting([authorization], 100_000_000)],
+    ['HTTP/1.1 401 Unauthorized', expecting(['Authorization: Basic eDp5'], 2)],
+  ];
+  for (const [expected, request] of ways) {
+    const socket = openSocket(origin);
+    socket.write(request);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    assert.equal(first.toString('latin1').split('\r\n', 1)[0], expected);
+    socket.destroy();
+  }
+});
+
+test('400 BODY_NOT_ALLOWED for a GET with a body on every path, and its connection ends', async () => {
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/dashboard/', '/', '/none'])
+    for (const request of [
+      writeRequest('GET', path, [], 'hello'),
+      Buffer.concat([
+        writeRequest('GET', path, ['Transfer-Encoding: chunked']),
+        Buffer.from('5\r\nhello\r\n0\r\n\r\n'),
+      ]),
+    ]) {
+      const answers = await exchange(origin, Buffer.concat([request, writeRequest('GET', '/healthz')]), 2);
+      assert.deepEqual(told(answers), ['400 BODY_NOT_ALLOWED close'], path);
+      contract.check('GET', path === '/readyz' ? path : '/healthz', answers[0]!);
+    }
+});
+
+test('200 HEAD of the paths of the service has their headers and no body', async () => {
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/']) {
+    const answer = await send(origin, writeRequest('HEAD', path));
+    assert.deepEqual([answer.status, answer.text], [200, ''], path);
+    assert.match(answer.headers.get('content-length') ?? '', /^[1-9]/, path);
+  }
+});
+
+test('request IDs are no count: none tells another, or how many there were', async () => {
+  const health = writeRequest('GET', '/healthz');
+  const answers = await exchange(origin, Buffer.concat(Array.from({ length: 60 }, () => health)), 60);
+  const ids = answers.map(({ headers }) => headers.get('x-request-id')!);
+  for (const id of ids) assert.match(id, /^[\w-]{16}$/);
+  assert.equal(new Set(ids.map((id) => id.slice(0, 4))).size, ids.length, 'their beginnings differ');
+  assert.notDeepEqual(ids, ids.toSorted());
+});
