@@ -23,7 +23,6 @@ export const isZero = (a: string): boolean => a === '' || a === '0';
 
 /** Whether a quantity lies between 0 and the other, which may be negative (a credit). */
 export function within(quantity: string, bound: string): boolean {
-  if (quantity === '0' || quantity === bound) return true;
   return compareDecimals(bound, '0') >= 0
     ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0
     : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;

@@ -98,5 +98,8 @@ test('no value counts as zero', () => {
   assert.equal(addDecimals('', '2'), '2');
   assert.equal(subtractDecimals('', '2'), '-2');
   assert.equal(compareDecimals('', '0'), 0);
+  assert.equal(addDecimals('2', ''), '2');
+  assert.equal(subtractDecimals('2', ''), '2');
+  assert.equal(compareDecimals('2', ''), 1);
   assert.ok(isZero(''));
 });

@@ -116,6 +116,10 @@ test('what cannot be asked is refused, naming the field', () => {
     { field: 'NOTES', value: '1' },
     { field: 'NOTES', value: '2', conjunction: 'XOR' },
   ]);
+  assert.throws(() => read(chain('-', 'AND', 'XOR')), {
+    field: 'conjunction',
+    message: /^The conjunction of filter 3 /,
+  });
   for (const value of ['\0', '\uD800', 'x\uDFFF'])
     for (const contains of [false, true]) refuses('INVALID_VALUE', [{ field: 'NOTES', value, contains }], 'NOTES');
 });

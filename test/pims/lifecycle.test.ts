@@ -140,6 +140,46 @@ suite('invoicing', () => {
     ]);
   });
 
+  test('a line keeps its serial numbers when nobody names others: on the invoice, and where it moves whole', () => {
+    const lines = [line(1, { SERIAL_NUMBERS: 'S1,S2' }), line(2, { SERIAL_NUMBERS: 'S3' }), line(3)];
+    const step = done(invoiceOrder(order('sales_order'), lines, ask({ quantities: { 1: '2', 3: '3' } })));
+    assert.deepEqual(valuesOf(step.lines, 'SERIAL_NUMBERS'), ['S1,S2', '']);
+    assert.deepEqual(valuesOf(step.backorder!.lines, 'SERIAL_NUMBERS'), ['', 'S3']);
+  });
+
+  test('a line without a quantity is invoiced with nothing, beside others', () => {
+    const { SERIAL_NUMBERS: _, ...bare } = line(1, { QUANTITY: '' });
+    const step = done(invoiceOrder(order('sales_order'), [bare, line(2)], ask()));
+    assert.deepEqual(valuesOf(step.lines, 'QUANTITY'), ['0', '3']);
+    assert.deepEqual(valuesOf(step.lines, 'SERIAL_NUMBERS'), ['', '']);
+    assert.equal(step.backorder, null);
+  });
+
+  test('a refusal names the order or the line, and the field', () => {
+    const sales = order('sales_order');
+    const refusal = (outcome: unknown): [message: string, field: string | undefined] => {
+      assert.ok(outcome instanceof Refusal);
+      return [outcome.message, outcome.field];
+    };
+    assert.deepEqual(refusal(invoiceOrder(sales, [line(1)], ask({ quantities: { 2: '1' } }))), [
+      'Order 10001 has no line 2.',
+      'LINE_NUMBER',
+    ]);
+    assert.deepEqual(refusal(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: '4' } }))), [
+      "Line 1 can be invoiced with 0 to 3 units, not '4'.",
+      'QUANTITY',
+    ]);
+    assert.deepEqual(refusal(invoiceOrder(order('invoice'), [line(1)], ask())), [
+      'Order 10001 is already an invoice.',
+      undefined,
+    ]);
+    for (const [stage, named] of [
+      ['sales_order', 'a sales order'],
+      ['invoice', 'an invoice'],
+    ] as const)
+      assert.ok(refusal(approveOrder(order(stage), []))[0].startsWith(`Order 10001 is already ${named}; `));
+  });
+
   test('serial numbers go with the units shipped, and never to a care plan', () => {
     const step = done(
       invoiceOrder(
@@ -187,6 +227,7 @@ suite('invoicing', () => {
       ['3.1', '3', false],
       ['-1', '3', false],
       ['-1', '-3', true],
+      ['-3', '-3', true],
       ['-4', '-3', false],
       ['1', '-3', false],
       ['0', '0', true],

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { addLine, changeLine, fillFromPart } from '../../src/pims/line-item.ts';
+import { addLine, changeLine, checkLineCount, fillFromPart, importLine } from '../../src/pims/line-item.ts';
+import { LINES_MAX } from '../../src/pims/limits.ts';
+import { applyMovement } from '../../src/pims/stock.ts';
 import type { Values } from '../../src/pims/values.ts';
 
 const order = (stage: string, dropShip = ''): Values => ({
@@ -40,6 +42,35 @@ test('a known part fills the description and the care-plan flag where they were 
   const found = fillFromPart({ DESCRIPTION: '' }, PART);
   assert.deepEqual(found, { DESCRIPTION: '', CARE_PLAN: 'N' }, 'a cleared description stays cleared');
   assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, undefined), { PART_CODE: 'A' });
+  assert.deepEqual(fillFromPart({}, {}), { DESCRIPTION: '', CARE_PLAN: '' }, 'a part without either');
+});
+
+test('a line from a file has a whole LINE_NUMBER from 1, or none; others are refused with what they are', () => {
+  const read = (LINE_NUMBER: string) => importLine(line({ LINE_NUMBER, NUMBER_SHIPPED: '5' }), undefined);
+  for (const number of ['', '1', '10', '999999999']) assert.equal(done(read(number))['LINE_NUMBER'], number);
+  assert.equal(done(importLine({}, undefined))['LINE_NUMBER'], undefined);
+  for (const number of ['0', '01', '1.5', '-1', '1000000000', 'one']) {
+    refused(read(number), 'INVALID_VALUE', 'LINE_NUMBER');
+    assert.ok((read(number) as Refusal).message.endsWith(`not '${number}'.`));
+  }
+  refused(importLine(line({ NUMBER_SHIPPED: '6' }), undefined), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
+});
+
+test('TOO_MANY_LINES for the line after the last that an order can have', () => {
+  checkLineCount('10001', LINES_MAX - 1);
+  for (const count of [LINES_MAX, LINES_MAX + 1])
+    try {
+      checkLineCount('10001', count);
+      assert.fail('it was not refused');
+    } catch (fault) {
+      refused(fault, 'TOO_MANY_LINES', 'ORDER_NUMBER');
+      assert.match((fault as Refusal).message, /^Order 10001 has 10000 lines/);
+    }
+});
+
+test('a list of serial numbers that names none fits every line', () => {
+  for (const SERIAL_NUMBERS of [',', ' , '])
+    assert.ok(done(importLine(line({ CARE_PLAN: 'Y', SERIAL_NUMBERS }), undefined)));
 });
 
 test('a new line has nothing shipped, and no quantity is 0', () => {
@@ -60,10 +91,25 @@ test('only a sales order commits the stock of a new line', () => {
   assert.deepEqual(stock('sales_order', 'Y'), [], 'a drop-shipped order touches no stock');
   assert.deepEqual(stock('sales_order', '', { CARE_PLAN: 'Y' }), [], 'a care plan is no goods');
   assert.deepEqual(stock('sales_order', '', { PART_CODE: '' }), [], 'a line without a part');
+  const partless = addLine(order('sales_order'), { QUANTITY: '2' }, undefined);
+  assert.deepEqual(done(partless).stock, []);
+});
+
+test('a movement changes what is on hand and committed, and what is available follows', () => {
+  const movement = { PART_CODE: 'A', onHand: '-2', committed: '1.5' };
+  const [before, after] = [
+    { QTY_ONHAND: '9', QTY_COMMITTED: '3' },
+    { QTY_ONHAND: '7', QTY_COMMITTED: '4.5' },
+  ];
+  assert.deepEqual(applyMovement(before, movement), { ...after, QTY_AVAILABLE: '2.5' });
+  const none = { QTY_ONHAND: '-2', QTY_COMMITTED: '1.5', QTY_AVAILABLE: '-3.5' };
+  for (const part of [{}, { QTY_ONHAND: '', QTY_COMMITTED: '' }]) assert.deepEqual(applyMovement(part, movement), none);
 });
 
 test('STAGE_NOT_ALLOWED an invoice takes no new line', () => {
-  refused(addLine(order('invoice'), { PART_CODE: 'A' }, undefined), 'STAGE_NOT_ALLOWED', 'ORDER_NUMBER');
+  const answer = addLine(order('invoice'), { PART_CODE: 'A' }, undefined);
+  refused(answer, 'STAGE_NOT_ALLOWED', 'ORDER_NUMBER');
+  assert.match((answer as Refusal).message, /^Order 10001 is an invoice; /);
 });
 
 test('SERIALS_NOT_ALLOWED more serials than units, or any on a care plan', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Values } from '../../src/pims/values.ts';
-import { viewStorefrontOrders } from '../../src/pims/storefront.ts';
+import { refuseLargeLookup, viewStorefrontOrders } from '../../src/pims/storefront.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 
@@ -147,4 +147,19 @@ test('a care plan never shows a serial number, even where PIMS has one', () => {
 
 test('the requested number is echoed, also when there is no order', () => {
   assert.deepEqual(viewStorefrontOrders('#9999', []), { storefront_order_number: '#9999', orders: [] });
+});
+
+test('a record without its fields shows like one whose fields are empty, with nothing ordered or shipped', () => {
+  const empty = { ORDER_TYPE: '', ORDER_NUMBER: '', CREATE_DATE: '', MODIFIED_DATE: '', TRACKING_NUMBERS: '' };
+  const line = { PART_CODE: '', DESCRIPTION: '', QUANTITY: '0', NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '' };
+  assert.deepEqual(view([{}, {}], [{}]), view([empty, empty], [line]));
+  const mixed = [{ CREATE_DATE: '2026-01-01T00:00:00.000Z', ORDER_NUMBER: '2' }, {}, { ORDER_NUMBER: '1' }];
+  assert.deepEqual(valuesOf(view(mixed), 'pims_order_number'), ['2', '1', null]);
+  assert.deepEqual(valuesOf(view(mixed.toReversed()), 'pims_order_number'), ['2', '1', null]);
+});
+
+test('RESULT_TOO_LARGE names the parameter and the bound', () => {
+  const { code, field, message } = refuseLargeLookup(1000);
+  assert.deepEqual([code, field], ['RESULT_TOO_LARGE', 'storefront_order_number']);
+  assert.match(message, /at most 1000 orders/);
 });

@@ -38,6 +38,15 @@ const stockOf = async (pims: Pims, part: string): Promise<string> => {
 };
 
 export function describeOrders(store: StoreUnderTest): void {
+  test('a line that is sent as it is, at the time of its last change, stays as it is', async () => {
+    const { pims } = await store.newTenant();
+    const order = await pims.createOrder();
+    const line = await pims.newLine(order, { QUANTITY: '2' });
+    const { data } = accepted(await pims.updateLine(order, line['LINE_REF_LOCK_CODE']!, { QUANTITY: '2' }));
+    assert.deepEqual(JSON.parse(data), line);
+    assert.deepEqual((await pims.readOrder(order)).lines, [line]);
+  });
+
   test('a record comes back with every field of its dictionary, as it was written', async () => {
     const { pims } = await store.newTenant();
     const { orders } = await pims.port.dictionaries();

@@ -1,0 +1,98 @@
+/** What a filter tree becomes: its WHERE, whether an index leads it, whether its rows have to be sorted; and a page. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import { buildDictionaries } from '../../src/pims/fields.ts';
+import { cutPage } from '../../src/store/pims/page.ts';
+import { buildWhere, type Dialect, type Where } from '../../src/store/pims/where.ts';
+
+const { orders } = buildDictionaries([]);
+/** Shows what it is asked for. An index of the search knows needles of three characters and more. */
+const DIALECT: Dialect = {
+  equals: (column, isIndexed, bind) => `${column} ${isIndexed ? 'is' : '='} ${bind()}`,
+  contains: (column, placeholder) => `${column} has ${placeholder}`,
+  search: (table, placeholder) => `${table} finds ${placeholder}`,
+  searchNeedle: (needle) => (needle.length < 3 ? undefined : `<${needle}>`),
+  perRowHook: 'hook',
+};
+const where = (...filters: Filter[]): Where => buildWhere('orders', parseFilters(orders, 'orders', filters), DIALECT);
+const [KEY, LED] = [
+  { field: 'ORDER_NUMBER', value: '7' },
+  { field: 'CUSTOMER_CODE', value: 'C1' },
+];
+const PLAIN = { field: 'NOTES', value: 'n' };
+const FOUND = { field: 'BNAME', value: 'smith', contains: true };
+const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
+
+test('no filter asks for everything, in one walk over the key', () => {
+  assert.deepEqual(where(), { sql: 'TRUE', values: [], indexLed: true, merged: false });
+});
+
+test('an exact value of an indexed field leads; the key of the record type is asked for by its sort key', () => {
+  assert.deepEqual(where(LED, PLAIN), {
+    sql: '("CUSTOMER_CODE" is ? AND "NOTES" = ?)',
+    values: ['C1', 'n'],
+    indexLed: true,
+    merged: false,
+  });
+  assert.deepEqual(where(KEY), { sql: '("SORT_KEY" = ?)', values: ['00017'], indexLed: true, merged: false });
+  for (const filter of [PLAIN, { ...LED, contains: true }, FOUND]) assert.equal(where(filter).indexLed, false);
+});
+
+test('the search index narrows what no index leads, by the first needle that it knows', () => {
+  assert.deepEqual(where(PLAIN, FOUND, { ...FOUND, value: 'other' }), {
+    sql: '("NOTES" = ? AND "BNAME" has ? AND "BNAME" has ? AND ORDERS finds ?)',
+    values: ['n', 'SMITH', 'OTHER', '<SMITH>'],
+    indexLed: false,
+    merged: true,
+  });
+  for (const [filters, why] of [
+    [[LED, FOUND], 'an index leads'],
+    [[{ ...FOUND, value: 'ab' }], 'the needle is too short'],
+    [[{ ...FOUND, field: 'NOTES' }], 'the field is not searched'],
+    [[{ ...FOUND, contains: false }], 'the value is exact'],
+  ] as const)
+    assert.doesNotMatch(where(...filters).sql, /finds/, why);
+  const next = where({ ...FOUND, value: 'ab' }, FOUND);
+  assert.deepEqual(next.values, ['AB', 'SMITH', '<SMITH>'], 'a needle that the index does not know is passed over');
+});
+
+test('a text that contains nothing is contained by every text', () => {
+  assert.equal(where({ ...FOUND, value: '' }).sql, '(TRUE)');
+});
+
+test('alternatives walk each their own index: looked at row by row, and sorted when all of them or a search leads', () => {
+  assert.deepEqual(where(LED, or(KEY)), {
+    sql: '(hook AND "CUSTOMER_CODE" is ?) OR (hook AND "SORT_KEY" = ?)',
+    values: ['C1', '00017'],
+    indexLed: true,
+    merged: true,
+  });
+  assert.deepEqual(where(LED, or(PLAIN)), {
+    sql: '(hook AND "CUSTOMER_CODE" is ?) OR ("NOTES" = ?)',
+    values: ['C1', 'n'],
+    indexLed: false,
+    merged: false,
+  });
+  const searched = where(PLAIN, or(FOUND));
+  assert.equal(searched.sql, '("NOTES" = ?) OR (hook AND "BNAME" has ? AND ORDERS finds ?)');
+  assert.deepEqual([searched.indexLed, searched.merged], [false, true]);
+});
+
+const ROWS: [string, string][] = [
+  ['a', '"é"'],
+  ['b', '"22"'],
+  ['c', '"33"'],
+];
+test('a page has as many records as asked for, and goes on behind its last', () => {
+  const all = '["é","22","33"]';
+  assert.deepEqual(cutPage(ROWS, 3, 100), { records: all, next: null });
+  assert.deepEqual(cutPage(ROWS, 4, 100), { records: all, next: null });
+  assert.deepEqual(cutPage(ROWS, 2, 100), { records: '["é","22"]', next: 'b' });
+  assert.deepEqual(cutPage([], 2, 100), { records: '[]', next: null });
+});
+
+test('a page ends at its bytes, a comma for each record counted, and holds at least one record', () => {
+  const next = (bytesMax: number) => cutPage(ROWS, 9, bytesMax).next;
+  assert.deepEqual([1, 9, 10, 14, 15].map(next), ['a', 'a', 'b', 'b', null]);
+});

@@ -1,0 +1,145 @@
+/** Turns for costly work: how much runs, whose turn is next, and what becomes of work that nobody waits for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../src/errors.ts';
+import { Turns, type Turn } from '../../src/tenant/admission.ts';
+import { times } from '../kit/lists.ts';
+
+const PRESENT = new AbortController().signal;
+
+/** Turns whose work ends when the test says so. */
+class HeldWork {
+  readonly turns: Turns;
+  /** In the order in which it began. */
+  readonly begun: string[] = [];
+  readonly #ends = new Map<string, (outcome: string | Refusal | Error) => void>();
+
+  constructor(running: number, tenantRunning: number, tenantWaiting: number) {
+    this.turns = new Turns({ running, tenantRunning, tenantWaiting });
+  }
+
+  /** Work called `a1` is of tenant `a`. Gives its outcome, refusals by their code and faults by their message. */
+  async run(name: string, signal = PRESENT, canEnd = false): Promise<string> {
+    const work = async (turn: Turn): Promise<string | Refusal> => {
+      this.begun.push(name);
+      const { promise, resolve } = Promise.withResolvers<string | Refusal | Error>();
+      this.#ends.set(name, resolve);
+      if (canEnd) turn.end = () => resolve(new Error('it was ended'));
+      const outcome = await promise;
+      if (outcome instanceof Error && !(outcome instanceof Refusal)) throw outcome;
+      return outcome;
+    };
+    const outcome = await this.turns.run(name[0]!, () => signal, work).catch((fault: Error) => fault.message);
+    return outcome instanceof Refusal ? outcome.code : outcome;
+  }
+
+  async end(name: string, outcome: string | Refusal | Error = `${name} is done`): Promise<void> {
+    this.#ends.get(name)!(outcome);
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+  }
+}
+
+test('so much of a tenant and of all runs at once; a tenant with nothing running has one more place', async () => {
+  const work = new HeldWork(3, 2, 9);
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1']) void work.run(name);
+  assert.deepEqual(work.begun, ['a1', 'a2', 'b1', 'c1']);
+  await work.end('a1');
+  assert.deepEqual(work.begun.slice(4), ['d1'], 'the one more place is not for those with something running');
+  await work.end('c1');
+  assert.deepEqual(work.begun.slice(5), []);
+  await work.end('b1');
+  assert.deepEqual(work.begun.slice(5).toSorted(), ['a3', 'b2'], 'a place, and the one more for b');
+});
+
+test('turns go round the tenants, and are taken in order within one', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const names = ['a1', 'b1', 'a2', 'a3', 'a4', 'b2', 'b3', 'c1'];
+  const outcomes = Promise.all(names.map((name) => work.run(name)));
+  for (let index = 0; index < names.length; index++) await work.end(work.begun[index]!);
+  assert.deepEqual(
+    await outcomes,
+    names.map((name) => `${name} is done`),
+  );
+  for (const tenant of 'abc')
+    assert.deepEqual(
+      work.begun.filter((name) => name[0] === tenant),
+      names.filter((name) => name[0] === tenant),
+    );
+  assert.ok(work.begun.indexOf('c1') < work.begun.indexOf('a3'), `c waits for one turn of each: ${work.begun.join()}`);
+});
+
+test('TOO_MANY_QUERIES beyond what may wait, for that tenant alone; who has gone makes room', async () => {
+  const work = new HeldWork(1, 1, 2);
+  const caller = new AbortController();
+  void work.run('a1');
+  const gone = work.run('a2', caller.signal);
+  void work.run('a3');
+  assert.equal(await work.run('a4'), 'TOO_MANY_QUERIES');
+  void work.run('b1');
+  const refusal = await work.turns.run('a', () => PRESENT, () => Promise.resolve(1)); // prettier-ignore
+  assert.ok(refusal instanceof Refusal);
+  assert.equal(refusal.retryAfterSeconds, 1);
+  assert.match(refusal.message, /^At most 2 queries of a tenant wait and 1 run/);
+  caller.abort();
+  const last = work.run('a5');
+  assert.equal(await gone, 'QUERY_TOO_COSTLY');
+  for (const name of ['a1', 'b1', 'a3', 'a5']) await work.end(name);
+  assert.equal(await last, 'a5 is done');
+  assert.ok(!work.begun.includes('a2'));
+});
+
+test('work ends when its caller has gone, waiting or running, and its place is free', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const caller = new AbortController();
+  const running = work.run('a1', caller.signal, true);
+  const waiting = work.run('a2', caller.signal);
+  const other = work.run('a3');
+  caller.abort();
+  assert.deepEqual(await Promise.all([running, waiting]), ['QUERY_TOO_COSTLY', 'QUERY_TOO_COSTLY']);
+  await nextTurn();
+  assert.deepEqual(work.begun, ['a1', 'a3']);
+  await work.end('a3');
+  assert.equal(await other, 'a3 is done');
+});
+
+test('who has gone is passed over when a place is free, and work that cannot be ended goes on', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const caller = new AbortController();
+  const first = work.run('a1', caller.signal);
+  const gone = times(3, (index) => work.run(`a${index + 2}`, caller.signal));
+  const last = work.run('a5');
+  caller.abort();
+  await work.end('a1');
+  assert.deepEqual(work.begun, ['a1', 'a5']);
+  assert.deepEqual(await Promise.all([first, ...gone]), ['a1 is done', ...times(3, () => 'QUERY_TOO_COSTLY')]);
+  await work.end('a5');
+  assert.equal(await last, 'a5 is done');
+});
+
+test('a fault or a refusal of the work reaches its caller, and its place is free', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const outcomes = [work.run('a1'), work.run('a2'), work.run('a3')];
+  await work.end('a1', new Error('disk on fire'));
+  await work.end('a2', new Refusal('SERVICE_BUSY'));
+  await work.end('a3');
+  assert.deepEqual(await Promise.all(outcomes), ['disk on fire', 'SERVICE_BUSY', 'a3 is done']);
+});
+
+test('short work is never asked whether its caller is there', async () => {
+  const turns = new Turns({ running: 1, tenantRunning: 1, tenantWaiting: 1 });
+  const signal = (): AbortSignal => assert.fail('it was asked');
+  assert.equal(await turns.run('a', signal, () => Promise.resolve('done')), 'done');
+});
+
+test('SERVICE_BUSY for everything when the service stops: what runs, what waits, what comes', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const outcomes = [work.run('a1', PRESENT, true), work.run('a2')];
+  work.turns.close();
+  assert.deepEqual(
+    await Promise.all([...outcomes, work.run('b1')]),
+    times(3, () => 'SERVICE_BUSY'),
+  );
+  await sleep(60);
+  assert.deepEqual(work.begun, ['a1']);
+});
