@@ -1,0 +1,257 @@
+/**
+ * `npm run test:mutation [-- file…]`: plants one small mistake at a time in a copy of the tree and runs the tests that
+ * reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in docs/mutation.md are
+ * known; a new one makes the run fail. --stages=1: only the quickest tests. --jobs=2: so many copies at once.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, matchesGlob, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { PostgresServer } from '../../test/kit/postgres.ts';
+import { findMutants, type Mutant } from './mutants.ts';
+
+/** A test file, or the suites of it that have this name. */
+interface Unit {
+  readonly file: string;
+  readonly suite?: string;
+}
+interface Baseline {
+  readonly unit: Unit;
+  readonly ms: number;
+  /** Characters of each source file that ran, as ranges from V8, the inner ones deciding. */
+  readonly ranges: Map<string, Range[][]>;
+}
+interface Range {
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly count: number;
+}
+type Fate = 'killed' | 'endless' | 'survived' | 'unreached' | 'not compiled';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const CONTRACT = [
+  'numbers and outcomes',
+  'repeated writes',
+  'orders, lines and stock',
+  'queries',
+  'import and export',
+  'field dictionaries',
+  'tenants, keys and usage',
+  'people and sessions',
+];
+const contract = (store: string): Unit[] => CONTRACT.map((suite) => ({ file: `test/store/${store}.test.ts`, suite }));
+const filesOf = (...patterns: string[]): Unit[] =>
+  globSync(patterns, { cwd: ROOT })
+    .toSorted()
+    .map((file) => ({ file }));
+
+/** What is mutated, and its tests: the ones of its rules, then those of the stores, then those over HTTP. */
+const FOLDERS: Record<string, Unit[][]> = {
+  'src/pims/*.ts': [filesOf('test/pims/*.test.ts'), contract('sqlite')],
+  'src/tenant/*.ts': [filesOf('test/tenant/*.test.ts'), contract('sqlite')],
+  'src/account/*.ts': [filesOf('test/account/*.test.ts'), contract('sqlite')],
+  'src/store/{pims,sqlite}/{lock-code,page,script-runner,script-sql,where,pims-sql}.ts': [
+    filesOf('test/store/where.test.ts'),
+    contract('sqlite'),
+  ],
+  'src/store/postgres/pims-sql.ts': [contract('postgres')],
+  'src/http/{stages,authenticate,cursor}.ts': [
+    filesOf(
+      'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
+      'test/limits/{bodies,cursors}.test.ts',
+    ),
+  ],
+};
+const WIDE = filesOf('test/api/*.test.ts', 'test/limits/{cursors,lines}.test.ts');
+const WIDE_FOLDERS = /^src\/(pims|tenant|http|store)\//;
+const PARTS = [
+  'src',
+  'test',
+  'tools',
+  'bin',
+  'demo',
+  'docs',
+  'dashboard',
+  'openapi.json',
+  'package.json',
+  'tsconfig.json',
+];
+const SCORE_MIN = 85;
+/** A test that takes so much longer than without the mutant will not end. */
+const patience = (ms: number): number => 5000 + 6 * ms;
+/** Ends the process at the first test that fails. */
+const REPORTER = `data:text/javascript,export default async function* (events) {
+  for await (const { type } of events) if (type === 'test:fail') process.exit(1);
+}`;
+
+const words = process.argv.slice(2);
+const jobs = Number(words.find((word) => word.startsWith('--jobs='))?.slice(7) ?? 1);
+const most = Number(words.find((word) => word.startsWith('--stages='))?.slice(9) ?? 3);
+const named = words.filter((word) => !word.startsWith('--'));
+const judged = new Set(
+  [...readFileSync(join(ROOT, 'docs/mutation.md'), 'utf8').matchAll(/^```mutants\n([^]*?)^```/gm)].flatMap(([, text]) =>
+    text!.trim().split('\n'),
+  ),
+);
+const work = mkdtempSync(join(tmpdir(), 'storeroom-mutation-'));
+let databaseUrl = '';
+
+function copyTree(name: string): string {
+  const copy = join(work, name);
+  for (const part of PARTS) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** The exit code of a unit; undefined when it did not end in time. */
+async function runUnit(
+  copy: string,
+  { file, suite }: Unit,
+  ms: number,
+  coverage?: string,
+): Promise<number | undefined> {
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const env = {
+    ...environment,
+    STOREROOM_TEST_DATABASE_URL: databaseUrl,
+    ...(coverage ? { NODE_V8_COVERAGE: coverage } : { NODE_COMPILE_CACHE: join(work, 'cache') }),
+  };
+  const pattern = suite === undefined ? [] : [`--test-name-pattern=${suite}`];
+  const options = ['--max-old-space-size=1024', `--test-reporter=${REPORTER}`, ...pattern];
+  const child = spawn(process.execPath, [...options, file], { cwd: copy, env, stdio: 'ignore', detached: true });
+  const { promise, resolve: tell } = Promise.withResolvers<number | undefined>();
+  const timer = setTimeout(() => tell(undefined), ms);
+  child.once('exit', (code) => tell(code ?? 1));
+  const code = await promise;
+  clearTimeout(timer);
+  try {
+    process.kill(-child.pid!, 'SIGKILL'); // with the services it has started
+  } catch {
+    // All of it has ended.
+  }
+  return code;
+}
+
+async function measure(copy: string, unit: Unit): Promise<Baseline> {
+  const coverage = mkdtempSync(join(work, 'coverage-'));
+  const startedAt = performance.now();
+  const code = await runUnit(copy, unit, 300_000, coverage);
+  if (code !== 0) throw new Error(`${unit.file} ${unit.suite ?? ''} fails without any mutant`);
+  const ms = performance.now() - startedAt;
+  const ranges: Baseline['ranges'] = new Map();
+  const prefix = `${pathToFileURL(copy).href}/`;
+  for (const name of readdirSync(coverage)) {
+    const text = readFileSync(join(coverage, name), 'utf8');
+    if (!text.endsWith('}')) continue; // of a process that was killed
+    const { result } = JSON.parse(text) as { result: { url: string; functions: { ranges: Range[] }[] }[] };
+    for (const { url, functions } of result) {
+      if (!url.startsWith(`${prefix}src/`)) continue;
+      const file = url.slice(prefix.length);
+      const scripts = ranges.get(file) ?? [];
+      ranges.set(file, [...scripts, functions.flatMap((one) => one.ranges)]);
+    }
+  }
+  rmSync(coverage, { recursive: true });
+  return { unit, ms, ranges };
+}
+
+function reaches({ ranges }: Baseline, { file, start }: Mutant): boolean {
+  return (ranges.get(file) ?? []).some((script) => {
+    const around = script.filter(({ startOffset, endOffset }) => startOffset <= start && start < endOffset);
+    const inner = around.toSorted((a, b) => a.endOffset - a.startOffset - (b.endOffset - b.startOffset))[0];
+    return inner !== undefined && inner.count > 0;
+  });
+}
+
+function compiles(copy: string): boolean {
+  const config = join(copy, 'tsconfig.mutation.json');
+  const options = { incremental: true, tsBuildInfoFile: join(copy, 'mutation.tsbuildinfo') };
+  writeFileSync(config, JSON.stringify({ extends: './tsconfig.json', compilerOptions: options, include: ['src'] }));
+  return spawnSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', config]).status === 0;
+}
+
+async function judge(copy: string, mutant: Mutant, stages: Baseline[][]): Promise<Fate> {
+  const path = join(copy, mutant.file);
+  const source = readFileSync(path, 'utf8');
+  writeFileSync(path, source.slice(0, mutant.start) + mutant.after + source.slice(mutant.end));
+  try {
+    let [isReached, isCompiled] = [false, false];
+    for (const stage of stages) {
+      for (const baseline of stage.filter((one) => reaches(one, mutant)).toSorted((a, b) => a.ms - b.ms)) {
+        isReached = true;
+        const code = await runUnit(copy, baseline.unit, patience(baseline.ms));
+        if (code !== 0) return code === undefined ? 'endless' : 'killed';
+      }
+      if (!isCompiled && !compiles(copy)) return 'not compiled';
+      isCompiled = true;
+    }
+    return isReached ? 'survived' : 'unreached';
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+async function mutateFolder(files: string[], units: Unit[][], copies: string[]): Promise<[Mutant, Fate][]> {
+  const stages: Baseline[][] = [];
+  for (const stage of units) {
+    const measured: Baseline[] = [];
+    for (const unit of stage) measured.push(await measure(copies[0]!, unit));
+    stages.push(measured);
+  }
+  const mutants = files.flatMap((file) => findMutants(file, readFileSync(join(copies[0]!, file), 'utf8')));
+  const fates: [Mutant, Fate][] = [];
+  const waiting = mutants.values();
+  const take = async (copy: string): Promise<void> => {
+    for (const mutant of waiting) {
+      const fate = await judge(copy, mutant, stages);
+      fates.push([mutant, fate]);
+      if (fate === 'survived' || fate === 'unreached')
+        process.stdout.write(
+          `${judged.has(mutant.name) ? 'judged' : 'NEW'} ${fate} line ${mutant.line}: ${mutant.name}\n`,
+        );
+    }
+  };
+  await Promise.all(copies.map(take));
+  return fates;
+}
+
+const isChosen = (file: string): boolean => named.length === 0 || named.some((name) => matchesGlob(file, name));
+const folders = Object.entries(FOLDERS).map(([pattern, units]) => ({
+  pattern,
+  files: globSync(pattern, { cwd: ROOT }).toSorted().filter(isChosen),
+  units,
+}));
+const server = folders.some(({ files }) => files.some((file) => file.includes('postgres')))
+  ? await PostgresServer.start()
+  : undefined;
+databaseUrl = server?.url ?? '';
+let isGood = true;
+const rows: string[] = [];
+try {
+  const copies = Array.from({ length: jobs }, (_, index) => copyTree(`${index}`));
+  for (const { pattern, files, units } of folders) {
+    if (files.length === 0) continue;
+    const isWide = WIDE_FOLDERS.test(pattern) && !pattern.includes('postgres');
+    const stages = [...units, ...(isWide ? [WIDE] : [])].slice(0, most);
+    const fates = await mutateFolder(files, stages, copies);
+    const count = (...kinds: Fate[]): number => fates.filter(([, fate]) => kinds.includes(fate)).length;
+    const [dead, alive] = [count('killed', 'endless'), count('survived', 'unreached')];
+    const score = (100 * dead) / (dead + alive);
+    if (score < SCORE_MIN || fates.some(([{ name }, fate]) => /^(survived|unreached)$/.test(fate) && !judged.has(name)))
+      isGood = false;
+    rows.push(
+      `| ${pattern} | ${fates.length} | ${count('not compiled')} | ${count('killed')} | ${count('endless')} | ${count('survived')} | ${count('unreached')} | ${score.toFixed(1)} % |`,
+    );
+  }
+} finally {
+  await server?.remove();
+  rmSync(work, { recursive: true, force: true });
+}
+process.stdout.write(`
+| files | mutants | not compiled | killed | endless | survived | unreached | score |
+|---|---|---|---|---|---|---|---|
+${rows.join('\n')}
+${isGood ? 'Good' : `Not good: a survivor is new, or a score below ${SCORE_MIN} %`}.
+`);
+process.exitCode = isGood ? 0 : 1;
