@@ -131,8 +131,7 @@ function parseTimestamp(text: string): string | undefined {
   const parts = TIMESTAMP.exec(text);
   if (!parts || !dateExists(Number(parts[1]), Number(parts[2]), Number(parts[3]))) return undefined;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) return undefined;
-  // An offset can carry the first and the last day out of the years that can be written.
+  // An offset can carry the first and the last day out of the years that can be written; an impossible one has no year.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time.toISOString() : undefined;
 }

@@ -51,7 +51,6 @@ export function parseBasic(header: string | undefined): Credentials | null | und
 }
 
 function decodeBase64(text: string): Buffer | undefined {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;
 }

@@ -104,6 +104,7 @@ test('contains takes any text for any type of field', () => {
     { field: 'NOTES', value: '', contains: true },
   ]);
   assert.deepEqual(valuesOf(terms!, 'value'), ['/2026', '3.', '']);
+  assert.deepEqual(valuesOf(terms!, 'contains'), [true, true, true]);
 });
 
 test('what cannot be asked is refused, naming the field', () => {

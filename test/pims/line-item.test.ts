@@ -56,6 +56,18 @@ test('a line from a file has a whole LINE_NUMBER from 1, or none; others are ref
   refused(importLine(line({ NUMBER_SHIPPED: '6' }), undefined), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
 });
 
+test('a line from a file is filled from its part, and without quantities has none; what was given stays as it is', () => {
+  for (const [part, filled] of [
+    [undefined, {}],
+    [PART, { DESCRIPTION: 'Widget', CARE_PLAN: 'N' }],
+  ] as const) {
+    const given = { PART_CODE: 'A' };
+    const read = done(importLine(given, part));
+    assert.deepEqual(read, { PART_CODE: 'A', ...filled, QUANTITY: '0', NUMBER_SHIPPED: '0' });
+    assert.deepEqual(given, { PART_CODE: 'A' });
+  }
+});
+
 test('TOO_MANY_LINES for the line after the last that an order can have', () => {
   checkLineCount('10001', LINES_MAX - 1);
   for (const count of [LINES_MAX, LINES_MAX + 1])

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { parseValues, parseValue, sortKey, type RawValue } from '../../src/pims/values.ts';
+import { KEY_CHARACTERS_MAX } from '../../src/pims/limits.ts';
+import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } from '../../src/pims/values.ts';
+import { sortKey, type RawValue } from '../../src/pims/values.ts';
 import { splitList } from '../../src/pims/lists.ts';
 import { buildDictionaries, refuseCustomField, type Field, type FieldType } from '../../src/pims/fields.ts';
 
@@ -278,4 +280,47 @@ test('custom fields are in the dictionary of their record type alone, behind the
 test('a list in one field is split at its commas', () => {
   assert.deepEqual(splitList('A, B,,C '), ['A', 'B', 'C']);
   assert.deepEqual(splitList(''), []);
+});
+
+test('a surrogate pair counts as one character', () => {
+  assert.deepEqual(['', 'ab', 'a😀', '😀😀'].map(countCharacters), [0, 2, 2, 2]);
+  const longer = ['', 'ab', '😀😀', 'abc', '😀😀a'].map((text) => isLonger(text, 2));
+  assert.deepEqual(longer, [false, false, false, true, true]);
+});
+
+test('the key of a new record has at most 256 characters', () => {
+  assert.equal(KEY_CHARACTERS_MAX, 256);
+  assert.equal(refuseLongKey('PART_CODE', '😀'.repeat(256)), undefined);
+  const refusal = refuseLongKey('PART_CODE', 'x'.repeat(257));
+  assert.deepEqual([refusal?.code, refusal?.field], ['INVALID_VALUE', 'PART_CODE']);
+  assert.match(refusal!.message, /257 characters/);
+});
+
+test('a sort key is the count of digits and the number, then the zeros before it; other codes stand behind', () => {
+  const keys = { '9': '00019', '0': '00010', '10': '000210', '010': '000210:0001', '00': '00010:0001', A1: '~A1' };
+  for (const [code, key] of Object.entries(keys)) assert.equal(sortKey(code), key, code);
+});
+
+test('the first and the last year are years; a century is a leap year only when 400 divides it', () => {
+  const { orders } = buildDictionaries([]);
+  const read = (name: string, text: string): string | undefined => {
+    try {
+      return parseValue(orders.get(name)!, text);
+    } catch (fault) {
+      return (fault as Error).message.replace(/, not .*/, '');
+    }
+  };
+  const dates = ['2/29/2000', '2/29/1900', '1/1/0001', '12/31/9999', '1/1/0000'].map((text) =>
+    read('ORDER_DATE', text),
+  );
+  const none = "ORDER_DATE must be a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd'";
+  assert.deepEqual(dates, ['02/29/2000', none, '01/01/0001', '12/31/9999', none]);
+  for (const year of ['0001', '9999']) {
+    const time = `${year}-06-01T00:00:00`;
+    assert.equal(read('ORDER_DATE', `${time}Z`), `06/01/${year}`);
+  }
+  for (const offset of ['+99:00', '+24:00']) assert.equal(read('ORDER_DATE', `2026-06-01T00:00:00${offset}`), none);
+  assert.equal(read('ORDER_DATE', '0001-01-01T00:00:00+01:00'), none);
+  assert.equal(read('ORDER_DATE', '9999-12-31T23:00:00-02:00'), none);
+  assert.equal(read('DROP_SHIP', 'maybe'), "DROP_SHIP must be 'Y' or 'N'");
 });

@@ -126,6 +126,30 @@ test('a fault or a refusal of the work reaches its caller, and its place is free
   assert.deepEqual(await Promise.all(outcomes), ['disk on fire', 'SERVICE_BUSY', 'a3 is done']);
 });
 
+test('who waits and has gone is told so while the others work; work of a caller who is there is left alone', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const caller = new AbortController();
+  const first = work.run('a1', PRESENT, true);
+  const gone = work.run('a2', caller.signal);
+  caller.abort();
+  assert.equal(await gone, 'QUERY_TOO_COSTLY');
+  await sleep(80);
+  await work.end('a1');
+  assert.equal(await first, 'a1 is done');
+});
+
+test('one timer looks after all callers, and ends when there is nothing to look after', async (context) => {
+  const set = context.mock.method(globalThis, 'setInterval');
+  const cleared = Promise.withResolvers<void>();
+  context.mock.method(globalThis, 'clearInterval', () => cleared.resolve());
+  const work = new HeldWork(9, 9, 9);
+  const outcomes = ['a1', 'a2', 'b1'].map((name) => work.run(name));
+  for (const name of ['a1', 'a2', 'b1']) await work.end(name);
+  await Promise.all(outcomes);
+  await cleared.promise;
+  assert.equal(set.mock.callCount(), 1);
+});
+
 test('short work is never asked whether its caller is there', async () => {
   const turns = new Turns({ running: 1, tenantRunning: 1, tenantWaiting: 1 });
   const signal = (): AbortSignal => assert.fail('it was asked');

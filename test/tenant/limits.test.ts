@@ -76,6 +76,15 @@ test('Retry-After of a slow rate is as long as it takes', async () => {
   assert.equal(await check(limits, who, 1, after(10_000)), undefined);
 });
 
+test('a tenant at its limit stays there however many others come', async () => {
+  const limits = new Limits();
+  const who = tenant({ storeId: 'slow', callsPerSecond: 0.01 });
+  assert.equal(await check(limits, who, 1, NOON), undefined);
+  for (let other = 0; other < 20_000; other++)
+    await limits.check(tenant({ storeId: `other.${other}`, callsPerSecond: 1 }), counted(1), after(1000));
+  assert.equal((await check(limits, who, 1, after(2000)))?.code, 'RATE_LIMITED');
+});
+
 test('one tenant at its limit does not slow another', async () => {
   const limits = new Limits();
   const [busy, calm] = [tenant({ callsPerSecond: 1 }), tenant({ callsPerSecond: 1, storeId: 'other.1' })];

@@ -1,0 +1,98 @@
+/** The writes as scripts: what each loads, what it refuses and by which name, and what it saves. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '../../src/errors.ts';
+import { buildDictionaries } from '../../src/pims/fields.ts';
+import type { InvoiceRequest } from '../../src/pims/lifecycle.ts';
+import type { Script } from '../../src/pims/script.ts';
+import * as writes from '../../src/pims/writes.ts';
+
+const DICTIONARIES = buildDictionaries([]);
+const CONTEXT = { now: '2026-11-20T09:30:00.000Z', strict: false, defaultStage: 'worksheet' } as const;
+const ORDER = { ORDER_NUMBER: '7', ORDER_TYPE: 'quote' };
+
+interface Ran {
+  /** `load record`, `save insert`, … */
+  readonly steps: string[];
+  readonly outcome: unknown;
+}
+
+/** Runs a script over a store that answers a load by its name, or with nothing. */
+function run(script: Script<unknown>, answers: Record<string, unknown> = {}): Ran {
+  const steps: string[] = [];
+  try {
+    let step = script.next();
+    while (!step.done) {
+      const { kind, name } = step.value;
+      steps.push(`${kind} ${name}`);
+      step = script.next(answers[name]);
+    }
+    return { steps, outcome: step.value };
+  } catch (fault) {
+    if (!(fault instanceof Refusal)) throw fault;
+    return { steps, outcome: `${fault.code} ${fault.field}: ${fault.message}` };
+  }
+}
+const refuses = (ran: Ran, outcome: RegExp): void => assert.match(String(ran.outcome), outcome);
+
+test('an order begins as what it says or as the default says, and never as an invoice', () => {
+  const create = (body: writes.Body): Ran => run(writes.createOrder(DICTIONARIES, body, CONTEXT), { nextNumber: '8' });
+  assert.equal(create({}).outcome, '"8"');
+  assert.equal(create({ ORDER_TYPE: 'sales_order' }).outcome, '"8"');
+  refuses(
+    create({ ORDER_TYPE: 'invoice' }),
+    /^INVALID_VALUE ORDER_TYPE: .*worksheet, quote, sales_order, not 'invoice'/,
+  );
+});
+
+test('the key of what is written to is there, and its refusals name it', () => {
+  for (const CUSTOMER_CODE of [undefined, null, ''])
+    refuses(
+      run(writes.updateCustomer(DICTIONARIES, { ...(CUSTOMER_CODE !== undefined && { CUSTOMER_CODE }) }, CONTEXT)),
+      /^MISSING_FIELD CUSTOMER_CODE: /,
+    );
+  refuses(
+    run(writes.updateCustomer(DICTIONARIES, { CUSTOMER_CODE: 'C' }, CONTEXT)),
+    /^CUSTOMER_NOT_FOUND CUSTOMER_CODE: .*'C'/,
+  );
+  refuses(
+    run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '9' }, CONTEXT)),
+    /^ORDER_NOT_FOUND ORDER_NUMBER: .*'9'/,
+  );
+  const body = { ORDER_NUMBER: '7', LINE_REF_LOCK_CODE: 'L' };
+  const update = run(writes.updateLineItem(DICTIONARIES, body, CONTEXT), { record: ORDER });
+  refuses(update, /^LINE_NOT_FOUND LINE_REF_LOCK_CODE: .*'L'/);
+});
+
+test('a new line sends no NUMBER_SHIPPED; lines are counted only behind the number of the last that fits', () => {
+  const add = (body: writes.Body, answers: Record<string, unknown>): Ran =>
+    run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '7', ...body }, CONTEXT), { record: ORDER, ...answers });
+  refuses(add({ NUMBER_SHIPPED: '1' }, {}), /^FIELD_NOT_ALLOWED NUMBER_SHIPPED: /);
+  const line = add({}, { lastLineNumber: 9999 });
+  assert.ok(!line.steps.includes('load lineCount'));
+  assert.equal((JSON.parse(line.outcome as string) as { LINE_NUMBER: string }).LINE_NUMBER, '10000');
+  refuses(add({}, { lastLineNumber: 10_000, lineCount: 10_000 }), /^TOO_MANY_LINES ORDER_NUMBER: /);
+  assert.match(String(add({}, { lastLineNumber: 10_000, lineCount: 9999 }).outcome), /"LINE_NUMBER":"10001"/);
+});
+
+test('what an operator types is text that can be kept, and its refusal names the field', () => {
+  const advance = (order: string, { serial = 'S', tracking = 'T' } = {}): Ran => {
+    const serials = new Map([['1', [serial]]]);
+    const invoice: InvoiceRequest = { quantities: new Map(), serials, tracking: [tracking] };
+    return run(writes.advanceOrder(order, { invoice }, CONTEXT));
+  };
+  refuses(advance('7\0'), /^INVALID_VALUE ORDER_NUMBER: /);
+  refuses(advance('7', { serial: '\0' }), /^INVALID_VALUE SERIAL_NUMBERS: /);
+  refuses(advance('7', { tracking: '\0' }), /^INVALID_VALUE TRACKING_NUMBERS: /);
+});
+
+test('a number of at most 15 digits raises the counter of its records, another code does not', () => {
+  const raises = (own: string): boolean => run(writes.takeKey('customers', own)).steps.length > 0;
+  const found = ['1', '9'.repeat(15), '9'.repeat(16), '01', '0', 'C1'].map(raises);
+  assert.deepEqual(found, [true, true, false, false, false, false]);
+});
+
+test('a write without an idempotency key is no replay', () => {
+  const script = writes.once(writes.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
+  assert.deepEqual(run(script, { nextNumber: '8' }).outcome, { data: '"8"', replayed: false });
+});
