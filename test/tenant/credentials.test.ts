@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
-import { hashSecret, issueKey, looksLikeSecret, parseBasic, sameHash } from '../../src/tenant/credentials.ts';
+import {
+  CALLER_PARAMETERS,
+  hashSecret,
+  issueKey,
+  looksLikeSecret,
+  parseBasic,
+  sameHash,
+} from '../../src/tenant/credentials.ts';
 
 const ALPHABET = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
 const KEYS = 10_000;
@@ -144,6 +151,10 @@ suite('the Basic header', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('three parameters name the caller', () => {
+    assert.deepEqual(CALLER_PARAMETERS, ['teamID', 'apiID', 'apiSecret']);
   });
 
   test('at most 512 bytes are read', () => {

@@ -57,9 +57,16 @@ test('a secret in the middle of a long text is hidden wherever it begins', () =>
 
 test('a plain secret is cut out of its text; credentials of other schemes and passwords in addresses are hidden', () => {
   const { apiSecret } = issueKey();
+  assert.equal(HIDDEN, '…');
   assert.equal(hideSecrets(`before ${apiSecret} after`), `before sr_sk_${HIDDEN} after`);
   assert.equal(hideSecrets(`${apiSecret.slice(0, 20)}${percent(apiSecret.slice(20))}`), HIDDEN);
-  for (const text of ['Basic c3I6c2VjcmV0', 'bearer abcdef.ghijk1', 'Basic%20c3I6c2VjcmV0', 'http://ann:secret@host/'])
+  for (const text of [
+    'Basic c3I6c2VjcmV0',
+    'bearer abcdef.ghijk1',
+    'Basic%20c3I6c2VjcmV0',
+    'Basic\\nc3I6c2VjcmV0',
+    'http://ann:secret@host/',
+  ])
     assert.equal(hideSecrets(text), HIDDEN, text);
 });
 
@@ -97,6 +104,7 @@ test('in JSON, members with the name of a secret are hidden, and all of it when 
     on: true,
     NOTES: HIDDEN,
   });
+  assert.deepEqual(hide({ NOTES: `pair ${apiSecret}` }), { NOTES: `pair sr_sk_${HIDDEN}` });
   assert.deepEqual(hide([{ a: { currentPassword: 'x\\' }, b: [`pair ${apiSecret}`] }, 'auth']), [
     { a: { currentPassword: HIDDEN }, b: [`pair sr_sk_${HIDDEN}`] },
     'auth',
@@ -105,6 +113,22 @@ test('in JSON, members with the name of a secret are hidden, and all of it when 
     assert.equal(hide(spread), HIDDEN);
   for (const value of [{ NOTES: 'The token of the customer: lost' }, [{ field: 'NOTES', value: 'secret' }], {}, [], 1])
     assert.deepEqual(hide(value), value);
+});
+
+test('what is encoded too often, or is too much to decode, is hidden, as nobody can tell what it holds', () => {
+  const nest = (times: number): string => {
+    let text = 'There is no secret in this text.';
+    for (let time = 0; time < times; time++) text = Buffer.from(`${text} ${'-'.repeat(20)}`).toString('base64');
+    return text;
+  };
+  assert.equal(hideSecrets(nest(3)), nest(3));
+  assert.equal(hideSecrets(nest(8)), HIDDEN);
+  const harmless = Buffer.from('No secret is here. '.repeat(30)).toString('base64');
+  const hide = (texts: string[]): string[] => JSON.parse(hideSecretsInJson(JSON.stringify(texts))) as string[];
+  const some = Array.from({ length: 8 }, () => harmless);
+  assert.deepEqual(hide(some), some);
+  const many = hide(Array.from({ length: 60 }, () => harmless));
+  assert.deepEqual([many[0], many.at(-1)], [harmless, HIDDEN]);
 });
 
 test('names of secrets are known in any case, also encoded', () => {
