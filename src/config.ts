@@ -59,6 +59,8 @@ function isNetwork(word: string): boolean {
   return version !== 0 && Number(bits) <= (version === 6 ? 128 : 32);
 }
 
+const MIB = 1024 * 1024;
+
 export const SETTINGS = {
   data: {
     ...anyText('STOREROOM_DATA', './data'),
@@ -162,7 +164,16 @@ export const SETTINGS = {
   },
   inFlightMost: {
     ...wholeNumber('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000]),
-    meaning: 'Most requests in flight at the same time. More are answered 503.',
+    meaning: 'Most calls in flight at the same time. More are answered 503.',
+  },
+  tenantInFlightMost: {
+    ...wholeNumber('STOREROOM_TENANT_IN_FLIGHT_MOST', 256, [1, 100_000]),
+    meaning:
+      'Calls in flight a tenant always may have. Those beyond are answered 429 when three quarters of all are taken.',
+  },
+  trafficBytesMost: {
+    ...wholeNumber('STOREROOM_TRAFFIC_BYTES_MOST', 96 * MIB, [MIB, 512 * MIB]),
+    meaning: 'Bytes of bodies that calls bring, and of answers that wait to be taken (half of them of one tenant).',
   },
   keepAliveMs: {
     ...wholeNumber('STOREROOM_KEEP_ALIVE_MS', 72_000, [1000, 600_000]),

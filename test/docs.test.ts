@@ -39,6 +39,8 @@ function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEn
   );
 }
 
+const TRAFFIC_MIB = SETTINGS.trafficBytesMost.default / (1024 * 1024);
+
 suite('what the documents tell to type', () => {
   const folder = temporaryFolder();
   const shop = join(folder, 'shop');
@@ -176,7 +178,10 @@ suite('what the documents name', () => {
     const rows: Record<string, string> = {
       body: `${BODY_BYTES_MAX / 1024} KiB`,
       'idle connection': `${SETTINGS.keepAliveMs.default / 1000} s`,
-      'requests at once': SETTINGS.inFlightMost.default.toLocaleString('en'),
+      'calls in flight': SETTINGS.inFlightMost.default.toLocaleString('en'),
+      'calls of a tenant in flight, once three quarters of all are taken': `${SETTINGS.tenantInFlightMost.default}`,
+      'bytes of bodies until their calls are answered, 16 KiB more for each': `${TRAFFIC_MIB} MiB`,
+      'bytes of answers that wait to be taken: in all, of a tenant': `${TRAFFIC_MIB} MiB, ${TRAFFIC_MIB / 2} MiB`,
       'fields of a request': `${FIELDS_MAX}`,
       'fields of a record type, custom ones included': `${DICTIONARY_MAX}`,
       'the key of a record: ORDER_NUMBER, CUSTOMER_CODE, PART_CODE': `${KEY_CHARACTERS_MAX} characters`,

@@ -17,6 +17,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'guesses one by one over HTTP; test/account has the rules, sign-in the first wait',
   },
   {
+    files: ['test/limits/stalled-answers.test.ts'],
+    reason: 'waits 30 s for a connection to be given up; unread-answers has what such connections cost',
+  },
+  {
     files: ['test/postgres.test.ts'],
     reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
   },

@@ -12,7 +12,7 @@ import { after, suite, test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Lines of 120 columns: of the server without the dashboard's part, and of that part (docs/decisions/0029). */
-const LINES_MAX = { api: 7200, dashboard: 3800 };
+const LINES_MAX = { api: 7600, dashboard: 3900 };
 const DASHBOARD_PART =
   /^src\/(account\/|audit\/|request-log\/|http\/dashboard\/|http\/observers|store\/(.+\/)?(audit-store|session-store|user-store|request-store)\.ts)/;
 const FILE_LINES_MAX = 350; // also in .oxlintrc.json

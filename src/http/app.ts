@@ -4,7 +4,7 @@
  * docs/decisions/0007.
  */
 import { randomBytes } from 'node:crypto';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
 import { readBody } from './body.ts';
@@ -15,6 +15,7 @@ import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/services.ts';
 import { answerError, answerMalformed, answerUndecodable, answerUnknownPath } from './error-answers.ts';
 import { addHealth, type ServiceState } from './health.ts';
+import { Load, type LoadLimits } from './load.ts';
 import { addMetrics } from './metrics.ts';
 import { observeCalls, observeRequests } from './observers.ts';
 import { allOperations } from './operations/all-operations.ts';
@@ -22,9 +23,8 @@ import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './receive.ts';
 import { addReference } from './reference.ts';
 import { addOperation, admitByKey } from './stages.ts';
 
-export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits {
+export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits, LoadLimits {
   readonly state: ServiceState;
-  readonly inFlightMost: number;
   readonly keepAliveMs: number;
   readonly log: FastifyBaseLogger;
   /** Proxies whose X-Forwarded-For is trusted. */
@@ -37,16 +37,17 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
 }
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const app = createServer(options);
+  const load = new Load(options, options.log);
+  const app = createServer(options, load);
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
-  addReceiving(app, options, (reply) => void answerUnknownPath(reply, methods));
+  addReceiving(app, options.state, load, (reply) => void answerUnknownPath(reply, methods));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', readBody);
   app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, options.log));
 
   const observers = [observeCalls(options.requestLog)];
-  if (options.metrics) observers.push(addMetrics(app, options.requestLog, options.diskFree));
+  if (options.metrics) observers.push(addMetrics(app, options.requestLog, load, options.diskFree));
   if (options.logRequests) observers.push(observeRequests(options.log));
   // One hook for all observers: each hook costs every request.
   app.addHook('onResponse', (request, reply, done) => {
@@ -66,9 +67,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-function createServer({ keepAliveMs, trustedProxies, state }: AppOptions): FastifyInstance {
+function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: Load): FastifyInstance {
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
-  const onClosed = (): void => void state.inFlight--;
+  const onClosed = (request: FastifyRequest): void => {
+    state.inFlight--;
+    load.closed(request);
+  };
   return Fastify({
     genReqId: newRequestId,
     serverFactory: (handle) => createLinedServer(handle, { maxHeaderSize, keepAliveMs, onClosed }),

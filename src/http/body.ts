@@ -25,11 +25,11 @@ export interface ReadBody {
 }
 
 /** Content-type parser for every media type. A body that is too large stays unread, and its connection ends. */
-export async function readBody(_request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
+export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
   const refusal = new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`);
   if (Number(stream.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return { refusal };
   invite(stream);
-  const bytes = await collect(stream);
+  const bytes = await collect(request, stream);
   return bytes ? { bytes } : { refusal };
 }
 
@@ -78,16 +78,25 @@ export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   return value;
 }
 
-/** The body, or undefined when it is too large. */
-function collect(stream: IncomingMessage): Promise<Buffer | undefined> {
+/** The body, or undefined when it is too large. Throws SERVICE_BUSY when it gives way to others. */
+function collect(request: FastifyRequest, stream: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const body = request.load.beginBody(request, () => {
+      stream.removeAllListeners('data').resume();
+      chunks.length = 0;
+      reject(new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 }));
+    });
     stream.on('error', () => reject(new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.')));
-    stream.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+    stream.on('end', () => {
+      body.arriving.delete(body);
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+    });
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
       chunks.push(chunk);
+      request.load.growBody(body, chunk.length);
       if (size <= BODY_BYTES_MAX) return;
       stream.pause();
       resolve(undefined);

@@ -16,6 +16,9 @@ export const STATIC_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
+/** Answers from this length on count until they are taken. */
+const LARGE_CHARACTERS_LEAST = 16 * 1024;
+
 /** `{"status":"success","data":…,"subRecords":…}` around the JSON texts of the store. */
 export const renderEnvelope = (data: Json, subRecords: Json | null = null): string =>
   `{"status":"success","data":${data},"subRecords":${subRecords}}`;
@@ -26,10 +29,16 @@ export function renderError({ message, code, field, suggestion }: Refusal, reque
   return JSON.stringify({ status: 'error', data: null, subRecords: null, ...shown });
 }
 
-/** Sends an answer once its count is on disk. Throws what counting threw. */
-export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: string): Promise<FastifyReply> {
-  const { counted } = reply.request;
+/** Sends an answer once its count is on disk; a read only if it has room (load.ts). Throws what counting threw. */
+export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: string, isRead = false) {
+  const { request } = reply;
+  const { counted, load } = request;
   if (counted) reply.header('x-month-requests', await counted.monthRequests());
+  // A large one is kept once, as the bytes that are sent.
+  const sent = body.length < LARGE_CHARACTERS_LEAST ? body : Buffer.from(body);
+  const bytes = sent === body || reply.raw.destroyed ? 0 : sent.length;
+  if (isRead && bytes > 0) load.checkRoom(request, bytes);
+  load.answered(request, bytes);
   // Fastify drops the content type of an answer that began as an error.
-  return reply.header('content-type', JSON_TYPE).code(httpStatus).send(body);
+  return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
 }

@@ -21,10 +21,12 @@ export async function answerError(
   const refusal = toRefusal(error, request);
   if (refusal.httpStatus >= 500) {
     const about = { requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId };
-    if (error === refusal) log.warn(about, refusal.code);
+    if (refusal.code === 'SERVICE_BUSY') request.load.countRefusal();
+    else if (error === refusal) log.warn(about, refusal.code);
     else log.error({ ...about, err: error }, refusal.code);
   }
-  if (isBodyLeft(request.raw) || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
+  const isGivenUp = refusal.code === 'SERVICE_BUSY' && !request.raw.complete;
+  if (isGivenUp || isBodyLeft(request.raw) || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
   try {
     return await sendRefusal(reply, refusal);
   } catch (fault) {

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { RequestLog } from '../request-log/request-log.ts';
+import type { Load } from './load.ts';
 import type { AnswerObserver } from './observers.ts';
 
 const TAKEN_MAX = 256;
@@ -23,15 +24,18 @@ const BEYOND_RATE = {
 };
 const DISK = { name: 'storeroom_disk_free_bytes', help: 'Free bytes of the disk of the embedded store.' };
 
+const REFUSED = { name: 'storeroom_overload_refusals', help: 'Requests refused with 503 SERVICE_BUSY.' };
+
 interface Series {
   readonly calls: Counter.Internal;
   readonly durations: Histogram.Internal<'operation'>;
 }
 
-/** Calls by operation and status, their durations, what the request log left out, the disk, and the process. */
+/** Calls by operation and status, their durations, what the request log left out, what was refused, the disk, the process. */
 export function addMetrics(
   app: FastifyInstance,
   requestLog: RequestLog,
+  load: Load,
   diskFree: () => number | undefined,
 ): AnswerObserver {
   const registry = new Registry();
@@ -42,6 +46,7 @@ export function addMetrics(
   const lost = new Gauge({ ...LOST, registers });
   const beyondRate = new Gauge({ ...BEYOND_RATE, registers });
   const disk = diskFree() === undefined ? undefined : new Gauge({ ...DISK, registers });
+  const refused = new Gauge({ ...REFUSED, registers });
   const known = new Map<string, Series>();
   // Observed many at a time: one by one, between an answer and the next request, each costs several times as much.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
@@ -57,6 +62,7 @@ export function addMetrics(
     lost.set(requestLog.dropped);
     beyondRate.set(requestLog.beyondRate);
     disk?.set(diskFree() ?? 0);
+    refused.set(load.refused);
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return ({ operation = 'other' }, { statusCode }, ms) => {

@@ -11,6 +11,7 @@ import { hasBody } from './body.ts';
 import { attach } from './connections.ts';
 import { JSON_TYPE, STATIC_HEADERS } from './envelope.ts';
 import type { ServiceState } from './health.ts';
+import type { BodyInRoom, Lane, Load, TenantShare } from './load.ts';
 import { BASE_PATH } from './operations/operation.ts';
 
 declare module 'fastify' {
@@ -28,6 +29,14 @@ declare module 'fastify' {
     apiId: string | null;
     /** Set for a request of the dashboard's pages. */
     signedIn: SignedIn | undefined;
+    /** Shared by all requests. */
+    readonly load: Load;
+    /** Set while the call is in flight: from when it has arrived until its answer is made. */
+    lane: Lane | undefined;
+    share: TenantShare | undefined;
+    /** Its body and the bytes of its answer, which count until the answer is taken. */
+    bodyInRoom: BodyInRoom | undefined;
+    answerBytes: number;
     counted: CountedCall | undefined;
     refusal: Refusal | undefined;
   }
@@ -38,10 +47,9 @@ export const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
 
 type Answer = (reply: FastifyReply) => void;
-type Places = { readonly state: ServiceState; readonly inFlightMost: number };
 
 /** `answerUnknown` answers a path or method that nothing takes; their body is not read. */
-export function addReceiving(app: FastifyInstance, { state, inFlightMost }: Places, answerUnknown: Answer): void {
+export function addReceiving(app: FastifyInstance, state: ServiceState, load: Load, answerUnknown: Answer): void {
   for (const name of [
     'operation',
     'sentType',
@@ -54,6 +62,8 @@ export function addReceiving(app: FastifyInstance, { state, inFlightMost }: Plac
     'bodyInRoom',
   ])
     app.decorateRequest(name, undefined);
+  app.decorateRequest('load', { getter: () => load });
+  app.decorateRequest('answerBytes', 0);
   app.decorateRequest('apiId', null);
   app.decorateRequest('authorizations', 0);
   app.decorateRequest('now', '');
@@ -82,7 +92,6 @@ export function addReceiving(app: FastifyInstance, { state, inFlightMost }: Plac
     const isOperation = !request.is404 && raw.url!.startsWith(BASE_PATH);
     if (!isOperation && (raw.method === 'GET' || raw.method === 'HEAD') && hasBody(raw))
       throw new Refusal('BODY_NOT_ALLOWED');
-    if (state.inFlight > inFlightMost) throw new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
     if (request.is404) return answerUnknown(reply);
     done();
   });

@@ -40,6 +40,7 @@ export function addOperation(
   { meter, limits, pims, idempotencyMs }: OperationServices,
   admission: Admission,
 ): void {
+  const isRead = operation.kind !== 'write';
   app.route({
     method: operation.method,
     url: admission.prefix + operation.path,
@@ -48,6 +49,7 @@ export function addOperation(
     // else body.ts has read it.
     preValidation: async (request) => {
       request.operation = operation.name;
+      request.load.enter(request);
       const nowMs = Date.now();
       request.now = formatTime(nowMs);
       // 2. Admit: authenticate (authenticate.ts, or the session of the dashboard),
@@ -60,6 +62,7 @@ export function addOperation(
       // check quota and rate (tenant/limits.ts).
       if (request.counted && (tenant.monthQuota !== null || tenant.callsPerSecond !== null))
         await limits.check(tenant, request.counted, new Date(nowMs));
+      request.load.enterTenant(request, tenant);
       // 3. Validate: fold repeated parameters, take the body or its refusal;
       foldQuery(request.query as Record<string, unknown>);
       request.body = takeBody(request, body);
@@ -68,8 +71,8 @@ export function addOperation(
     schema: schemaOf(operation),
     handler: async (request, reply) => {
       const tenant = request.tenant!;
-      const isWrite = operation.kind === 'write';
-      const idempotency = isWrite ? parseIdempotencyKey(request, operation.name, idempotencyMs) : undefined;
+      const idempotency = isRead ? undefined : parseIdempotencyKey(request, operation.name, idempotencyMs);
+      if (isRead) request.load.checkRoom(request);
       const call = {
         store: pims(tenant),
         query: request.query as Record<string, string>,
@@ -80,7 +83,7 @@ export function addOperation(
       // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.
       const body = await operation.run(call as Call<never>);
       // 6. Answer: envelope.ts, once the count is on disk.
-      return sendAnswer(reply, 200, body);
+      return sendAnswer(reply, 200, body, isRead);
     },
   });
 }

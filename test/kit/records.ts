@@ -46,6 +46,13 @@ export function sampleOf(recordType: RecordType, mark = 1): Values {
   return Object.fromEntries(names.map((name, index) => [name, sample(name, index)]));
 }
 
+/** Values of a customer of 104 kB: a page of 4 MiB has 40 of them. */
+export const WIDE_CUSTOMER = Object.fromEntries(
+  'CUSTOMER_NAME BNAME BATTN BADDRESS1 BADDRESS2 BCITY BCOUNTRY SNAME SATTN SADDRESS1 SADDRESS2 SCITY NOTES'
+    .split(' ')
+    .map((name) => [name, 'x'.repeat(8000)]),
+);
+
 /** A tenant of a running service. */
 export class Shop {
   readonly service: Service;

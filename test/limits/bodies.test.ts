@@ -1,12 +1,14 @@
-/** A body costs nothing before its caller is known, and a small one that is not read ends nothing. */
+/** A body costs nothing before its caller is known, and those that arrive slowly lock nobody out. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { basicOf } from '../kit/operations.ts';
-import { exchange, openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
+import { exchange, openSocket, readAnswers, send, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
+/** Above the calls that may be in flight. */
+const SLOW = 1100;
 const CREATE = `${BASE_PATH}/orders/create`;
 const JSON_LINE = 'Content-Type: application/json';
 const LENGTH = 'Content-Length: 1000';
@@ -72,3 +74,31 @@ test('429 a limit of the tenant is told before a fault of the body', async () =>
   assert.equal(codes.at(-1), 'RATE_LIMITED');
   assert.equal(await service.usageOf('slow'), 6);
 });
+
+test('1,100 bodies that arrive slowly refuse nobody', async () => {
+  const sockets = await Promise.all(
+    Array.from({ length: SLOW }, (_, index) => sendSlow(service.origin, index % 2 === 0 ? [] : [good])),
+  );
+  for (let call = 0; call < 10; call++) {
+    assert.equal((await service.call(keys, 'PUT', '/orders/create', { body: {} })).status, 200);
+    assert.equal((await send(service.origin, writeRequest('GET', '/healthz'))).status, 200);
+  }
+  for (const socket of sockets) socket.destroy();
+});
+
+test('503 bodies beyond the bytes that may be arriving give way, those of unknown callers first', async () => {
+  const { origin, ...small } = await startSmall();
+  const known = await sendSlow(origin, [`Authorization: ${basicOf(small.keys)}`]);
+  const unknown = await Promise.all(Array.from({ length: 100 }, () => sendSlow(origin, [])));
+  const refused = readAnswers(unknown[0]!);
+  assert.equal((await refused)[0]?.body.code, 'SERVICE_BUSY');
+  known.write(`${'x'.repeat(988)}"}`);
+  assert.equal((await readAnswers(known))[0]?.status, 200, 'the first of all, but of a known caller');
+  for (const socket of unknown) socket.destroy();
+});
+
+/** Takes 64 bodies at a time. */
+async function startSmall() {
+  const small = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(1024 * 1024) } });
+  return { origin: small.origin, keys: await small.makeTenant('shop') };
+}

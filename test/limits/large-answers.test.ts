@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
-import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
+import { expectRefusal, Shop, succeed, WIDE_CUSTOMER, type Values } from '../kit/records.ts';
 
 const PAGE_BYTES = 4 * 1024 * 1024;
 
@@ -23,14 +23,9 @@ test('422 RESULT_TOO_LARGE for a storefront number with 1,001 orders; 1,000 are 
 
 test('a page ends at 4 MiB and says that there are more; its cursor goes on without a gap', async () => {
   const codes = times(60, (index) => String(index + 1));
-  const wide = Object.fromEntries(
-    'CUSTOMER_NAME BNAME BATTN BADDRESS1 BADDRESS2 BCITY BCOUNTRY SNAME SATTN SADDRESS1 SADDRESS2 SCITY NOTES'
-      .split(' ')
-      .map((name) => [name, 'x'.repeat(8000)]),
-  );
   await shop.load(
     'customers',
-    codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, ...wide })),
+    codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, ...WIDE_CUSTOMER })),
   );
   const keys: string[] = [];
   const pages: number[] = [];

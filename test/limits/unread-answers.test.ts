@@ -3,10 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asker, memoryOf, sendUnread, waitsDuring } from '../kit/attack.ts';
-import { ownService } from '../kit/service.ts';
+import { times } from '../kit/lists.ts';
+import { basicOf } from '../kit/operations.ts';
+import { writeRequest } from '../kit/raw-http.ts';
+import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
+import { BASE_PATH, ownService } from '../kit/service.ts';
 
 const CONNECTIONS = 10;
 const PIPELINED = 100;
+const QUERIES = 500;
 const MEMORY_MIB = 100;
 
 test('a static file asked for 1,000 times and never read costs at most 100 MiB, and others are answered', async () => {
@@ -20,6 +25,27 @@ test('a static file asked for 1,000 times and never read costs at most 100 MiB, 
     sleep(2000),
   );
   for (const socket of sockets) socket.destroy();
+  assert.equal(waits.failed, 0);
+  assert.ok(waits.worst < 1000, `another tenant waited ${waits.worst} ms`);
+  const { peak } = memoryOf(service.pid);
+  assert.ok(peak - idle < MEMORY_MIB, `memory rose from ${idle} to ${peak} MiB`);
+});
+
+test('500 queries of one connection whose pages of 4 MiB are never read cost at most 100 MiB', async () => {
+  const service = await ownService();
+  const shop = await Shop.open(service, 'busy');
+  await shop.load(
+    'customers',
+    times(40, (index) => ({ CUSTOMER_CODE: `${index}`, ...WIDE_CUSTOMER })),
+  );
+  const lines = [`Authorization: ${basicOf(shop.keys)}`, 'Content-Type: application/json'];
+  const query = writeRequest('POST', `${BASE_PATH}/customers/query?teamID=busy`, lines, '[]');
+  const other = await service.makeTenant('other');
+  const orderNum = (await service.call(other, 'PUT', '/orders/create', { body: {} })).body.data as string;
+  const idle = memoryOf(service.pid).now;
+  const socket = sendUnread(service.origin, Buffer.concat(times(QUERIES, () => query)));
+  const waits = await waitsDuring(asker(service, other, '/orders/single', { orderNum }), () => sleep(2000));
+  socket.destroy();
   assert.equal(waits.failed, 0);
   assert.ok(waits.worst < 1000, `another tenant waited ${waits.worst} ms`);
   const { peak } = memoryOf(service.pid);

@@ -53,6 +53,7 @@ export function addRoute<Name extends RouteName>(
     schema: { querystring: query, ...(method === 'POST' && { body }) },
     preValidation: async (request) => {
       request.operation = `dashboard ${name}`;
+      request.load.enter(request, role ? undefined : request.load.signIns);
       refuseCrossSite(request);
       if (role) {
         const signedIn = await findSession(accounts, request);

@@ -1,0 +1,56 @@
+/** What the service takes on has bounds: calls in flight, and bytes of answers that nobody takes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sendUnread } from '../kit/attack.ts';
+import { times } from '../kit/lists.ts';
+import { basicOf } from '../kit/operations.ts';
+import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
+import { writeRequest } from '../kit/raw-http.ts';
+import { BASE_PATH, ownService } from '../kit/service.ts';
+
+const MIB = 1024 * 1024;
+const PATIENCE_MS = 5000;
+
+test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics counts, the log has a line a second', async () => {
+  const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MOST: '2' } });
+  const keys = await service.makeTenant('shop');
+  const calling = times(100, () => service.call(keys, 'PUT', '/orders/create', { body: {} }));
+  for (let look = 0; look < 10; look++) assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+  const answers = await Promise.all(calling);
+  const refused = answers.filter(({ status }) => status === 503);
+  assert.ok(refused.length > 0 && refused.length < answers.length, `${refused.length} refused`);
+  for (const { body, headers } of refused)
+    assert.deepEqual([body.code, headers.get('retry-after')], ['SERVICE_BUSY', '1']);
+  assert.equal(await service.usageOf('shop'), answers.length - refused.length, 'refusals are not counted');
+  const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+  assert.match(metrics, new RegExp(`^storeroom_overload_refusals ${refused.length}$`, 'm'));
+  await sleep(1500);
+  const lines = service.output.split('\n').filter((line) => line.includes('SERVICE_BUSY'));
+  assert.ok(lines.length > 0 && lines.length <= 5, `${lines.length} lines`);
+  const logged = lines.map((line) => (JSON.parse(line) as { refused: number }).refused);
+  assert.equal(logged.reduce((sum, count) => sum + count, 0), refused.length); // prettier-ignore
+});
+
+test('429 TOO_MANY_QUERIES while answers to the tenant wait to be taken; another tenant is answered', async () => {
+  const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(8 * MIB) } });
+  const [busy, other] = [await Shop.open(service, 'busy'), await Shop.open(service, 'other')];
+  await busy.load('customers', times(40, (index) => ({ CUSTOMER_CODE: `${index}`, ...WIDE_CUSTOMER }))); // prettier-ignore
+  await other.load('customers', [{ CUSTOMER_CODE: '1' }]);
+  const lines = [`Authorization: ${basicOf(busy.keys)}`, 'Content-Type: application/json'];
+  const query = writeRequest('POST', `${BASE_PATH}/customers/query?teamID=busy`, lines, '[]');
+  const sockets = times(2, () => sendUnread(service.origin, Buffer.concat(times(10, () => query))));
+  const told = async (expected: string): Promise<void> => {
+    const giveUpAt = performance.now() + PATIENCE_MS;
+    for (let last = ''; last !== expected; await sleep(50)) {
+      const { status, body } = await busy.queryCustomers([]);
+      last = `${status} ${body.code ?? ''}`.trim();
+      assert.ok(last === expected || performance.now() < giveUpAt, `${last}, not ${expected}`);
+    }
+  };
+  await told('429 TOO_MANY_QUERIES');
+  assert.equal((await other.queryCustomers([])).status, 200);
+  assert.equal((await busy.createOrder({})).status, 200, 'writes go on');
+  for (const socket of sockets) socket.destroy();
+  await told('200');
+});
