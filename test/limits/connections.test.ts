@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Contract } from '../kit/contract.ts';
 import { basicOf } from '../kit/operations.ts';
 import { exchange, openSocket, readAnswers, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
 import { Shop } from '../kit/records.ts';
 import { BASE_PATH } from '../kit/service.ts';
 
+const PAUSE_MS = 100;
 const shop = await Shop.shared('connections');
 const { origin } = shop.service;
 const contract = await Contract.load(origin);
@@ -116,11 +118,16 @@ test('200 HEAD of the paths of the service has their headers and no body', async
   }
 });
 
-test('request IDs are no count: none tells another, or how many there were', async () => {
+test('request IDs are no count: they go on while nothing is asked, and no two are equal', async () => {
   const health = writeRequest('GET', '/healthz');
-  const answers = await exchange(origin, Buffer.concat(Array.from({ length: 60 }, () => health)), 60);
-  const ids = answers.map(({ headers }) => headers.get('x-request-id')!);
-  for (const id of ids) assert.match(id, /^[\w-]{16}$/);
-  assert.equal(new Set(ids.map((id) => id.slice(0, 4))).size, ids.length, 'their beginnings differ');
-  assert.notDeepEqual(ids, ids.toSorted());
+  const idsOf = async (count: number): Promise<string[]> =>
+    (await exchange(origin, Buffer.concat(Array.from({ length: count }, () => health)), count)).map(({ headers }) =>
+      headers.get('x-request-id')!,
+    );
+  const ids = await idsOf(60);
+  for (const id of ids) assert.match(id, /^[\w-]{8}-[0-9a-z]{1,10}$/);
+  assert.equal(new Set(ids).size, ids.length);
+  await sleep(PAUSE_MS);
+  const [last, next] = [ids.at(-1)!, (await idsOf(1))[0]!].map((id) => Number.parseInt(id.slice(9), 36));
+  assert.ok(next! - last! > PAUSE_MS * 900, `${last}, ${next}`);
 });
