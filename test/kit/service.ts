@@ -100,21 +100,25 @@ export interface ServiceOptions {
   dataFolder?: string;
   databaseUrl?: string;
   env?: Record<string, string>;
+  /** Whether it comes back on the port it had, as a balancer expects. */
+  keepsPort?: boolean;
 }
 
 export class Service {
   /** Its data folder, or the URL of its database. */
   readonly place: string;
   readonly #env: Record<string, string>;
+  readonly #keepsPort: boolean;
   #process: ChildProcess | undefined;
   #contract: Promise<Contract> | undefined;
   origin = '';
   /** Everything the process has printed. */
   output = '';
 
-  private constructor(place: string, env: Record<string, string>) {
+  private constructor(place: string, env: Record<string, string>, keepsPort: boolean) {
     this.place = place;
     this.#env = env;
+    this.#keepsPort = keepsPort;
   }
 
   /** Starts on a free port, with an empty store unless told which, without the demo tenant unless `env` asks for it, and waits until it is ready. */
@@ -123,8 +127,9 @@ export class Service {
     databaseUrl,
     place = databaseUrl ?? dataFolder,
     env = {},
+    keepsPort = false,
   }: ServiceOptions = {}): Promise<Service> {
-    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env });
+    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env }, keepsPort);
     await service.restart();
     return service;
   }
@@ -141,7 +146,8 @@ export class Service {
 
   /** Starts the process (again) on the same store. */
   async restart(): Promise<void> {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
+    const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
       env: { ...process.env, ...placeVariables(this.place), ...this.#env },
     });
     this.#process = child;
