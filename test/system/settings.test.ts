@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { findFreePort } from '../kit/raw-http.ts';
+import { createOrder } from '../kit/orders.ts';
 import { ownService, runCommand, temporaryFolder } from '../kit/service.ts';
 
 interface Setting {
@@ -104,7 +105,7 @@ test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no f
 test('STOREROOM_MAX_RETURN_DEFAULT and _MOST set how many records a query returns', async () => {
   const service = await ownService({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_MAX_RETURN_MOST: '3' } });
   const keys = await service.makeTenant('shop');
-  for (let count = 0; count < 4; count++) await service.call(keys, 'PUT', '/orders/create', { body: {} });
+  for (let count = 0; count < 4; count++) await createOrder(service, keys);
   const count = async (query: Record<string, string>): Promise<[number, string | null]> => {
     const { body, headers } = await service.call(keys, 'POST', '/orders/query', { query, body: [] });
     return [body.data.length as number, headers.get('x-has-more')];
