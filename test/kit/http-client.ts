@@ -1,7 +1,7 @@
 /**
- * Calls over a fixed number of kept-alive connections, for tests that put load on the service: node:http directly, since fetch costs more than the
- * service does. Given several nodes, each call goes to one that runs, by chance, as through a balancer. Every answer is checked against the contract, as
- * in service.ts. A call that gets no whole answer throws NoAnswer.
+ * Calls over kept-alive connections, for load: with node:http, as fetch costs more than the service does. Of several
+ * nodes, each call goes to a running one by chance, as through a balancer. Every answer is checked against the
+ * contract. A call that gets no whole answer throws NoAnswer.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';

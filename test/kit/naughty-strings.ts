@@ -1,4 +1,4 @@
-/** Strings that break programs: control characters, half characters, numbers out of range, what SQL, shells, paths, templates and scripts are made of. */
+/** Strings that break programs: control and half characters, numbers out of range, SQL, shells, paths, scripts. */
 import { IS_THOROUGH } from './trials.ts';
 
 const MOST_TELLING: readonly string[] = [

@@ -1,6 +1,6 @@
 /**
- * One good call of each of the twelve operations, on a small tenant that has a record of every kind. `mark` is in every value of the tenant's
- * records and in no other's, so that a record shows whose it is. Judges nothing.
+ * One good call of each of the twelve operations, on a small tenant that has a record of every kind. `mark` is in every
+ * value of the tenant's records and in no other's, so that a record shows whose it is. Judges nothing.
  */
 import { Shop, succeed } from './records.ts';
 import { BASE_PATH, type Answer, type Keys, type Service } from './service.ts';
@@ -92,7 +92,7 @@ export type Sent = { readonly [Name in keyof Keys]?: Keys[Name] | undefined };
 export const basicOf = ({ apiID = '', apiSecret = '' }: Sent): string =>
   `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`;
 
-/** The call with teamID and credentials sent in one of the three ways; what is not given is not sent. Only a write has a body they can be in. */
+/** The call with teamID and credentials in one of the three ways. What is not given is not sent. */
 export function sendBy(
   way: Way,
   service: Service,

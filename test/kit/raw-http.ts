@@ -1,6 +1,4 @@
-/**
- * HTTP by hand, for what no client would send: writes bytes to a socket as they are and reads the answers off it. Judges nothing.
- */
+/** HTTP by hand, for what no client would send: writes bytes to a socket and reads the answers. Judges nothing. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
@@ -15,7 +13,7 @@ export interface RawAnswer {
   body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
 
-/** A request with these header lines; Host is among them unless they bring one. A body brings its own Content-Length. */
+/** A request with these header lines, a Host unless they have one, and the Content-Length of its body. */
 export function writeRequest(
   method: string,
   target: string,
