@@ -1,4 +1,4 @@
-/** The test files that only `npm run test:all` runs, and why. A shorter test of `npm test` touches what they guarantee. */
+/** The test files that only `npm run test:all` runs, and why. A shorter test touches what they guarantee. */
 
 interface SlowFiles {
   readonly files: readonly string[];

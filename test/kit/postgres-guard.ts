@@ -1,6 +1,6 @@
 /**
- * Clears away a PostgreSQL of the tests. A process of its own, which waits for the end of its standard input: that comes
- * when its parent wants it, or dies in whatever way. Then it kills whatever works in the server's folder and removes it.
+ * Clears away a PostgreSQL of the tests. A process of its own, which waits for the end of its standard input: that
+ * comes when its parent wants it, or dies in whatever way. Then it kills what works in the folder and removes it.
  */
 import { existsSync, globSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * is the postmaster alone: when it is gone, the others end by themselves.
  */
 export function findProcesses(folder: string): number[] {
-  if (existsSync('/proc/self/cwd')) return globSync('[0-9]*', { cwd: '/proc' }).map(Number).filter((pid) => `${workingFolder(pid)}/`.startsWith(`${folder}/`)); // prettier-ignore
+  const isWithin = (pid: number): boolean => `${workingFolder(pid)}/`.startsWith(`${folder}/`);
+  if (existsSync('/proc/self/cwd')) return globSync('[0-9]*', { cwd: '/proc' }).map(Number).filter(isWithin);
   const lockFile = join(folder, 'data/postmaster.pid');
   return existsSync(lockFile)
     ? [Number.parseInt(readFileSync(lockFile, 'utf8'), 10)].filter((pid) => signal(pid, 0))
