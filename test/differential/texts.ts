@@ -9,11 +9,12 @@ import { anyCharacter } from '../store/query-model.ts';
  * something to a database.
  */
 const ODD_PIECES = [
-  'Σίσυφος ΣΊΣΥΦΟΣ ς σ Σ ß ẞ ss SS Straße STRASSE İ i\u0307 ı I i \u212a k K \u212b å Å ﬁ fi FI ﬃ ŉ ʼN ǆ ǅ',
-  'Ǆ e\u0301 é É E\u0301 \u0345 ᾳ ᾼ ΐ ſ s S և ԵՒ Ж ж ᲈ Ꙋ ა Ა ꭰ Ꭰ ⅷ Ⅷ ⓐ Ⓐ Ａ ａ 𐐀 𐐨 𞤀 𞤢 😀 👩‍👧 \u200d',
-  '中文字 한글 \u1112\u1161\u11ab ไทย हिन्दी שלום العربية \u202e \u0300 \ufeff \u00a0 \u2028 \u0085 \u0001',
-  "\u001f \u007f \b \f \v \n \r\n \t \ud7ff \ue000 \uffff \u{10000} \u{10ffff} % _ \\ \\\\ \" ' '' ` * ?",
-  '[ ^ $1 $$ {} ;-- /* , NOT NULL \\u0000 \\x00 abc Abc ABC aaa a A 0 1 10 - . # ~ :',
+  'Σίσυφος ΣΊΣΥΦΟΣ ς σ Σ ß ẞ ss SS Straße STRASSE İ i\u0307 ı I i \u212a k K \u212b å Å',
+  'ﬁ fi FI ﬃ ŉ ʼN ǆ ǅ Ǆ e\u0301 é É E\u0301 \u0345 ᾳ ᾼ ΐ ſ s S և ԵՒ Ж ж ᲈ Ꙋ ა Ა ꭰ',
+  'Ꭰ ⅷ Ⅷ ⓐ Ⓐ Ａ ａ 𐐀 𐐨 𞤀 𞤢 😀 👩‍👧 \u200d 中文字 한글 \u1112\u1161\u11ab',
+  'ไทย हिन्दी שלום العربية \u202e \u0300 \ufeff \u00a0 \u2028 \u0085 \u0001 \u001f',
+  "\u007f \b \f \v \n \r\n \t \ud7ff \ue000 \uffff \u{10000} \u{10ffff} % _ \\ \\\\ \" ' '' ` * ? [ ^ $1 $$ {}",
+  ';-- /* , NOT NULL \\u0000 \\x00 abc Abc ABC aaa a A 0 1 10 - . # ~ :',
 ]
   .flatMap((line) => line.split(' '))
   .concat(' ', ' OR ');

@@ -38,7 +38,7 @@ async function repeat(stop: AbortSignal, call: () => ReturnType<HttpClient['call
   return statuses;
 }
 
-test(`a tenant whose row is held for ${LOCK_MS} ms: its writes are refused in time, all else goes on`, async (context) => {
+test(`a tenant whose row is held for ${LOCK_MS} ms: only its writes are refused, in time`, async (context) => {
   const orderNum = (await createOrder(client, stuck)).body.data as string;
   const holder = new Client(databaseUrl);
   await holder.connect();

@@ -313,7 +313,7 @@ suite('a move', () => {
   ];
   // The way is the same in both directions; npm test kills one of them.
   for (const [direction, choose] of IS_THOROUGH ? directions : directions.slice(0, 1))
-    test(`${direction}, killed ${KILLS} times, ends as one left alone, and nothing opens the target before`, async (context) => {
+    test(`${direction}, killed ${KILLS} times, ends whole, and nothing opens the target before`, async (context) => {
       const [from, makeTarget] = choose();
       let target = await makeTarget();
       for (let kills = 0; kills < KILLS;) {

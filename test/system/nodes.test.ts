@@ -134,7 +134,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.ok(inForce > 0 && afterwards >= REPLACEMENTS * CONNECTIONS, 'there were calls on both sides');
   });
 
-  test(`${KILLS} kills, ${RESTARTS} restarts, ${CUTS} cuts after a commit: nothing lost or doubled`, async (context) => {
+  test(`${KILLS} kills, ${RESTARTS} restarts, ${CUTS} cuts: nothing is lost or doubled`, async (context) => {
     const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
     const half = Math.floor(CUTS / 2);
     const counts = { kill: KILLS, restart: RESTARTS, commit: CUTS - half, statement: half };

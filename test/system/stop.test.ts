@@ -123,7 +123,7 @@ if (STORE === 'sqlite')
   suite('the demo tenant', () => {
     const DEMO = { STOREROOM_DEMO: 'on' };
 
-    test('is made in an empty folder by the start that gets a port; its curl lines are told once and work', async (context) => {
+    test('is made by the first start that gets a port; its curl lines are told once and work', async (context) => {
       const taken = createServer().listen(0, '127.0.0.1');
       await once(taken, 'listening');
       context.after(() => taken.close());
