@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { IS_THOROUGH } from '../kit/trials.ts';
-import { openAs } from './at-pages.ts';
+import { button, field, openAs } from './at-pages.ts';
 import { PARTIAL_INVOICE } from './busy-team.ts';
 import { checkAxe, checkWidth, goTo, openPage, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -81,9 +81,9 @@ test('pages by their address', async (context) => {
 
 test('dialogs, and what is shown once', async (context) => {
   const page = await openAs(context, service, owner);
-  const open = async (address: string, button: string): Promise<void> => {
+  const open = async (address: string, name: string): Promise<void> => {
     await goTo(page, address);
-    await page.getByRole('button', { name: button, exact: true }).click();
+    await button(page, name).click();
     await page.getByRole('dialog').waitFor();
     await waitUntilLoaded(page);
     await look(page);
@@ -93,10 +93,10 @@ test('dialogs, and what is shown once', async (context) => {
   await open('/users', 'Invite user');
   await open('/account', 'Set up');
   await open('/api-settings', 'Replace Keys');
-  await page.getByLabel('Your password', { exact: true }).fill(PASSWORD);
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await field(page, 'Your password').fill(PASSWORD);
+  await button(page, 'Save').click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await look(page);
-  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await button(page, 'I have stored it').click();
   await look(page);
 });
