@@ -71,16 +71,14 @@ suite('orders', () => {
     assert.equal(`${ORDER_NUMBER} ${ORDER_TYPE}`, `${number} invoice`);
     assert.ok(backorder !== null && backorder !== number);
     assert.equal(await stockOf('B'), '8 − 3 = 5');
-    const found = (await lookUp('#2')).toSorted((one) => (one.pims_order_number === number ? -1 : 1));
-    assert.deepEqual(pick(found, 'pims_order_number', 'order_type'), [
-      { pims_order_number: number, order_type: 'invoice' },
-      { pims_order_number: backorder, order_type: 'sales_order' },
-    ]);
-    const [invoiced, left] = found.map(({ items }) => items);
-    assert.deepEqual(pick(invoiced!, 'quantity', 'shipped', 'serial_numbers'), [
+    const found = await lookUp('#2');
+    assert.equal(found.length, 2);
+    const [invoiced, left] = [number, backorder].map((one) => found.find((order) => order.pims_order_number === one));
+    assert.deepEqual([invoiced?.order_type, left?.order_type], ['invoice', 'sales_order']);
+    assert.deepEqual(pick(invoiced!.items, 'quantity', 'shipped', 'serial_numbers'), [
       { quantity: 2, shipped: 2, serial_numbers: ['SN1', 'SN2'] },
     ]);
-    assert.deepEqual(pick(left!, 'quantity', 'shipped'), [
+    assert.deepEqual(pick(left!.items, 'quantity', 'shipped'), [
       { quantity: 3, shipped: 0 },
       { quantity: 2, shipped: 0 },
     ]);
