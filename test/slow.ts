@@ -14,7 +14,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/throttle.test.ts'],
-    reason: 'guesses one by one over HTTP; test/account has the rules, sign-in the first wait',
+    reason: 'guesses one by one over HTTP; test/account has the rules and the waits',
   },
   {
     files: ['test/postgres.test.ts'],
@@ -44,14 +44,17 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/sign-in.test.ts'],
-    store: 'postgres',
-    reason:
-      'links, users and attempts are part of the contract that both stores pass (test/store); sessions run on both',
+    reason: 'test/account has the rules, test/store what both stores keep; pages-people signs in, sessions run on both',
   },
   {
     files: ['test/system/stop.test.ts'],
     store: 'postgres',
     reason: 'signals are for the process; what is lost when it is killed is tested on both stores',
+  },
+  {
+    files: ['audit', 'keys', 'orders-and-fields'].map((name) => `test/dashboard/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'entries, keys and fields are in the contract that both stores pass; requests and sessions run on both',
   },
   {
     files: ['cross-site', 'headers', 'roles'].map((name) => `test/dashboard/${name}.test.ts`),

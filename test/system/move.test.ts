@@ -22,7 +22,7 @@ import { bytes, newSession, plain, readChain } from '../store/people.ts';
 import { accepted, entry, NOW, Pims } from '../store/store-under-test.ts';
 import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
 
-const ORDERS = trials('MOVE_ORDERS', { quick: 800, all: 3000 });
+const ORDERS = trials('MOVE_ORDERS', { quick: 400, all: 3000 });
 const KILLS = trials('KILLS', { quick: 1, all: 5 });
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const TYPES = ['orders', 'lines', 'customers', 'inventory'];
