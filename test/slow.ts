@@ -21,7 +21,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
   },
   {
-    files: ['keys', 'people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['test/dashboard/pages-usage.test.ts'],
+    reason: 'what the pages of usage and requests show; test/dashboard has their answers, on both stores',
+  },
+  {
+    files: ['keys', 'people', 'records', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason:
       'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
@@ -45,6 +49,11 @@ export const SLOW: readonly SlowFiles[] = [
   {
     files: ['test/dashboard/sign-in.test.ts'],
     reason: 'test/account has the rules, test/store what both stores keep; pages-people signs in, sessions run on both',
+  },
+  {
+    files: ['test/system/online-retail.test.ts'],
+    store: 'postgres',
+    reason: 'a file of real orders through the command; the import is in the contract that both stores pass',
   },
   {
     files: ['test/system/stop.test.ts'],
