@@ -21,11 +21,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
   },
   {
-    files: ['test/dashboard/pages-usage.test.ts'],
-    reason: 'what the pages of usage and requests show; test/dashboard has their answers, on both stores',
+    files: ['test/dashboard/pages-people.test.ts', 'test/dashboard/pages-usage.test.ts'],
+    reason: 'pages of people, usage and requests; test/account has their rules, test/dashboard their answers',
   },
   {
-    files: ['keys', 'people', 'records', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['keys', 'records', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason:
       'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
@@ -44,11 +44,11 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/second-factor.test.ts'],
-    reason: 'each answer over HTTP; test/account has the rules, pages-people sets one up and signs in with it',
+    reason: 'each answer over HTTP; test/account has the rules',
   },
   {
     files: ['test/dashboard/sign-in.test.ts'],
-    reason: 'test/account has the rules, test/store what both stores keep; pages-people signs in, sessions run on both',
+    reason: 'test/account has the rules, test/store what both stores keep; pages-keys signs in, sessions run on both',
   },
   {
     files: ['test/system/online-retail.test.ts'],

@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { times } from '../kit/lists.ts';
 import { createOrder, getOrder } from '../kit/orders.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
-import { ownService, type Keys } from '../kit/service.ts';
+import { ownService, type Answer, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
 
@@ -95,8 +95,9 @@ test('a query over its budget is refused with 400 QUERY_TOO_COSTLY, and costs ot
   assert.equal(`${status} ${body.code}`, '400 QUERY_TOO_COSTLY', text);
   const stop = new AbortController();
   const costlyCalls = Promise.all(times(16, () => repeat(stop.signal, ask)));
+  const neighbour: Answer[] = [];
   const create = () => client.call(free, 'PUT', '/customers/create', { body: {} });
-  const neighbour = await Promise.all(times(50, create));
+  for (let round = 0; round < 6; round++) neighbour.push(...(await Promise.all(times(NEIGHBOURS, create))));
   stop.abort();
   for (const answer of neighbour) assert.equal(answer.status, 200, answer.text);
   assert.deepEqual(new Set((await costlyCalls).flat()).difference(new Set([400, 503])), new Set());
