@@ -176,7 +176,7 @@ test('the schemas are no rubber stamps: what is no envelope, no record or no err
     }
 });
 
-test('the demo tenant answers every example as it is shown, but for lock codes and the time of writing', async (context) => {
+test('the demo tenant answers every example as shown, but for lock codes and times', async (context) => {
   const demo = await Service.start({ env: { STOREROOM_DEMO: 'on' } });
   context.after(() => demo.stop());
   const [, apiID = '', apiSecret = ''] = /-u '([^:]+):([^']+)'/.exec(demo.output) ?? [];
@@ -223,7 +223,7 @@ function withoutOwn(record: unknown): unknown {
   return values;
 }
 
-test('the parameters are those of the specification, those it demands marked as required and shown with an example', () => {
+test('the parameters are those of the specification; required ones are marked and have an example', () => {
   for (const { operationId, path, parameters = [] } of operations.filter((one) => one.path.startsWith(BASE_PATH))) {
     const demanded = parameters.filter((one) => one.required && one.name !== 'teamID').map(({ name }) => name);
     assert.deepEqual(demanded, [REQUIRED[operationId]].filter(Boolean), operationId);
@@ -290,7 +290,7 @@ function isTaken(type: FieldType, value: RawValue): boolean {
   }
 }
 
-test('the numbers in the contract are the settings of the service, and the default of a page is within its maximum', async (context) => {
+test('the numbers in the contract are the settings; the default of a page is within its maximum', async (context) => {
   const env = { STOREROOM_MAX_RETURN_DEFAULT: '3', STOREROOM_MAX_RETURN_MOST: '2' };
   const small = await Service.start({ env });
   context.after(() => small.stop());

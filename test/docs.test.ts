@@ -1,6 +1,6 @@
 /**
- * The documents are true: the `sh` blocks of each run in one shell against one service with the demo tenant, and print what is shown after
- * them. Commands in `console` blocks cannot run here; they and everything else that is named must exist.
+ * The documents are true: the `sh` blocks of each run in one shell against one service with the demo tenant, and print
+ * what is shown after them. Commands in `console` blocks cannot run here; they and all else that is named must exist.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -175,6 +175,8 @@ suite('what the documents name', () => {
   });
 
   test('the table of limits has the numbers of the code', () => {
+    const { maxReturnDefault, maxReturnMost } = SETTINGS;
+    const most = maxReturnMost.default.toLocaleString('en');
     const rows: Record<string, string> = {
       body: `${BODY_BYTES_MAX / 1024} KiB`,
       'idle connection': `${SETTINGS.keepAliveMs.default / 1000} s`,
@@ -187,7 +189,7 @@ suite('what the documents name', () => {
       'the key of a record: ORDER_NUMBER, CUSTOMER_CODE, PART_CODE': `${KEY_CHARACTERS_MAX} characters`,
       'a value': `${VALUE_CHARACTERS_MAX.toLocaleString('en')} characters`,
       'filters, their values': `${FILTERS_MAX}, ${FILTER_VALUE_CHARACTERS_MAX} characters`,
-      'records of a page': `${SETTINGS.maxReturnDefault.default} when not asked, ${SETTINGS.maxReturnMost.default.toLocaleString('en')} at most`,
+      'records of a page': `${maxReturnDefault.default} when not asked, ${most} at most`,
       'a query': `${SETTINGS.queryBudgetMs.default / 1000} s`,
     };
     const table = read('docs/api-reference.md').split('\n## Limits\n')[1] ?? '';

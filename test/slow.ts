@@ -1,4 +1,4 @@
-/** The test files that only `npm run test:all` runs, and why. What they guarantee is touched by a shorter test of `npm test`. */
+/** The test files that only `npm run test:all` runs, and why. A shorter test touches what they guarantee. */
 
 interface SlowFiles {
   readonly files: readonly string[];
@@ -14,7 +14,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/throttle.test.ts'],
-    reason: 'guesses one by one over HTTP; test/account has the rules, sign-in the first wait',
+    reason: 'guesses one by one over HTTP; test/account has the rules and the waits',
   },
   {
     files: ['test/limits/stalled-answers.test.ts'],
@@ -25,7 +25,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
   },
   {
-    files: ['keys', 'people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['test/dashboard/pages-people.test.ts', 'test/dashboard/pages-usage.test.ts'],
+    reason: 'pages of people, usage and requests; test/account has their rules, test/dashboard their answers',
+  },
+  {
+    files: ['keys', 'records', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason:
       'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
@@ -49,18 +53,26 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/second-factor.test.ts'],
-    reason: 'each answer over HTTP; test/account has the rules, pages-people sets one up and signs in with it',
+    reason: 'each answer over HTTP; test/account has the rules',
   },
   {
     files: ['test/dashboard/sign-in.test.ts'],
+    reason: 'test/account has the rules, test/store what both stores keep; pages-keys signs in, sessions run on both',
+  },
+  {
+    files: ['test/system/online-retail.test.ts'],
     store: 'postgres',
-    reason:
-      'links, users and attempts are part of the contract that both stores pass (test/store); sessions run on both',
+    reason: 'a file of real orders through the command; the import is in the contract that both stores pass',
   },
   {
     files: ['test/system/stop.test.ts'],
     store: 'postgres',
     reason: 'signals are for the process; what is lost when it is killed is tested on both stores',
+  },
+  {
+    files: ['audit', 'keys', 'orders-and-fields'].map((name) => `test/dashboard/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'entries, keys and fields are in the contract that both stores pass; requests and sessions run on both',
   },
   {
     files: ['cross-site', 'headers', 'roles'].map((name) => `test/dashboard/${name}.test.ts`),

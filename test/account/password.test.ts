@@ -16,10 +16,8 @@ async function weaknessOf(password: string): Promise<string | undefined> {
   try {
     await checkStrength(password, ANN);
   } catch (refusal) {
-    assert.ok(
-      refusal instanceof Refusal && refusal.code === 'WEAK_PASSWORD' && refusal.field === 'password',
-      String(refusal),
-    );
+    assert.ok(refusal instanceof Refusal, String(refusal));
+    assert.deepEqual([refusal.code, refusal.field], ['WEAK_PASSWORD', 'password']);
     return refusal.message;
   }
   return undefined;
@@ -40,14 +38,8 @@ suite('hashes', () => {
   test('the right password matches and gives the same key again; any other does not match', async () => {
     const { hash, key } = await hashPassword(PASSWORD);
     assert.deepEqual(await checkPassword(PASSWORD, hash), { matches: true, key });
-    for (const other of [
-      '',
-      ` ${PASSWORD}`,
-      `${PASSWORD} `,
-      PASSWORD.toUpperCase(),
-      PASSWORD.slice(1),
-      `${PASSWORD}\0`,
-    ]) {
+    const changed = [PASSWORD.toUpperCase(), PASSWORD.slice(1), `${PASSWORD}\0`];
+    for (const other of ['', ` ${PASSWORD}`, `${PASSWORD} `, ...changed]) {
       const checked = await checkPassword(other, hash);
       assert.ok(!checked.matches, other);
       assert.notDeepEqual(checked.key, key);
@@ -85,14 +77,9 @@ suite('hashes', () => {
 
 suite('strength', () => {
   test('400 less than 15 characters is refused with the number there are, counted as people count', async () => {
-    assert.equal(
-      await weaknessOf(''),
-      'The password has 0 characters; it needs at least 15. Four words that do not belong together are enough.',
-    );
-    assert.equal(
-      await weaknessOf('k'),
-      'The password has 1 character; it needs at least 15. Four words that do not belong together are enough.',
-    );
+    const rest = 'it needs at least 15. Four words that do not belong together are enough.';
+    assert.equal(await weaknessOf(''), `The password has 0 characters; ${rest}`);
+    assert.equal(await weaknessOf('k'), `The password has 1 character; ${rest}`);
     assert.match((await weaknessOf('k3yf9xq2mz7wpl'))!, /has 14 characters/);
     assert.match((await weaknessOf('😀🍏🚲🎻🧭🪁🧩🌋🥨🦔🪺🫖🧶🪗'))!, /has 14 characters/);
   });
@@ -111,13 +98,8 @@ suite('strength', () => {
   test('any random password of 15 characters is fine, of whatever characters', async () => {
     for (let count = 0; count < 50; count++)
       assert.equal(await weaknessOf(randomBytes(12).toString('base64url').slice(0, 15)), undefined);
-    for (const password of [
-      'k3yf9xq2mz7wpl4',
-      PASSWORD,
-      '    lantern poplar   ',
-      'летомялюблюмолоко',
-      'ǅ ﷽ \u0000 ‮ ¯\\_(ツ)_/¯ х',
-    ])
+    const odd = ['    lantern poplar   ', 'летомялюблюмолоко', 'ǅ ﷽ \u0000 ‮ ¯\\_(ツ)_/¯ х'];
+    for (const password of ['k3yf9xq2mz7wpl4', PASSWORD, ...odd])
       assert.equal(await weaknessOf(password), undefined, password);
   });
 
@@ -128,13 +110,11 @@ suite('strength', () => {
     for (const password of long) assert.ok(await weaknessOf(password), password);
   });
 
-  test('400 repetitions, sequences, rows of keys and common words are refused, and the message says which', async () => {
+  test('400 repetitions, sequences, rows of keys and common words are refused with a message', async () => {
     assert.match((await weaknessOf('aaaaaaaaaaaaaaaaaa'))!, /much of it is repetition\. Use four words/);
     assert.match((await weaknessOf('passwordpassword'))!, /repetition/);
-    for (const password of [
-      ...'123456789012345 qwertyuiopasdfgh iloveyouiloveyou abcdefghijklmnopqrstuvwxyz'.split(' '),
-      '😀'.repeat(15),
-    ]) {
+    const easy = '123456789012345 qwertyuiopasdfgh iloveyouiloveyou abcdefghijklmnopqrstuvwxyz'.split(' ');
+    for (const password of [...easy, '😀'.repeat(15)]) {
       const weakness = await weaknessOf(password);
       assert.match(weakness!, /^The password is too easy to guess: much of it is .+\. Use four words/, password);
       assert.ok(!weakness!.includes(password), 'A message must not quote a password.');
@@ -142,15 +122,10 @@ suite('strength', () => {
   });
 
   test('400 the names of the team, the user and the service do not make a password', async () => {
-    for (const password of [
-      ...'storeroom-acme-2026 ann.smith@hardware.example Acme-Tools-Acme-Tools SmithSmithHardware'.split(' '),
-      'storeroom ann 2026!!',
-    ])
-      assert.match(
-        (await weaknessOf(password)) ?? password,
-        /^The password is (little more than the name|too easy to guess)/,
-        password,
-      );
+    const names = 'storeroom-acme-2026 ann.smith@hardware.example Acme-Tools-Acme-Tools SmithSmithHardware'.split(' ');
+    const refusal = /^The password is (little more than the name|too easy to guess)/;
+    for (const password of [...names, 'storeroom ann 2026!!'])
+      assert.match((await weaknessOf(password)) ?? password, refusal, password);
     assert.equal(await weaknessOf('ann lantern gravel poplar seventeen'), undefined);
   });
 

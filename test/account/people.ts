@@ -55,13 +55,16 @@ export class Person {
   static async createWithFactor(): Promise<{ person: Person; recoveryCodes: string[] }> {
     const person = await Person.create();
     const { signedIn } = await person.signIn(visit());
-    person.secret = accounts.beginSecondFactor(signedIn).secret;
-    const { recoveryCodes } = await accounts.enableSecondFactor(
-      signedIn,
-      { password: PASSWORD, secret: person.secret, code: person.codeAt(0) },
-      visit(),
-    );
+    const { recoveryCodes } = await person.enableFactor(signedIn, 0);
     return { person, recoveryCodes };
+  }
+
+  /** Puts a new second factor in force, so many seconds after the start. */
+  enableFactor(signedIn: OpenedSession['signedIn'], seconds: number): ReturnType<Accounts['enableSecondFactor']> {
+    const { secret } = accounts.beginSecondFactor(signedIn);
+    this.secret = secret;
+    const proof = { password: PASSWORD, secret, code: this.codeAt(seconds) };
+    return accounts.enableSecondFactor(signedIn, proof, visit(seconds));
   }
 
   signIn(
@@ -86,8 +89,8 @@ export class Person {
     return (await store.users.findUser({ teamId: this.teamID, email: this.email }))!.failures;
   }
 
-  /** The actions in the audit log, oldest first. */
-  async log(): Promise<AuditRecord[]> {
+  /** The audit log, oldest first. */
+  log(): Promise<AuditRecord[]> {
     return store.audit.loadAuditFrom(this.teamID, 1, 1000);
   }
 }
@@ -97,11 +100,9 @@ export async function expectRefused(code: ErrorCode, attempt: Promise<unknown>):
   assert.equal(await refusedWith(attempt), code);
 }
 
-/** The code of the refusal; fails when there is none. */
-export async function refusedWith(attempt: Promise<unknown>): Promise<ErrorCode> {
-  return (await refusalOf(attempt)).code;
-}
+export const refusedWith = async (attempt: Promise<unknown>): Promise<ErrorCode> => (await refusalOf(attempt)).code;
 
+/** What the attempt is refused with; fails when it is not. */
 export async function refusalOf(attempt: Promise<unknown>): Promise<Refusal> {
   try {
     await attempt;

@@ -22,16 +22,9 @@ const RFC_SECRET = Buffer.from('12345678901234567890');
 
 suite('base32', () => {
   test('the vectors of RFC 4648, without padding', () => {
-    const vectors = {
-      '': '',
-      f: 'MY',
-      fo: 'MZXQ',
-      foo: 'MZXW6',
-      foob: 'MZXW6YQ',
-      fooba: 'MZXW6YTB',
-      foobar: 'MZXW6YTBOI',
-    };
-    for (const [plain, encoded] of Object.entries(vectors)) {
+    const codes = ['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI'];
+    for (const [length, encoded] of codes.entries()) {
+      const plain = 'foobar'.slice(0, length);
       assert.equal(encodeBase32(Buffer.from(plain)), encoded);
       assert.equal(decodeBase32(encoded)?.toString(), plain);
     }
@@ -83,7 +76,8 @@ suite('codes', () => {
   test('anything but six digits is no code; spaces between them do not matter', () => {
     const code = formatCode(RFC_SECRET, 1);
     assert.equal(findStep(RFC_SECRET, `${code.slice(0, 3)} ${code.slice(3)} `, 31_000), 1);
-    for (const text of ['', '28708', '2870821', '28708a', '²87082', `-${code}`, '0x1234', '１２３４５６', '٢٨٧٠٨٢'])
+    const digits = ['１２３４５６', '٢٨٧٠٨٢', '²87082'];
+    for (const text of ['', '28708', '2870821', '28708a', `-${code}`, '0x1234', ...digits])
       assert.equal(findStep(RFC_SECRET, text, 31_000), undefined, text);
   });
 
@@ -148,13 +142,8 @@ suite('recovery codes', () => {
   test('spaces, dashes and case do not matter; what is too short, too long or has other characters is none', () => {
     const { codes, hashes } = newRecoveryCodes();
     const [code, hash] = [codes[0]!, hashes[0]];
-    for (const typed of [
-      code.toLowerCase(),
-      code.replaceAll('-', ''),
-      code.replaceAll('-', ' '),
-      ` ${code}\n`,
-      Array.from(code).join('-'),
-    ])
+    const spaced = [code.replaceAll('-', ' '), ` ${code}\n`, Array.from(code).join('-')];
+    for (const typed of [code.toLowerCase(), code.replaceAll('-', ''), ...spaced])
       assert.deepEqual(parseRecoveryCode(typed), hash, typed);
     for (const typed of ['', '123456', code.slice(1), `${code}A`, code.replace(/.$/, '1')])
       assert.equal(parseRecoveryCode(typed), undefined, typed);

@@ -1,6 +1,7 @@
 /** Signing in: one refusal for every cause, how many guesses are looked at, and codes that are good once. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { pick, times } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import {
   accounts,
@@ -23,22 +24,13 @@ suite('signing in', () => {
   test('the right password signs in, and the session is found by its token alone', async () => {
     const ann = await Person.create();
     const { token, signedIn } = await ann.signIn(visit(5, '192.0.2.7'));
-    assert.deepEqual(
-      [signedIn.user.email, signedIn.user.role, signedIn.tenant.teamId],
-      [ann.email, 'owner', ann.teamID],
-    );
-    const found = await accounts.findSession(token, START + 6000);
-    assert.deepEqual(
-      [found?.session.client, found?.session.agent, found?.session.sessionId],
-      ['192.0.2.7', 'A browser', signedIn.session.sessionId],
-    );
-    assert.equal(
-      await accounts.findSession(
-        token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
-        START + 6000,
-      ),
-      undefined,
-    );
+    const { user, tenant, session } = signedIn;
+    assert.deepEqual([user.email, user.role, tenant.teamId], [ann.email, 'owner', ann.teamID]);
+    const found = (await accounts.findSession(token, START + 6000))!.session;
+    const expected = { client: '192.0.2.7', agent: 'A browser', sessionId: session.sessionId };
+    assert.deepEqual(pick([found], 'client', 'agent', 'sessionId'), [expected]);
+    const other = token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
+    assert.equal(await accounts.findSession(other, START + 6000), undefined);
   });
 
   test('case and spaces around the address do not matter; those of the password do', async () => {
@@ -48,7 +40,7 @@ suite('signing in', () => {
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(), { password: ann.password.toUpperCase() }));
   });
 
-  test('401 is the same for an unknown team, an unknown user, no password yet, a wrong password and a wrong code', async () => {
+  test('401 is the same for an unknown team or user, no password yet, a wrong password and a wrong code', async () => {
     const { person: ann } = await Person.createWithFactor();
     await users.inviteUser(ann.teamID, 'new@example.com', 'viewer', operator());
     const right = { teamID: ann.teamID, email: ann.email, password: ann.password, code: '' };
@@ -70,10 +62,8 @@ suite('signing in', () => {
       const { code, message, field, retryAfterSeconds } = await refusalOf(accounts.signIn(wrong, visit(300)));
       answers.add(JSON.stringify([code, message, field, retryAfterSeconds]));
     }
-    assert.deepEqual(
-      [...answers],
-      [JSON.stringify(['SIGN_IN_REFUSED', 'Team, e-mail address, password or code is wrong.', undefined, undefined])],
-    );
+    const told = ['SIGN_IN_REFUSED', 'Team, e-mail address, password or code is wrong.', undefined, undefined];
+    assert.deepEqual([...answers], [JSON.stringify(told)]);
   });
 
   test('a new sign-in ends the session the browser had, and no other', async () => {
@@ -92,20 +82,18 @@ suite('signing in', () => {
     await refusedWith(ann.signIn(visit(62), { password: WRONG }));
     await refusedWith(ann.signIn(visit(63), { code: ann.wrongCodeAt(63) }));
     await refusedWith(accounts.signIn({ teamID: ann.teamID, email: 'nobody@example.com', password: WRONG }, visit(64)));
-    assert.deepEqual(
-      (await ann.log()).slice(before).map(({ actor, action, detail }) => [actor, action, detail]),
-      [
-        [ann.email, 'signed in', { factor: 'totp' }],
-        [ann.email, 'signed in', { factor: 'recovery code' }],
-        [ann.email, 'sign-in refused', { wrong: 'password' }],
-        [ann.email, 'sign-in refused', { wrong: 'code' }],
-      ],
-    );
+    const logged = pick((await ann.log()).slice(before), 'actor', 'action', 'detail');
+    assert.deepEqual(logged, [
+      { actor: ann.email, action: 'signed in', detail: { factor: 'totp' } },
+      { actor: ann.email, action: 'signed in', detail: { factor: 'recovery code' } },
+      { actor: ann.email, action: 'sign-in refused', detail: { wrong: 'password' } },
+      { actor: ann.email, action: 'sign-in refused', detail: { wrong: 'code' } },
+    ]);
   });
 });
 
 suite('throttle', () => {
-  /** Tries so often, or until waiting does not help any more; waits as told, and a second each. What was answered, in order. */
+  /** Tries so often, or until waiting does not help; waits as told, and a second each. Gives what was answered. */
   async function guess(teamID: string, email: string, attempts: number): Promise<string[]> {
     const answers: string[] = [];
     for (let seconds = 0, count = 0; count < attempts; count++, seconds++) {
@@ -119,7 +107,7 @@ suite('throttle', () => {
     return answers;
   }
 
-  test(`429 the first ${GUESSES} guesses at a user that does not exist are answered as those at one that does`, async () => {
+  test(`429 the first ${GUESSES} guesses at an unknown user are answered as those at a known one`, async () => {
     const ann = await Person.create();
     const known = await guess(ann.teamID, ann.email, GUESSES);
     assert.deepEqual(await guess(ann.teamID, 'nobody@example.com', GUESSES), known);
@@ -144,7 +132,7 @@ suite('throttle', () => {
   test('429 of guesses made at the same moment no more are looked at than one after another', async () => {
     const ann = await Person.create();
     for (const email of [ann.email, 'nobody@example.com']) {
-      const guesses = Array.from({ length: 40 }, () =>
+      const guesses = times(40, () =>
         refusedWith(accounts.signIn({ teamID: ann.teamID, email, password: WRONG }, visit(10))),
       );
       const answers = await Promise.all(guesses);
@@ -164,19 +152,18 @@ suite('throttle', () => {
   test('429 twenty attempts in a minute from one address, for whatever accounts', async () => {
     const answers: string[] = [];
     const teamID = await newTeam();
-    for (let count = 0; count < 22; count++)
-      answers.push(
-        await refusedWith(
-          accounts.signIn({ teamID, email: `user${count}@example.com`, password: WRONG }, visit(0, '203.0.113.9')),
-        ),
-      );
+    for (let count = 0; count < 22; count++) {
+      const name = { teamID, email: `user${count}@example.com` };
+      const from = visit(0, '203.0.113.9');
+      answers.push(await refusedWith(accounts.signIn({ ...name, password: WRONG }, from)));
+    }
     assert.deepEqual(answers, [...Array<string>(20).fill('SIGN_IN_REFUSED'), 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
   });
 
   test('503 a sign-in for which there was no room is no failure', async () => {
     const ann = await Person.create();
     const team = await newTeam();
-    const crowd = Array.from({ length: 54 }, (_, count) =>
+    const crowd = times(54, (count) =>
       refusedWith(accounts.signIn({ teamID: team, email: `u${count}@example.com`, password: WRONG }, visit())),
     );
     const answer = await refusedWith(ann.signIn(visit(), { password: WRONG }));
@@ -195,7 +182,7 @@ suite('second factor', () => {
     await ann.signIn(visit(301), { code: ann.codeAt(301) });
   });
 
-  test('429 being asked for the code forgets no failures: codes cannot be guessed for ever by who has the password', async () => {
+  test('429 being asked for the code forgets no failures: codes cannot be guessed for ever', async () => {
     const { person: ann } = await Person.createWithFactor();
     let seconds = 300;
     for (let count = 0; count < 8; count++) {
@@ -208,7 +195,7 @@ suite('second factor', () => {
     await expectRefused('TOO_MANY_ATTEMPTS', ann.signIn(visit(seconds)));
   });
 
-  test('401 a code is good once, also of two sign-ins at the same moment, and none before it is good any more', async () => {
+  test('401 a code is good once, also for sign-ins at the same moment, and none before it any more', async () => {
     const { person: ann } = await Person.createWithFactor();
     const code = ann.codeAt(300);
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => ann.signIn(visit(300), { code })));

@@ -1,10 +1,12 @@
 /** createCustomer: PUT /customers/create. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eachAs, expectRefusal, sampleOf, Shop, succeed } from '../kit/records.ts';
+import { times } from '../kit/lists.ts';
+import { eachAs, expectRefusal, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
+import { refusalsOf } from './refusals.ts';
 
 const shop = await Shop.shared();
-const refuses = shop.refuses.bind(shop, shop.createCustomer);
+const refuses = refusalsOf(shop, shop.createCustomer);
 
 const create = (fields: Record<string, unknown>): Promise<string> => succeed<string>(shop.createCustomer(fields));
 
@@ -33,33 +35,23 @@ test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
     assert.equal((await succeed(shop.getCustomer(await create({ CUSTOMER_CODE: code }))))['CUSTOMER_CODE'], code);
 });
 
-test('400 CODE_TAKEN names a CUSTOMER_CODE that is not free, and leaves its customer as it is', async () => {
-  const assigned = await create({ CUSTOMER_NAME: 'First' });
-  await create({ CUSTOMER_CODE: 'TAKEN', CUSTOMER_NAME: 'First' });
-  const messages = await refuses(
-    'CODE_TAKEN',
-    eachAs(['CUSTOMER_CODE'], ['TAKEN', assigned], { CUSTOMER_NAME: 'Second' }),
-  );
-  assert.match(messages[0]!, /TAKEN/);
-  assert.match(messages[1]!, new RegExp(assigned));
-});
+const assignedCode = await create({ CUSTOMER_NAME: 'First' });
+await create({ CUSTOMER_CODE: 'TAKEN', CUSTOMER_NAME: 'First' });
+const taken = eachAs(['CUSTOMER_CODE'], ['TAKEN', assignedCode], { CUSTOMER_NAME: 'Second' });
+refuses('400 CODE_TAKEN names a CUSTOMER_CODE that is not free', taken, /TAKEN/, new RegExp(assignedCode));
 
-test('400 INVALID_VALUE for a CUSTOMER_CODE of more than 256 characters; one of 256 is read, and paged past', async () => {
+test('400 INVALID_VALUE for a CUSTOMER_CODE over 256 characters; one of 256 is read, and paged past', async () => {
   for (const character of ['x', '7', 'é', '😀']) {
     const longest = character.repeat(256);
-    await refuses('INVALID_VALUE', {
-      CUSTOMER_CODE: [{ CUSTOMER_CODE: `${longest}${character}` }],
-    });
+    await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CUSTOMER_CODE'], [`${longest}${character}`]));
     await create({ CUSTOMER_CODE: longest, NOTES: 'longest' });
     assert.equal((await succeed(shop.getCustomer(longest)))['CUSTOMER_CODE'], longest);
     expectRefusal(await shop.getCustomer(`${longest}${character}`), 404, 'NOT_FOUND', 'customerCode');
   }
   let cursor: string | null = null;
   for (const character of ['7', 'x', 'é', '😀']) {
-    const page = await shop.queryCustomers([{ field: 'NOTES', value: 'longest' }], {
-      maxReturn: '1',
-      ...(cursor !== null && { cursor }),
-    });
+    const from: Values = cursor === null ? {} : { cursor };
+    const page = await shop.queryCustomers([{ field: 'NOTES', value: 'longest' }], { maxReturn: '1', ...from });
     assert.deepEqual(page.body.data[0].CUSTOMER_CODE, character.repeat(256));
     cursor = page.headers.get('x-next-cursor');
   }
@@ -67,9 +59,8 @@ test('400 INVALID_VALUE for a CUSTOMER_CODE of more than 256 characters; one of 
 });
 
 test('200 one of many that ask for the same code at once gets it', async () => {
-  const answers = await Promise.all(
-    Array.from({ length: 12 }, (_, index) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) })),
-  );
+  const race = (index: number) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) });
+  const answers = await Promise.all(times(12, race));
   const winner = answers.findIndex(({ status }) => status === 200);
   for (const answer of answers.toSpliced(winner, 1)) expectRefusal(answer, 400, 'CODE_TAKEN', 'CUSTOMER_CODE');
   assert.equal((await succeed(shop.getCustomer('RACE')))['NOTES'], String(winner));
@@ -79,27 +70,16 @@ test('200 assigned codes ascend, pass over those callers chose, and are never gi
   const next = Number(await create({})) + 1;
   await create({ CUSTOMER_CODE: String(next) });
   await create({ CUSTOMER_CODE: String(next + 2) });
-  const codes = (await Promise.all(Array.from({ length: 20 }, () => create({})))).map(Number);
+  const codes = (await Promise.all(times(20, () => create({})))).map(Number);
   assert.equal(new Set(codes).size, 20);
   assert.ok(codes.every((code) => code > next + 2));
 });
 
-test('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', async () => {
-  await refuses(
-    'FIELD_NOT_ALLOWED',
-    eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY: 'Reims' }),
-  );
-});
-
-test('400 UNKNOWN_FIELD names the field and the nearest known one', async () => {
-  const [message] = await refuses('UNKNOWN_FIELD', eachAs(['CUSTOMERNAME'], ['x'], { BCITY: 'Reims' }));
-  assert.match(message!, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
-});
-
-test('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', async () => {
-  await refuses('INVALID_VALUE', eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY: 'Reims' }));
-});
-
-test('400 INVALID_BODY when the body is not an object, or is missing', async () => {
-  await refuses('INVALID_BODY', { '': [[], '"text"', undefined] });
-});
+const BCITY = 'Reims';
+const assigned = eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY });
+const noNumbers = eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY });
+const unknown = eachAs(['CUSTOMERNAME'], ['x'], { BCITY });
+refuses('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', assigned);
+refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
+refuses('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', noNumbers);
+refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });

@@ -1,4 +1,4 @@
-/** Fields of a tenant's own, added by command while the service runs: usable in the very next call, in every operation, with their type's rules. */
+/** A tenant's own fields, added while the service runs: usable in the next call of every operation, with their type. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -31,8 +31,8 @@ test('orders: text, number, date and flag fields are taken, filtered on and answ
   await succeed(shop.createOrder({ NOTES: 'before' }));
   await shop.refuses(shop.createOrder, 'UNKNOWN_FIELD', eachAs(OWN, ['1']));
   await addFields('orders');
-  const number = await succeed<string>(shop.createOrder(SENT));
-  assert.deepEqual(pick((await shop.getOrder(number)).body.data as Values), KEPT);
+  const number = await shop.newOrder(SENT);
+  assert.deepEqual(pick(await shop.order(number)), KEPT);
   for (const [name, value] of Object.entries(SENT)) {
     const found = await succeed<Values[]>(shop.queryOrders([{ field: name, value }]));
     assert.deepEqual(valuesOf(found, 'ORDER_NUMBER'), [number], name);
@@ -56,8 +56,8 @@ test('orders: the type of a field is held to: wrong values are refused', async (
   expectRefusal(await shop.queryOrders([{ field: 'OWN_DATE', value: '2/30/2026' }]), 400, 'INVALID_VALUE', 'OWN_DATE');
 });
 
-test('line items: own fields are taken on add and update, answered with the line, carried over by a partial invoice', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#own', ...SENT }));
+test('line items: own fields are added, updated, answered, and carried over by a partial invoice', async () => {
+  const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#own', ...SENT });
   await addFields('lines');
   const line = await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: '3', ...SENT }));
   assert.deepEqual(pick(line), KEPT);
@@ -76,7 +76,7 @@ test('line items: own fields are taken on add and update, answered with the line
     '1=1',
   );
   for (const number of [ORDER_NUMBER, backorder]) {
-    assert.deepEqual(pick((await shop.getOrder(number)).body.data as Values), KEPT);
+    assert.deepEqual(pick(await shop.order(number)), KEPT);
     assert.deepEqual(pick((await shop.lines(number))[0]!), { ...KEPT, OWN_TEXT: '', OWN_NUMBER: '-1' });
   }
 });
@@ -111,7 +111,7 @@ test('a field belongs to one record type of one tenant', async () => {
   const other = await Shop.open(service, 'other');
   await other.refuses(other.createOrder, 'UNKNOWN_FIELD', eachAs(['ONLY_ORDERS', ...OWN], ['1']));
   assert.deepEqual(
-    Object.keys((await other.getOrder(await succeed<string>(other.createOrder({})))).body.data as Values).toSorted(),
+    Object.keys((await other.getOrder(await other.newOrder())).body.data as Values).toSorted(),
     FIELDS.orders.toSorted(),
   );
 });
@@ -140,6 +140,6 @@ test('a name that is taken, reserved or not upper case is refused and changes no
 test('own fields outlive a restart', async () => {
   await service.stop();
   await service.restart();
-  const number = await succeed<string>(shop.createOrder(SENT));
-  assert.deepEqual(pick((await shop.getOrder(number)).body.data as Values), KEPT);
+  const number = await shop.newOrder(SENT);
+  assert.deepEqual(pick(await shop.order(number)), KEPT);
 });

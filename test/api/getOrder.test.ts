@@ -1,13 +1,14 @@
 /** getOrder: GET /orders/single. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { times } from '../kit/lists.ts';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
 
 const shop = await Shop.shared();
 const { service } = shop;
 
 test('200 data is the order, subRecords an array of objects whose one key is ORDER_LINEITEMS', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' }));
+  const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' });
   const added = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: 'A', DESCRIPTION: 'Part A', QUANTITY: '2' }));
   const { status, body } = await shop.getOrder(ORDER_NUMBER);
   assert.equal(status, 200);
@@ -20,7 +21,7 @@ test('200 data is the order, subRecords an array of objects whose one key is ORD
 });
 
 test('200 an order without lines has subRecords null', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: '#1', ORDER_DATE: '3/4/2026' }));
+  const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#1', ORDER_DATE: '3/4/2026' });
   const { status, body } = await shop.getOrder(ORDER_NUMBER);
   assert.equal(status, 200);
   assert.equal(body.subRecords, null);
@@ -28,16 +29,16 @@ test('200 an order without lines has subRecords null', async () => {
 });
 
 test('200 lines come in the order of their numbers, the tenth after the ninth', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
-  const numbers = Array.from({ length: 11 }, (_, index) => String(index + 1));
+  const ORDER_NUMBER = await shop.newOrder();
+  const numbers = times(11, (index) => String(index + 1));
   for (const QUANTITY of numbers) await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY }));
   const lines = await shop.lines(ORDER_NUMBER);
   assert.deepEqual(valuesOf(lines, 'LINE_NUMBER'), numbers);
   assert.deepEqual(valuesOf(lines, 'QUANTITY'), numbers);
 });
 
-test('200 every field of ORDERS and of ORDER_LINEITEMS is there, each value a string, "" where there is none', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+test('200 every field of the order and its lines is there, "" where there is no value', async () => {
+  const ORDER_NUMBER = await shop.newOrder();
   await succeed(shop.addLineItem({ ORDER_NUMBER }));
   const { body } = await shop.getOrder(ORDER_NUMBER);
   const order = body.data as Values;
@@ -52,7 +53,7 @@ test('200 every field of ORDERS and of ORDER_LINEITEMS is there, each value a st
 });
 
 test('200 values are strings, quantities and dates included', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder(sampleOf('orders')));
+  const ORDER_NUMBER = await shop.newOrder(sampleOf('orders'));
   await succeed(shop.addLineItem({ ...sampleOf('lines'), ORDER_NUMBER, QUANTITY: 2.5 }));
   const { body } = await shop.getOrder(ORDER_NUMBER);
   const [line] = await shop.lines(ORDER_NUMBER);
@@ -72,7 +73,7 @@ test('404 NOT_FOUND names the order that does not exist', async () => {
 });
 
 test('404 a number that only looks alike is another order', async () => {
-  const ORDER_NUMBER = await succeed<string>(shop.createOrder({}));
+  const ORDER_NUMBER = await shop.newOrder();
   for (const alike of ['0?', ' ?', '?.0', '+?', '?%'].map((form) => form.replace('?', ORDER_NUMBER)))
     expectRefusal(await shop.getOrder(alike), 404, 'NOT_FOUND');
 });

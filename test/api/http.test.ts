@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { basicOf, bodyOf, stockShop, targetOf } from '../kit/operations.ts';
 import { exchange, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
 import { BASE_PATH, sharedService } from '../kit/service.ts';
@@ -11,6 +12,7 @@ const contract = await Contract.load(service.origin);
 const shop = await stockShop(service, 'shop');
 const target = targetOf(shop.call('getOrder'), 'shop');
 const authorization = `Authorization: ${basicOf(shop.keys)}`;
+const JSON_LINE = 'Content-Type: application/json';
 
 const get = (path: string, ...lines: string[]): Promise<RawAnswer> =>
   send(service.origin, writeRequest('GET', path, lines));
@@ -52,8 +54,10 @@ test('every answer has an X-Request-Id of its own and Cache-Control: no-store', 
 });
 
 test('404 UNKNOWN_PATH at a path there is not, with good credentials and without', async () => {
-  const paths = ['/tenant', BASE_PATH, `${BASE_PATH}/`, `${BASE_PATH}/orders`, `${BASE_PATH}/orders/single/`, `${BASE_PATH}/orders/Single`, `/v1/orders/single`, `${BASE_PATH.replace('v1', 'v2')}/orders/single`, `${BASE_PATH}//orders/single`, '/openapi.yaml', '/docs/none', '/docs/../src/main.ts', '/.env', '/%2e%2e/control.db']; // prettier-ignore
-  for (const path of paths)
+  const below = ['', '/', '/orders', '/orders/single/', '/orders/Single', '//orders/single'];
+  const other = `/tenant /v1/orders/single ${BASE_PATH.replace('v1', 'v2')}/orders/single /openapi.yaml /docs/none
+    /docs/../src/main.ts /.env /%2e%2e/control.db`;
+  for (const path of [...below.map((end) => BASE_PATH + end), ...other.split(/\s+/)])
     for (const method of ['GET', 'POST', 'DELETE'])
       for (const lines of [[], [authorization]])
         if (!(path.startsWith('/docs') && method !== 'GET')) {
@@ -64,15 +68,14 @@ test('404 UNKNOWN_PATH at a path there is not, with good credentials and without
 });
 
 test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names those it takes', async () => {
+  const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
   const allowed = new Map<string, string[]>();
   for (const { method, path } of shop.calls)
     allowed.set(BASE_PATH + path, [...(allowed.get(BASE_PATH + path) ?? []), method]);
   for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) allowed.set(path, ['GET', 'HEAD']);
   assert.equal(allowed.get(`${BASE_PATH}/orders/line_item`)!.length, 2);
   for (const [path, methods] of allowed)
-    for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'].filter(
-      (one) => !methods.includes(one),
-    )) {
+    for (const method of METHODS.filter((one) => !methods.includes(one))) {
       const answer = await send(service.origin, writeRequest(method, `${path}?teamID=shop`, [authorization]));
       expectError(answer, '405 METHOD_NOT_ALLOWED', `${method} ${path}`);
       assert.deepEqual(answer.headers.get('allow')!.split(', ').toSorted(), methods.toSorted(), path);
@@ -99,7 +102,7 @@ test('431 HEADERS_TOO_LARGE for headers over 8 KiB or more than 100 of them, and
   const padded = (size: number): string => `X-Pad: ${'x'.repeat(size)}`;
   for (const size of [8192, 9000, 17_000, 60_000])
     expectError(await get(target, authorization, padded(size)), '431 HEADERS_TOO_LARGE', `${size} bytes`);
-  const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `X-${index}: x`);
+  const many = (count: number): string[] => times(count, (index) => `X-${index}: x`);
   expectError(await get(target, authorization, ...many(99)), '431 HEADERS_TOO_LARGE', '101 headers');
   assert.equal((await get(target, authorization, ...many(98))).status, 200, '100 headers');
   assert.equal((await get(target, authorization, padded(7900))).status, 200);
@@ -115,9 +118,11 @@ test('400 MALFORMED_REQUEST without a Host header, or with two', async () => {
   assert.equal((await send(service.origin, bare('1.0'))).status, 200, 'HTTP/1.0 knows no Host');
 });
 
-test('400 MALFORMED_REQUEST for what is no HTTP: one answer, then the connection ends and nothing after it is taken for a request', async () => {
-  const create = (...lines: string[]): string => [`PUT ${BASE_PATH}/orders/create?teamID=shop HTTP/1.1`, 'Host: a', authorization, 'Content-Type: application/json', ...lines, '', ''].join('\r\n'); // prettier-ignore
-  const start = (line: string): string => [line, 'Host: a', authorization, '', ''].join('\r\n');
+test('400 MALFORMED_REQUEST for what is no HTTP ends the connection: what follows is no request', async () => {
+  const start = (line: string, ...more: string[]): string =>
+    [line, 'Host: a', authorization, ...more, '', ''].join('\r\n');
+  const create = (...lines: string[]): string =>
+    start(`PUT ${BASE_PATH}/orders/create?teamID=shop HTTP/1.1`, JSON_LINE, ...lines);
   const requests: Record<string, string> = {
     'no HTTP at all': 'hello\r\n\r\n',
     'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
@@ -145,11 +150,8 @@ test('400 MALFORMED_REQUEST for what is no HTTP: one answer, then the connection
   };
   const counted = await service.usageOf('shop');
   for (const [what, request] of Object.entries(requests)) {
-    const answers = await exchange(
-      service.origin,
-      Buffer.from(`${request}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`, 'latin1'),
-      3,
-    );
+    const bytes = Buffer.from(`${request}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`, 'latin1');
+    const answers = await exchange(service.origin, bytes, 3);
     assert.equal(answers.length, 1, what);
     expectError(answers[0]!, '400 MALFORMED_REQUEST', what);
   }
@@ -161,32 +163,18 @@ test('400 MALFORMED_REQUEST for what is no HTTP: one answer, then the connection
 test('requests one behind the other on a connection are answered in their order', async () => {
   const order = writeRequest('GET', target, [authorization]);
   const { path, method } = shop.call('createOrder');
-  const create = writeRequest(
-    method,
-    `${BASE_PATH}${path}?teamID=shop`,
-    [authorization, 'Content-Type: application/json'],
-    JSON.stringify(bodyOf(shop.call('createOrder'))),
-  );
-  const answers = await exchange(
-    service.origin,
-    Buffer.concat([order, writeRequest('GET', '/none'), create, order]),
-    4,
-  );
-  assert.deepEqual(answers.map(({ status }) => status), [200, 404, 200, 200]); // prettier-ignore
+  const body = JSON.stringify(bodyOf(shop.call('createOrder')));
+  const create = writeRequest(method, `${BASE_PATH}${path}?teamID=shop`, [authorization, JSON_LINE], body);
+  const bytes = Buffer.concat([order, writeRequest('GET', '/none'), create, order]);
+  const answers = await exchange(service.origin, bytes, 4);
+  assert.deepEqual(valuesOf(answers, 'status'), [200, 404, 200, 200]);
 });
 
 test('200 a URL that names the host, and an Expect the service does not know, change nothing', async () => {
   assert.equal((await get(`http://anywhere.example${target}`, authorization)).status, 200);
-  const lines = [authorization, 'Content-Type: application/json'];
-  for (const expect of ['Expect: 100-continue', 'Expect: something else'])
-    assert.equal(
-      (
-        await send(
-          service.origin,
-          writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [...lines, expect], '{}'),
-        )
-      ).status,
-      200,
-      expect,
-    );
+  for (const expect of ['Expect: 100-continue', 'Expect: something else']) {
+    const lines = [authorization, JSON_LINE, expect];
+    const request = writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, lines, '{}');
+    assert.equal((await send(service.origin, request)).status, 200, expect);
+  }
 });

@@ -1,6 +1,7 @@
 /** Idempotency-Key: a repeated create or update gets its first answer; a refused one leaves its key free. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { times, valuesOf } from '../kit/lists.ts';
 import { stockShop, type GoodCall } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
 import { type Answer, type Keys, sharedService } from '../kit/service.ts';
@@ -38,11 +39,9 @@ test('a repeated write answers the same bytes, marked as replayed, and writes no
 
 test('a write without a key is done each time it is sent', async () => {
   const call = shop.call('createOrder');
-  const numbers = await Promise.all(
-    [1, 2, 3].map(
-      async () => (await service.call(shop.keys, call.method, call.path, { body: call.fields })).body.data as string,
-    ),
-  );
+  const create = async (): Promise<unknown> =>
+    (await service.call(shop.keys, call.method, call.path, { body: call.fields })).body.data;
+  const numbers = await Promise.all(times(3, create));
   assert.equal(new Set(numbers).size, 3);
 });
 
@@ -111,7 +110,7 @@ test('a refused request is not kept: put right, it is done under the same key', 
   assert.equal((await write(adding, key)).status, 200, 'nor is what PIMS refused');
 });
 
-test('400 INVALID_IDEMPOTENCY_KEY for a key that is not 1 to 255 printable ASCII characters, and nothing is written', async () => {
+test('400 INVALID_IDEMPOTENCY_KEY unless it is 1 to 255 printable ASCII characters; nothing is written', async () => {
   const records = await shop.shop.everything();
   for (const call of writes)
     for (const key of ['a b', ' ', 'a\tb', 'ä', 'x'.repeat(256), ''])
@@ -142,7 +141,7 @@ test('64 clients with the same key at once make one order a key; the others are 
   let waiting = 0;
   for (let round = 0; round < STORMS; round++) {
     const key = `storm-${round}`;
-    const answers = await Promise.all(Array.from({ length: 64 }, () => write(call, key, { NOTES: key }, keys)));
+    const answers = await Promise.all(times(64, () => write(call, key, { NOTES: key }, keys)));
     const [first, ...more] = answers.filter((answer) => answer.status === 200 && !isReplayed(answer));
     assert.ok(first !== undefined && more.length === 0, `${key}: ${more.length + 1} were done`);
     created.push(first.body.data as string);
@@ -159,21 +158,26 @@ test('64 clients with the same key at once make one order a key; the others are 
   assert.ok(waiting > 0, 'nobody was told that the first one is still running');
   const { body } = await service.call(keys, 'POST', '/orders/query', { body: [] });
   const orders = body.data as { ORDER_NUMBER: string; NOTES: string }[];
-  assert.deepEqual(orders.map(({ ORDER_NUMBER, NOTES }) => [ORDER_NUMBER, NOTES]), created.map((number, round) => [number, `storm-${round}`])); // prettier-ignore
+  assert.deepEqual(valuesOf(orders, 'ORDER_NUMBER'), created);
+  assert.deepEqual(
+    valuesOf(orders, 'NOTES'),
+    created.map((_, round) => `storm-${round}`),
+  );
 });
 
 test('kept answers survive a kill and a restart of the service', async () => {
-  const kept = await Promise.all(
-    writes.map(async (call) => ({ call, key: newKey(), first: undefined as Answer | undefined })),
-  );
-  for (const one of kept) one.first = await write(one.call, one.key);
+  const kept: { call: GoodCall; key: string; first: Answer }[] = [];
+  for (const call of writes) {
+    const key = newKey();
+    kept.push({ call, key, first: await write(call, key) });
+  }
   const records = await shop.shop.everything();
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     await service.stop(signal);
     await service.restart();
     for (const { call, key, first } of kept) {
       const repeated = await write(call, key);
-      assert.deepEqual([repeated.text, isReplayed(repeated)], [first!.text, true], `${call.operation} after ${signal}`);
+      assert.deepEqual([repeated.text, isReplayed(repeated)], [first.text, true], `${call.operation} after ${signal}`);
       expectRefusal(await write(call, key, changedBodies(call)[0]), 422, 'IDEMPOTENCY_KEY_REUSED');
     }
   }

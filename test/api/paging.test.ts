@@ -1,4 +1,4 @@
-/** Pages of a query: how many records an answer has, how it says that there are more, and that reading on loses and repeats nothing. */
+/** Pages of a query: their size, how they say that there are more, and that reading on loses and repeats nothing. */
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { test } from 'node:test';
@@ -10,14 +10,12 @@ const PARTS = 5001;
 
 const shop = await Shop.shared();
 const { service } = shop;
-await shop.load(
-  'inventory',
-  times(PARTS, (index) => ({
-    PART_CODE: String(index + 1),
-    CATEGORY: index % 2 === 0 ? 'even' : 'odd',
-    BARCODE: `barcode ${index}`,
-  })),
-);
+const parts = times(PARTS, (index) => ({
+  PART_CODE: String(index + 1),
+  CATEGORY: index % 2 === 0 ? 'even' : 'odd',
+  BARCODE: `barcode ${index}`,
+}));
+await shop.load('inventory', parts);
 
 const query = (maxReturn?: string, more: Values = {}, filters: Filters = []): Promise<Answer> =>
   shop.queryInventoryItems(filters, { ...(maxReturn !== undefined && { maxReturn }), ...more });
@@ -61,10 +59,7 @@ test('without maxReturn 500 records come, and X-Has-More with X-Next-Cursor says
 test('maxReturn limits the records; as many as there are leaves nothing more', async () => {
   await expectPage(query('1'), 1, true);
   await expectPage(query('007'), 7, true);
-  const few: Filters = [
-    { field: 'PART_CODE', value: '1' },
-    { field: 'PART_CODE', value: '2', conjunction: 'OR' },
-  ];
+  const few: Filters = ['1', '2'].map((value) => ({ field: 'PART_CODE', value, conjunction: 'OR' }));
   await expectPage(query('1', {}, few), 1, true);
   await expectPage(query('2', {}, few), 2, false);
   await expectPage(query('3', {}, few), 2, false);
@@ -77,46 +72,34 @@ test('more than 5,000 is served as 5,000', async () => {
 test('a maxReturn that is no positive whole number is refused', async () => {
   for (const maxReturn of ['0', '-1', '1.5', '1e3', '0x10', '+5', ' 5', '5 ', 'all', '', '٣', '000'])
     expectRefusal(await query(maxReturn), 400, 'INVALID_PARAMETER', 'maxReturn');
-  const twice = [
-    ['maxReturn', '5'],
-    ['maxReturn', '6'],
-  ];
+  const twice = ['5', '6'].map((value) => ['maxReturn', value]);
   const answer = await service.call(shop.keys, 'POST', '/inventory/query', { query: twice, body: [] });
   expectRefusal(answer, 400, 'PARAMETER_CONFLICT', 'maxReturn');
 });
 
-test('the pages together are everything, once each, in order, whatever the filters and the size of the page', async () => {
-  const even: Filters = [{ field: 'CATEGORY', value: 'even' }];
+test('the pages together are everything, once each, in order, whatever the filters and page size', async () => {
+  const even = { field: 'CATEGORY', value: 'even' };
+  const all = numbers(1, PARTS);
+  const ofEven = all.filter((code) => Number(code) % 2 === 1);
+  const of49 = all.filter((code) => String(Number(code) - 1).startsWith('49'));
   const queries: [Filters, maxReturn: string, expected: string[]][] = [
-    [[], '1999', numbers(1, PARTS)],
-    [even, '1250', numbers(1, PARTS).filter((code) => Number(code) % 2 === 1)],
-    [
-      [{ field: 'BARCODE', value: 'CODE 49', contains: true }],
-      '50',
-      numbers(1, PARTS).filter((code) => String(Number(code) - 1).startsWith('49')),
-    ],
-    [
-      [{ field: 'CATEGORY', value: 'eve', contains: true }],
-      '1250',
-      numbers(1, PARTS).filter((code) => Number(code) % 2 === 1),
-    ],
-    [[...even, { field: 'CATEGORY', value: 'odd', conjunction: 'OR' }], '1700', numbers(1, PARTS)],
-    [[...even, { field: 'UNIT_COST', value: '', conjunction: 'OR' }], '2501', numbers(1, PARTS)],
+    [[], '1999', all],
+    [[even], '1250', ofEven],
+    [[{ field: 'BARCODE', value: 'CODE 49', contains: true }], '50', of49],
+    [[{ field: 'CATEGORY', value: 'eve', contains: true }], '1250', ofEven],
+    [[even, { field: 'CATEGORY', value: 'odd', conjunction: 'OR' }], '1700', all],
+    [[even, { field: 'UNIT_COST', value: '', conjunction: 'OR' }], '2501', all],
   ];
-  for (const [filters, maxReturn, expected] of queries)
-    assert.deepEqual(
-      await readAll((page) => query(maxReturn, page, filters), 'PART_CODE'),
-      expected,
-      JSON.stringify(filters),
-    );
+  for (const [filters, maxReturn, expected] of queries) {
+    const found = await readAll((page) => query(maxReturn, page, filters), 'PART_CODE');
+    assert.deepEqual(found, expected, JSON.stringify(filters));
+  }
 });
 
 test('nothing is lost and nothing comes twice while customers are added before, behind and between', async () => {
   const codes = ['1', '5', '20', '300', 'B', 'D', 'F', 'H', 'J', 'L'];
-  await shop.load(
-    'customers',
-    codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE })),
-  );
+  const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE }));
+  await shop.load('customers', customers);
   let round = 0;
   const added: string[] = [];
   const add = async (): Promise<void> => {
@@ -135,7 +118,7 @@ test('nothing is lost and nothing comes twice while customers are added before, 
 });
 
 test('orders are read on by their numbers too, while orders are created', async () => {
-  const made = await Promise.all(numbers(1, 12).map(() => succeed<string>(shop.createOrder({}))));
+  const made = await Promise.all(numbers(1, 12).map(() => shop.newOrder()));
   const seen = await readAll(
     (page) => shop.queryOrders([], { maxReturn: '5', ...page }),
     'ORDER_NUMBER',

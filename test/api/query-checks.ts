@@ -1,4 +1,4 @@
-/** What the three queries share: a shop with two records that differ in every field, and how its answers are checked. */
+/** What the three queries share: two records that differ in every field, and how answers are checked. */
 import assert from 'node:assert/strict';
 import type { KeyedType } from '../../src/pims/fields.ts';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';

@@ -10,7 +10,7 @@ const parts = await QueryChecks.open(
   { PART_CODE: '10', CARE_PLAN: 'N' },
 );
 const { shop } = parts;
-const ORDER_NUMBER = await succeed<string>(shop.createOrder({ ORDER_TYPE: 'sales_order' }));
+const ORDER_NUMBER = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
 await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: '10', QUANTITY: '4' }));
 
 test('200 data is the array of matching parts with all their fields, subRecords null', () =>

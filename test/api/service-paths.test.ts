@@ -40,21 +40,18 @@ test('/metrics tells what the request log has lost: nothing', async () => {
 test('/metrics tells calls by operation and status, and names no tenant, no record and no secret', async () => {
   await shop.shop.getOrder('order-mytenant');
   await shop.shop.getOrder('no-such-order');
-  await service.call({ ...shop.keys, apiSecret: 'wrong-secret' }, 'GET', '/orders/single', {
-    query: { orderNum: 'order-mytenant' },
-  });
+  const query = { orderNum: 'order-mytenant' };
+  await service.call({ ...shop.keys, apiSecret: 'wrong-secret' }, 'GET', '/orders/single', { query });
   await service.request('GET', '/none-mytenant', { query: { apiSecret: shop.keys.apiSecret } });
   const response = await get('/metrics');
   const text = await response.text();
   assert.match(response.headers.get('content-type')!, /^text\/plain/);
-  for (const [operation, status] of [
-    ['getOrder', 200],
-    ['getOrder', 404],
-    ['getOrder', 401],
-    ['createCustomer', 200],
-  ] as const)
-    // prettier-ignore
-    assert.match(text, new RegExp(`^storeroom_requests_total\\{operation="${operation}",status="${status}"\\} 1$`, 'm'));
+  for (const [operation, statuses] of Object.entries({ getOrder: [200, 404, 401], createCustomer: [200] }))
+    for (const status of statuses)
+      assert.ok(
+        text.includes(`\nstoreroom_requests_total{operation="${operation}",status="${status}"} 1\n`),
+        operation,
+      );
   assert.match(text, /^storeroom_request_seconds_count\{operation="getOrder"\} 3$/m);
   assert.match(text, /^process_resident_memory_bytes \d+/m);
   const { apiID, apiSecret } = shop.keys;
@@ -79,10 +76,13 @@ test('/openapi.json is the contract: OpenAPI 3.1 with the twelve operations', as
 });
 
 /** The directives of a Content-Security-Policy. */
-const readPolicy = ({ headers }: Response): Map<string, string[]> =>
-  new Map(headers.get('content-security-policy')!.split(';').map((part) => part.trim().split(/\s+/)).map(([name = '', ...sources]) => [name, sources])); // prettier-ignore
+function readPolicy({ headers }: Response): Map<string, string[]> {
+  const directives = headers.get('content-security-policy')!.split(';');
+  const words = directives.map((part) => part.trim().split(/\s+/));
+  return new Map(words.map(([name = '', ...sources]) => [name, sources]));
+}
 
-test('/docs allows nothing from anywhere else: its policy names the service alone, and scripts by their hashes', async () => {
+test('/docs allows nothing from elsewhere: its policy names the service, and scripts by their hashes', async () => {
   const redirect = await fetch(`${service.origin}/docs`, { redirect: 'manual' });
   assert.deepEqual([redirect.status, redirect.headers.get('location')], [301, '/docs/']);
   const page = await get('/docs/');
@@ -92,20 +92,16 @@ test('/docs allows nothing from anywhere else: its policy names the service alon
   assert.deepEqual(found, [["'none'"], ["'self'"], ["'none'"]]);
   const allowed = [...policy.values()].flat().filter((source) => !/^'sha256-[A-Za-z0-9+/]{43}='$/.test(source));
   assert.deepEqual(new Set(allowed), new Set(["'none'", "'self'", "'unsafe-inline'", 'data:']));
-  assert.ok(
-    !policy.get('script-src')!.includes("'unsafe-inline'") &&
-      policy.get('script-src')!.some((source) => source.startsWith("'sha256-")),
-  );
+  const scripts = policy.get('script-src')!;
+  assert.ok(!scripts.includes("'unsafe-inline'") && scripts.some((source) => source.startsWith("'sha256-")));
   const script = await get('/docs/js/scalar.js');
   assert.deepEqual([script.status, script.headers.get('content-type')?.split(';')[0]], [200, 'application/javascript']);
   assert.ok((await script.arrayBuffer()).byteLength > 100_000);
 });
 
 test('an unknown or climbing path below /docs is 404 like any other', async () => {
-  for (const path of [
-    ...'/docs/none /docs/js/../../package.json /docs/js/none.js /docs/%2e%2e/x'.split(' '),
-    ...'/docs/..%2f..%2fpackage.json /docs/js/'.split(' '),
-  ]) {
+  const ends = 'none js/../../package.json js/none.js %2e%2e/x ..%2f..%2fpackage.json js/'.split(' ');
+  for (const path of ends.map((end) => `/docs/${end}`)) {
     const socket = openSocket(service.origin);
     socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     const [answer] = await readAnswers(socket);
@@ -147,7 +143,9 @@ suite('the reference page in a browser', () => {
     // The page renders its sections as they come into view.
     await page.getByText('Service', { exact: true }).first().click();
     await page.getByText('Whether the service can serve').first().waitFor({ state: 'visible' });
-    assert.deepEqual(requests.filter((url) => !url.startsWith(`${service.origin}/`) && !url.startsWith('data:') && !url.startsWith('blob:')), []); // prettier-ignore
+    const own = [`${service.origin}/`, 'data:', 'blob:'];
+    const foreign = requests.filter((url) => !own.some((start) => url.startsWith(start)));
+    assert.deepEqual(foreign, []);
     assert.ok(requests.includes(`${service.origin}/docs/js/scalar.js`));
     assert.deepEqual(complaints, []);
   });

@@ -1,7 +1,7 @@
-/** Settings of a tenant that change what it takes: `tenant set --strict` and `--default-stage`, in force from the very next call. */
+/** `tenant set --strict` and `--default-stage` change what a tenant takes, from the very next call on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eachAs, Shop, succeed, type Values } from '../kit/records.ts';
+import { eachAs, Shop, succeed } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
 
 const service = await sharedService();
@@ -12,17 +12,17 @@ await strict.load('inventory', [
 await strict.load('customers', [{ CUSTOMER_CODE: 'VINET' }]);
 
 const stageOf = async (shop: Shop, fields: object): Promise<string> => {
-  const number = await succeed<string>(shop.createOrder(fields));
-  return ((await shop.getOrder(number)).body.data as Values)['ORDER_TYPE']!;
+  const number = await shop.newOrder(fields);
+  return (await shop.order(number))['ORDER_TYPE']!;
 };
 
 test('strict: codes that exist are taken', async () => {
-  const ORDER_NUMBER = await succeed<string>(strict.createOrder({ CUSTOMER_CODE: 'VINET', LOCATION_CODE: 'MAIN' }));
+  const ORDER_NUMBER = await strict.newOrder({ CUSTOMER_CODE: 'VINET', LOCATION_CODE: 'MAIN' });
   assert.equal((await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' })))['DESCRIPTION'], 'Notebook');
 });
 
 test('strict: codes that are not sent, or empty, are not asked for', async () => {
-  const ORDER_NUMBER = await succeed<string>(strict.createOrder({ CUSTOMER_CODE: '', LOCATION_CODE: null }));
+  const ORDER_NUMBER = await strict.newOrder({ CUSTOMER_CODE: '', LOCATION_CODE: null });
   await succeed(strict.createOrder({}));
   const line = await succeed(strict.addLineItem({ ORDER_NUMBER, DESCRIPTION: 'Free text' }));
   await succeed(
@@ -45,7 +45,7 @@ test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_
 });
 
 test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not known', async () => {
-  const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
+  const ORDER_NUMBER = await strict.newOrder();
   const [message] = await strict.refuses(
     strict.addLineItem,
     'UNKNOWN_REFERENCE',
@@ -55,7 +55,7 @@ test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not kn
 });
 
 test('strict: 400 UNKNOWN_REFERENCE for a line that is to have a PART_CODE that is not known', async () => {
-  const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
+  const ORDER_NUMBER = await strict.newOrder();
   const { LINE_REF_LOCK_CODE } = await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' }));
   await strict.refuses(
     strict.updateLineItem,
@@ -82,7 +82,7 @@ test('strict: another tenant is not', async () => {
   await succeed(lenient.createOrder({ CUSTOMER_CODE: 'NOBODY', LOCATION_CODE: 'NOWHERE' }));
 });
 
-test('default stage: an order that sends no ORDER_TYPE begins as the tenant has it set; one that sends it, as sent', async () => {
+test('default stage: an order begins as the tenant has it set, unless it sends ORDER_TYPE', async () => {
   const quoting = await Shop.open(service, 'quoting', '--default-stage', 'quote');
   assert.equal(await stageOf(quoting, {}), 'quote');
   assert.equal(await stageOf(quoting, { ORDER_TYPE: 'worksheet' }), 'worksheet');
@@ -93,7 +93,7 @@ test('default stage: an order that sends no ORDER_TYPE begins as the tenant has 
 
 test('default stage: a sales order by default commits its stock', async () => {
   await strict.run('tenant', 'set', 'strict', '--default-stage', 'sales_order');
-  const ORDER_NUMBER = await succeed<string>(strict.createOrder({}));
+  const ORDER_NUMBER = await strict.newOrder();
   await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14', QUANTITY: '2' }));
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(strict.getInventoryItem('MB/14'));
   assert.deepEqual([QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE], ['5', '2', '3']);

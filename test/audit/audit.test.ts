@@ -37,10 +37,12 @@ async function writeLog(records: number): Promise<string> {
 function tamper(db: DatabaseSync, teamId: string): string {
   const number = 1 + pick(RECORDS);
   const where = `"TEAM_ID" = '${teamId}' AND "NUMBER" = `;
+  const columns = (at: string | number, action: string, hash: string): string =>
+    `"TEAM_ID", ${at}, "AT", "ACTOR", ${action}, "TARGET", "CLIENT", "DETAIL", ${hash}`;
   const insert = (at: number, from: number, hash: string): void => {
     db.exec(
-      `INSERT INTO "AUDIT" ("TEAM_ID", "NUMBER", "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH")
-       SELECT "TEAM_ID", ${at}, "AT", "ACTOR", 'put in', "TARGET", "CLIENT", "DETAIL", ${hash} FROM "AUDIT" WHERE ${where}${from}`,
+      `INSERT INTO "AUDIT" (${columns('"NUMBER"', '"ACTION"', '"HASH"')})
+       SELECT ${columns(at, "'put in'", hash)} FROM "AUDIT" WHERE ${where}${from}`,
     );
   };
   const move = (from: number, to: number): void => {
@@ -123,11 +125,9 @@ suite('the audit log', () => {
   test(`all of ${TAMPERINGS} tamperings are found: changed, taken out, put in, swapped, another head`, async () => {
     const teamId = await writeLog(RECORDS);
     using db = new DatabaseSync(join(folder, 'control.db'));
-    // The store has triggers against mistakes. Whoever may write to the file can drop them, and is who the chain is for.
-    for (const { name } of db
-      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`)
-      .all())
-      db.exec(`DROP TRIGGER "${String(name)}"`);
+    // Triggers guard against mistakes. Whoever may write to the file can drop them; the chain is for them.
+    const triggers = `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`;
+    for (const { name } of db.prepare(triggers).all()) db.exec(`DROP TRIGGER "${String(name)}"`);
     const tables = ['AUDIT', 'AUDIT_HEADS'];
     for (const table of tables)
       db.exec(`CREATE TEMP TABLE "KEPT_${table}" AS SELECT * FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'`);
@@ -140,10 +140,10 @@ suite('the audit log', () => {
       assert.ok(fault, `Not found: ${what}`);
       kinds.add(fault.reason.replaceAll(/\d+/g, 'n'));
       db.exec('BEGIN IMMEDIATE');
-      for (const table of tables)
-        db.exec(
-          `DELETE FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'; INSERT INTO main."${table}" SELECT * FROM "KEPT_${table}"`,
-        );
+      for (const table of tables) {
+        db.exec(`DELETE FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'`);
+        db.exec(`INSERT INTO main."${table}" SELECT * FROM "KEPT_${table}"`);
+      }
       db.exec('COMMIT');
     }
     assert.equal(kinds.size, 6, [...kinds].join('; '));

@@ -6,10 +6,11 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../kit/raw-http.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { waitUntil } from '../kit/wait.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../docs/nginx.conf');
 const ADDRESSES = ['10.0.0.11:8080', '10.0.0.12:8080', '10.0.0.13:8080'];
@@ -79,7 +80,8 @@ export class Nginx {
   #writeMain(): string {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`);
     const user = process.getuid!() === 0 ? 'user root;' : '';
-    return `${user} daemon off; worker_processes 2; pid nginx.pid; events {} http { ${temporary.join(' ')} include example.conf; }`;
+    const http = `http { ${temporary.join(' ')} include example.conf; }`;
+    return `${user} daemon off; worker_processes 2; pid nginx.pid; events {} ${http}`;
   }
 
   #writeExample(down: readonly string[]): void {
@@ -104,11 +106,9 @@ export class Nginx {
     this.#writeExample(down);
     const before = this.#workers();
     this.#process!.kill('SIGHUP');
-    const giveUpAt = performance.now() + START_MS;
-    while (this.#workers().some((pid) => before.includes(pid))) {
-      assert.ok(performance.now() < giveUpAt, 'old worker processes have not ended');
-      await sleep(50);
-    }
+    await waitUntil(START_MS, 'old worker processes have not ended', () =>
+      this.#workers().every((pid) => !before.includes(pid)),
+    );
   }
 
   #workers(): string[] {
@@ -136,27 +136,15 @@ export class Nginx {
     await ended;
   }
 
-  async #untilListening(): Promise<void> {
-    const giveUpAt = performance.now() + START_MS;
-    for (;;) {
+  #untilListening(): Promise<void> {
+    return waitUntil(START_MS, 'nginx does not listen', async () => {
       assert.equal(this.#process!.exitCode, null, 'nginx ended; what it printed is above');
       const socket = connect(this.#port, '127.0.0.1');
       const isOpen = await new Promise<boolean>((resolve) =>
         socket.once('connect', () => resolve(true)).once('error', () => resolve(false)),
       );
       socket.destroy();
-      if (isOpen) return;
-      assert.ok(performance.now() < giveUpAt, 'nginx does not listen');
-      await sleep(20);
-    }
+      return isOpen;
+    });
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

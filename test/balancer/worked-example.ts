@@ -6,11 +6,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpClient } from '../kit/http-client.ts';
+import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
 import { newDatabase } from '../kit/postgres.ts';
-import { BASE_PATH, runCommand, temporaryFolder, type Answer, type CommandResult, type Keys } from '../kit/service.ts';
+import { BASE_PATH, Service, type Answer, type Keys } from '../kit/service.ts';
 import { Nginx } from './nginx.ts';
-import { BalancerClient, ServiceNode } from './node.ts';
 
 const CONNECTIONS = 16;
 /** `fail_timeout` of the example: for so long a node that failed is not asked again. */
@@ -18,36 +19,29 @@ const FAIL_TIMEOUT_MS = 5000;
 
 Nginx.assertInstalled();
 
-let nodes: ServiceNode[];
+let nodes: Service[] = [];
 let nginx: Nginx;
-let client: BalancerClient;
+let client: HttpClient;
 let keys: Keys;
-let environment: Record<string, string>;
 let references = 0;
 
-const command = async (...args: string[]): Promise<CommandResult> => {
-  const result = await runCommand(environment['STOREROOM_DATA']!, args, { env: environment });
-  assert.equal(result.code, 0, result.stderr);
-  return result;
-};
+const hostOf = ({ origin }: Service): string => new URL(origin).host;
 
 before(async () => {
-  environment = { STOREROOM_DATABASE_URL: await newDatabase(), STOREROOM_DATA: temporaryFolder() };
-  nodes = [];
-  for (let index = 0; index < 3; index++) nodes.push(await ServiceNode.start(environment));
-  await command('tenant', 'create', 'shop', '--name', 'The Shop');
-  keys = (await command('keys', 'replace', 'shop', '--json')).json() as Keys;
-  nginx = await Nginx.start(nodes.map(({ host }) => host));
-  client = await BalancerClient.open(nginx, nodes[0]!, CONNECTIONS);
+  const env = { STOREROOM_DRAIN_MS: '500' };
+  nodes = await Service.startAll(3, { databaseUrl: await newDatabase(), keepsPort: true, env });
+  keys = await nodes[0]!.makeTenant('shop');
+  nginx = await Nginx.start(nodes.map(hostOf));
+  client = await HttpClient.through(nginx, nodes[0]!, CONNECTIONS);
 });
 after(async () => {
-  client.close();
-  await nginx.stop();
+  await nginx?.stop();
   for (const node of nodes) await node.stop('SIGKILL');
 });
 
 const newReference = (): string => `#${++references}`;
-const getOrder = (): Promise<Answer> => client.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' } });
+const getOrder = (orderNum = '1', headers: Record<string, string> = {}): Promise<Answer> =>
+  client.call(keys, 'GET', '/orders/single', { query: { orderNum }, headers });
 const findOrders = (reference: string): Promise<Answer> =>
   client.call(keys, 'POST', '/orders/query', { body: [{ field: 'REFERENCE_NUMBER', value: reference }] });
 const createOrder = (reference: string, headers: Record<string, string> = {}, through = client): Promise<Answer> =>
@@ -74,16 +68,10 @@ async function loadNodes(isOver: () => boolean): Promise<string[]> {
     for (let turn = 0; !isOver(); turn++) {
       const reference = newReference();
       if (turn % 3 === 0) written.push(reference);
-      assertAnswered(
-        turn % 3 === 0
-          ? await createWithKey(reference)
-          : turn % 3 === 1
-            ? await getOrder()
-            : await findOrders(reference),
-      );
+      assertAnswered(await [createWithKey, getOrder, findOrders][turn % 3]!(reference));
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  await Promise.all(times(CONNECTIONS, work));
   return written;
 }
 
@@ -122,34 +110,34 @@ suite('three nodes behind the nginx of the example', () => {
     const known = nginx.readCalls().length;
     for (let index = 0; index < 90; index++) assertAnswered(await getOrder());
     const counts = Map.groupBy(nginx.readCalls().slice(known), ({ addresses }) => addresses.join());
-    assert.deepEqual(new Set(counts.keys()), new Set(nodes.map(({ host }) => host)));
+    assert.deepEqual(new Set(counts.keys()), new Set(nodes.map(hostOf)));
     for (const [address, calls] of counts) assert.ok(calls.length >= 20, `${address}: ${calls.length} of 90`);
   });
 
   test('a node that is killed is noticed by no read and by no write with an Idempotency-Key', async () => {
     const known = nginx.readCalls().length;
     await assertNobodyNotices(async () => void (await nodes[1]!.stop('SIGKILL')));
-    const calls = nginx.readCalls().slice(known);
-    assert.ok(
-      calls.some(({ addresses }) => addresses.length > 1),
-      'no call met the dead node',
-    );
+    const repeated = nginx
+      .readCalls()
+      .slice(known)
+      .filter(({ addresses }) => addresses.length > 1);
+    assert.ok(repeated.length > 0, 'no call met the dead node');
     await nodes[1]!.restart();
     await untilAllServe();
   });
 
   test('a node that hangs: a write without Idempotency-Key is never sent twice, one with it written once', async () => {
-    nodes[2]!.signal('SIGSTOP');
-    const [bare, keyed] = [Array.from({ length: 12 }, newReference), Array.from({ length: 12 }, newReference)];
-    const wide = await BalancerClient.open(nginx, nodes[0]!, 24);
-    const answering = bare.map(async (reference) => ({ reference, ...(await createOrder(reference, {}, wide)) }));
-    const repeating = keyed.map(async (reference) => ({
+    process.kill(nodes[2]!.pid, 'SIGSTOP');
+    const [bare, keyed] = [times(12, newReference), times(12, newReference)];
+    const wide = await HttpClient.through(nginx, nodes[0]!, 24);
+    const create = async (reference: string, headers?: Record<string, string>) => ({
       reference,
-      ...(await createOrder(reference, { 'idempotency-key': reference }, wide)),
-    }));
+      ...(await createOrder(reference, headers, wide)),
+    });
+    const answering = bare.map((reference) => create(reference));
+    const repeating = keyed.map((reference) => create(reference, { 'idempotency-key': reference }));
     const [answers, repeated] = await Promise.all([Promise.all(answering), Promise.all(repeating)]);
-    wide.close();
-    nodes[2]!.signal('SIGCONT');
+    process.kill(nodes[2]!.pid, 'SIGCONT');
     await untilAllServe();
 
     for (const { reference, status, text } of repeated) assert.equal(status, 200, `${reference}: ${text}`);
@@ -176,9 +164,9 @@ suite('three nodes behind the nginx of the example', () => {
   });
 
   test('restarted after nginx was told to leave it alone: writes without Idempotency-Key succeed too', async () => {
-    const [node] = nodes as [ServiceNode];
+    const [node] = nodes as [Service];
     // A reload ends kept connections, which callers have to stand anyway; here each call has its own.
-    const single = await BalancerClient.open(nginx, nodes[1]!);
+    const single = await HttpClient.through(nginx, nodes[1]!);
     const written: string[] = [];
     const over = new AbortController();
     const work = async (): Promise<void> => {
@@ -189,29 +177,25 @@ suite('three nodes behind the nginx of the example', () => {
         written.push(reference);
       }
     };
-    const working = Promise.all([work(), work(), work(), work()]);
-    await nginx.takeOut(node.host);
+    const working = Promise.all(times(4, work));
+    await nginx.takeOut(hostOf(node));
     assert.equal(await node.stop(), 0);
     await node.restart();
     await nginx.takeOut();
     await sleep(300);
     over.abort();
     await working;
-    single.close();
     assert.ok(written.length > 20, `${written.length} writes`);
     for (const reference of written) assert.equal(await countOrders(reference), 1, reference);
     await untilAllServe();
   });
 
   test('what is too large is refused by the service, not by nginx', async () => {
-    const long = await client.call(keys, 'GET', '/orders/single', { query: { orderNum: 'x'.repeat(9000) } });
+    const long = await getOrder('x'.repeat(9000));
     assert.equal(long.body.code, 'URL_TOO_LONG');
     const large = await client.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'x'.repeat(300 * 1024) } });
     assert.equal(large.body.code, 'BODY_TOO_LARGE');
-    const headers = await client.call(keys, 'GET', '/orders/single', {
-      query: { orderNum: '1' },
-      headers: { 'x-long': 'x'.repeat(9000) },
-    });
+    const headers = await getOrder('1', { 'x-long': 'x'.repeat(9000) });
     assert.equal(headers.body.code, 'HEADERS_TOO_LARGE');
   });
 
@@ -224,24 +208,20 @@ suite('three nodes behind the nginx of the example', () => {
         await client.request('PUT', '/orders/create', { body: { ...keys, REFERENCE_NUMBER: newReference() } }),
         await client.request('PUT', '/orders/create', { ...inQuery, body: {} }),
         await client.request('GET', '/no/such/path', inQuery),
-        await client.call(keys, 'GET', '/orders/single', { query: { orderNum: 'x'.repeat(9000) } }),
+        await getOrder('x'.repeat(9000)),
       ];
       return answers.map(({ status }) => status);
     };
     await callAll();
-    nodes[0]!.signal('SIGSTOP');
+    process.kill(nodes[0]!.pid, 'SIGSTOP');
     await Promise.all([callAll(), callAll()]);
-    nodes[0]!.signal('SIGCONT');
+    process.kill(nodes[0]!.pid, 'SIGCONT');
     for (const node of nodes) await node.stop('SIGKILL');
     for (const status of [...(await callAll()), ...(await callAll())]) assert.equal(status, 503);
 
     const logs = nginx.readLogs();
-    for (const secret of [
-      apiID,
-      apiSecret,
-      apiSecret.slice(0, apiSecret.length / 2),
-      basicOf(keys).slice('Basic '.length),
-    ])
+    const half = apiSecret.slice(0, apiSecret.length / 2);
+    for (const secret of [apiID, apiSecret, half, basicOf(keys).slice('Basic '.length)])
       assert.ok(!logs.includes(secret), `a log has ${secret === apiID ? 'the ID' : 'the secret, or a part of it'}`);
     assert.ok(logs.includes(`"GET ${BASE_PATH}/orders/single" 503`), 'the calls are in the log');
     for (const node of nodes) await node.restart();

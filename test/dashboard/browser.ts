@@ -1,6 +1,6 @@
 /**
- * The dashboard in a real browser: pages that fail their test when the browser complains of anything, when a rule of the content policy is broken, or
- * when anybody but the service is asked; signing in as a person does; and axe-core over what is shown. Test files share the browser.
+ * The dashboard in a real browser: pages that fail their test when the browser complains, when the content policy is
+ * broken or when anybody but the service is asked; signing in; axe-core over what is shown. Files share the browser.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,17 +10,9 @@ import chromiumPack from '@sparticuz/chromium';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Service } from '../kit/service.ts';
 import { share } from '../kit/shared.ts';
-import { codeOf, PASSWORD, type Visitor } from './visitor.ts';
-
-export type ColorScheme = 'light' | 'dark';
-export interface PageOptions {
-  /** 390 is a phone, 1440 a laptop. */
-  readonly width?: number;
-  readonly colorScheme?: ColorScheme;
-}
+import { PASSWORD, type Visitor } from './visitor.ts';
 
 const WAIT_MS = 15_000;
-const HEIGHTS: Record<number, number> = { 390: 844, 1440: 900 };
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -40,35 +32,26 @@ export const openBrowser = share<Browser>(
   (browser) => browser.close(),
 );
 
-/**
- * An empty page of a context of its own, with addresses relative to the service. When the test ends it is closed, and the test fails with whatever the
- * browser complained of.
- */
-export async function openPage(
-  test: TestContext,
-  service: Service,
-  { width = 1440, colorScheme = 'light' }: PageOptions = {},
-): Promise<Page> {
+/** An empty page of a context of its own. When the test ends, it fails with whatever the browser complained of. */
+export async function openPage(test: TestContext, service: Service): Promise<Page> {
   const browser = await openBrowser();
   const context = await browser.newContext({
     baseURL: service.origin,
-    viewport: { width, height: HEIGHTS[width] ?? 900 },
-    colorScheme,
+    viewport: { width: 1440, height: 900 },
+    colorScheme: 'light',
     reducedMotion: 'reduce',
     timezoneId: 'UTC',
     locale: 'en-GB',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   context.setDefaultTimeout(WAIT_MS);
-  await context.addInitScript({
-    content:
-      "addEventListener('securitypolicyviolation', (event) => console.error('The policy forbids', event.violatedDirective, event.blockedURI, event.sample))",
-  });
+  await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
+    console.error('The policy forbids', event.violatedDirective, event.blockedURI, event.sample))`);
   const page = await context.newPage();
   const complaints = listen(page, service.origin);
   test.after(async () => {
     await context.close();
-    assert.deepEqual(complaints, [], `the browser complained (${width}, ${colorScheme})`);
+    assert.deepEqual(complaints, [], 'the browser complained');
   });
   return page;
 }
@@ -91,22 +74,24 @@ function listen(page: Page, origin: string): string[] {
   });
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
-    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`); // A page that is left cancels what it no longer wants.
+    // A page that is left cancels what it no longer wants.
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   return complaints;
 }
 
-/** Signs in on the real page, with the code of the second factor where the user has one; waits until the orders are there. */
-export async function signIn(page: Page, visitor: Visitor, secret?: string): Promise<void> {
-  await page.goto('/dashboard/sign-in');
-  await page.getByLabel('Team', { exact: true }).fill(visitor.teamID);
-  await page.getByLabel('E-mail address').fill(visitor.email);
+/** Fills in the sign-in form and sends it. */
+export async function sendSignIn(page: Page, { teamID, email }: Visitor): Promise<void> {
+  await page.getByLabel('Team', { exact: true }).fill(teamID);
+  await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  if (secret !== undefined) {
-    await page.getByLabel('Code', { exact: true }).fill(codeOf(secret));
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  }
+}
+
+/** Signs in on the real page and waits until the orders are there. */
+export async function signIn(page: Page, visitor: Visitor): Promise<void> {
+  await page.goto('/dashboard/sign-in');
+  await sendSignIn(page, visitor);
   await page.waitForURL('**/dashboard/records/orders');
   await waitUntilLoaded(page);
 }
@@ -136,14 +121,10 @@ export async function checkAxe(page: Page): Promise<void> {
   const violations = await page.evaluate<Violation[]>(
     `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`,
   );
-  const said = violations.map(({ id, help, nodes }) =>
-    [
-      `${id}: ${help}`,
-      ...nodes.map(
-        ({ target, failureSummary = '' }) => `  ${target.join(' ')}\n    ${failureSummary.replaceAll('\n', '\n    ')}`,
-      ),
-    ].join('\n'),
-  );
+  const said = violations.map(({ id, help, nodes }) => {
+    const places = nodes.map(({ target, failureSummary = '' }) => `  ${target.join(' ')}\n    ${failureSummary}`);
+    return [`${id}: ${help}`, ...places].join('\n');
+  });
   assert.equal(said.join('\n'), '', `axe-core at ${page.url()}`);
 }
 

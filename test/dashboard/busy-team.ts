@@ -1,24 +1,23 @@
 /**
- * A service whose demo tenant has been at work for some days, for pictures of the dashboard: calls that went well and wrong, replaced keys, users of
- * every role, a field of its own, an order invoiced in part. Earlier days are made by a service whose clock is behind; everything else is as it ships.
+ * A service whose demo tenant has been at work for some days, for pictures of the dashboard: calls that went well and
+ * wrong, replaced keys, users of every role, a field of its own, an order invoiced in part. Earlier days are made by a
+ * service whose clock is behind.
  */
-import assert from 'node:assert/strict';
 import { Service, type Keys } from '../kit/service.ts';
-import { codeOf, PASSWORD, Visitor } from './visitor.ts';
+import { codeOf, expectOk, PASSWORD, Visitor } from './visitor.ts';
 
 const TEAM = 'demo';
 const DAY_MS = 86_400_000;
-/** How many days ago, and how busy it was. */
-const EARLIER: readonly (readonly [daysAgo: number, rounds: number])[] = [
-  [9, 4],
-  [8, 9],
-  [7, 14],
-  [4, 11],
-  [3, 21],
-  [2, 6],
-  [1, 17],
-];
-const ROUNDS_TODAY = 5;
+/** How busy the team was today, a day ago, two days ago, … */
+const ROUNDS = [5, 17, 6, 21, 11, 0, 0, 14, 9, 4];
+
+/** Two of each line of an order of the demo tenant. */
+export const PARTIAL_INVOICE = {
+  ORDER_NUMBER: '20010',
+  quantities: { 1: '2', 2: '2' },
+  serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
+  tracking: ['PG7740219907'],
+};
 
 export interface BusyTeam {
   readonly service: Service;
@@ -46,54 +45,37 @@ function startEarlier(daysAgo: number, place?: string): Promise<Service> {
 }
 
 export async function startBusyTeam(): Promise<BusyTeam> {
-  const [[firstDay, firstRounds], ...days] = EARLIER as readonly [(typeof EARLIER)[0], ...typeof EARLIER];
+  const firstDay = ROUNDS.length - 1;
   let service = await startEarlier(firstDay);
   const owner = new Visitor(service, TEAM, 'owner@example.com');
-  await expectGood(owner.post('/link', { token: /link#(\S+)/.exec(service.output)?.[1], password: PASSWORD }));
+  await owner.open(/link#(\S+)/.exec(service.output)![1]!);
   const [, apiID = '', apiSecret = ''] = /'(sr_id_\w+):(sr_sk_\w+)'/.exec(service.output) ?? [];
   let keys: Keys = { teamID: TEAM, apiID, apiSecret };
-  await makeCalls(service, keys, firstRounds);
-  for (const [daysAgo, rounds] of days) {
+  for (let daysAgo = firstDay; daysAgo > 0; daysAgo--) {
+    if (ROUNDS[daysAgo] === 0) continue;
     await service.stop();
     service = await startEarlier(daysAgo, service.place);
-    await makeCalls(service, keys, rounds);
+    await makeCalls(service, keys, ROUNDS[daysAgo]!);
   }
   await service.stop();
   service = await Service.start({ place: service.place });
 
   const today = new Visitor(service, TEAM, owner.email);
-  await expectGood(today.signIn());
+  await expectOk(today.signIn());
   const withFactor = await Visitor.make(service, TEAM, 'developer', 'dana@example.com');
   await Visitor.make(service, TEAM, 'viewer', 'victor@example.com');
-  const { secret } = (await expectGood(withFactor.post('/second-factor/begin'))) as { secret: string };
-  await expectGood(withFactor.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) }));
-  const { link } = (await expectGood(today.post('/users', { email: 'newcomer@example.com', role: 'viewer' }))) as {
-    link: string;
-  };
+  const { secret } = await withFactor.ask('POST /second-factor/begin');
+  await withFactor.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) });
+  const { link } = await today.ask('POST /users', { email: 'newcomer@example.com', role: 'viewer' });
 
-  keys = (await expectGood(today.post('/keys/replace', { overlap: '7d' }))) as Keys;
-  await makeCalls(service, keys, ROUNDS_TODAY);
-  await expectGood(today.post('/fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' }));
-  await expectGood(today.post('/fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' }));
-  const { backorder } = (await expectGood(
-    today.post('/orders/invoice', {
-      ORDER_NUMBER: '20010',
-      quantities: { 1: '2', 2: '2' },
-      serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
-      tracking: ['PG7740219907'],
-    }),
-  )) as { backorder: string };
-  const { requests } = (await expectGood(today.get('/requests', { status: '4xx' }))) as {
-    requests: { requestID: string; code: string }[];
-  };
+  keys = await today.ask('POST /keys/replace', { overlap: '7d' });
+  await makeCalls(service, keys, ROUNDS[0]!);
+  await today.ask('POST /fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' });
+  await today.ask('POST /fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' });
+  const { backorder } = await today.ask('POST /orders/invoice', PARTIAL_INVOICE);
+  const { requests } = await today.ask('GET /requests', { status: '4xx' });
   const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;
-  return { service, owner: today, withFactor, link, order: backorder, invoice: '20010', requestID: refused.requestID };
-}
-
-async function expectGood(replying: ReturnType<Visitor['post']>): Promise<unknown> {
-  const { status, text, body } = await replying;
-  assert.equal(status, 200, text);
-  return body as unknown;
+  return { service, owner: today, withFactor, link, order: backorder!, invoice: '20010', requestID: refused.requestID };
 }
 
 /** As a shop's programs would call: mostly reads, some writes, now and then something that is refused. */
@@ -101,16 +83,13 @@ async function makeCalls(service: Service, keys: Keys, rounds: number): Promise<
   const call = service.call.bind(service, keys);
   for (let round = 0; round < rounds; round++) {
     await call('GET', '/orders/single', { query: { orderNum: String(20001 + (round % 14)) } });
-    await call('GET', '/orders/by_storefront_reference', {
-      query: { storefront_order_number: `#${1001 + (round % 12)}` },
-    });
-    await call('POST', '/inventory/query', {
-      query: { maxReturn: '20' },
-      body: [{ field: 'CATEGORY', value: 'phone', contains: true }],
-    });
+    const reference = { storefront_order_number: `#${1001 + (round % 12)}` };
+    await call('GET', '/orders/by_storefront_reference', { query: reference });
+    const body = [{ field: 'CATEGORY', value: 'phone', contains: true }];
+    await call('POST', '/inventory/query', { query: { maxReturn: '20' }, body });
     if (round % 3 === 0)
       await call('POST', '/customers/update', {
-        body: { CUSTOMER_CODE: '50003', NOTES: `Called back, ${round + 1}.` },
+        body: { CUSTOMER_CODE: '50003', NOTES: `Called ${round + 1} times.` },
       });
     if (round % 4 === 1) await call('GET', '/customers/single', { query: { customerCode: '59999' } });
     if (round % 4 === 2)

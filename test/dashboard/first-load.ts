@@ -1,6 +1,6 @@
 /**
- * `npm run bench:dashboard`: how long it is until the first pages can be used, by a browser that was never here before, from a service that is warm. The
- * median of seven loads has a bar; it is no part of `npm test`, where other tests take the processors.
+ * `npm run bench:dashboard`: how long it takes until a new browser can use the first pages of a warm service. The
+ * median of seven loads has a bar. Not in `npm test`, where other tests take the processors.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -14,7 +14,7 @@ const LOADS = 7;
 
 const { service, owner } = await openStockedScene();
 
-/** When it first held, in ms since the navigation began; `holds` is looked at whenever the document changes or something takes the focus. */
+/** When `holds` first held, in ms since the navigation began; looked at when the document or the focus changes. */
 async function timeUntil(page: Page, path: string, holds: string): Promise<number> {
   await page.addInitScript(`{
     const look = () => { if (window.heldAt === undefined && (${holds})) window.heldAt = performance.now(); };
@@ -30,19 +30,15 @@ async function measure(context: TestContext, open: () => Promise<Page>, path: st
   const times: number[] = [];
   for (let load = 0; load < LOADS; load++) times.push(await timeUntil(await open(), path, holds));
   const median = times.toSorted((a, b) => a - b)[Math.floor(LOADS / 2)]!;
-  context.diagnostic(
-    `${path}: ${times.map((time) => Math.round(time)).join(', ')} ms; median ${Math.round(median)} ms`,
-  );
+  const told = times.map((time) => Math.round(time)).join(', ');
+  context.diagnostic(`${path}: ${told} ms; median ${Math.round(median)} ms`);
   assert.ok(median < INTERACTIVE_MS, `${median} ms`);
 }
 
-test('the sign-in form takes input less than 200 ms after the navigation began', (context) =>
-  measure(
-    context,
-    () => openAt(context, service, owner),
-    '/dashboard/sign-in',
-    "document.activeElement?.name === 'teamID'",
-  ));
+test('the sign-in form takes input less than 200 ms after the navigation began', async (context) => {
+  const holds = "document.activeElement?.name === 'teamID'";
+  await measure(context, () => openAt(context, service, owner), '/dashboard/sign-in', holds);
+});
 
 test('the records are there less than 200 ms after it for a user who is signed in', async (context) => {
   const first = await openAt(context, service, owner);
@@ -53,10 +49,6 @@ test('the records are there less than 200 ms after it for a user who is signed i
     await page.context().addCookies(cookies);
     return page;
   };
-  await measure(
-    context,
-    open,
-    '/dashboard/records/orders',
-    "document.querySelector('[aria-label=Orders] tbody tr a') !== null",
-  );
+  const holds = "document.querySelector('[aria-label=Orders] tbody tr a') !== null";
+  await measure(context, open, '/dashboard/records/orders', holds);
 });

@@ -1,12 +1,26 @@
 /**
- * The keys in a browser: from the one-time link to a pair that works, an overlap and its end, what becomes of the secret on the page, and all of it by
- * keyboard alone.
+ * The keys in a browser: from the one-time link to a pair that works, an overlap and its end, what becomes of the
+ * secret on the page, and all of it by keyboard alone.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { valuesOf } from '../kit/lists.ts';
 import type { Keys } from '../kit/service.ts';
-import { copy, goByMenu, openAs, openAt, paste, until } from './at-pages.ts';
+import {
+  arrive,
+  button,
+  copy,
+  field,
+  goByMenu,
+  openAs,
+  openAt,
+  paste,
+  region,
+  replaceKeys,
+  setPassword,
+  until,
+} from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { forgetProof, openScene, openTenant } from './scene.ts';
 import { PASSWORD, Visitor } from './visitor.ts';
@@ -17,17 +31,7 @@ const service = await openScene();
 
 const statusOf = async (keys: Keys): Promise<number> =>
   (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
-const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
-const password = (page: Page): Locator => page.getByLabel('Your password', { exact: true });
-
-/** Goes there by the menu, chooses when the old keys stop, and saves. */
-async function replaceKeys(page: Page, overlap = 'At once'): Promise<void> {
-  await goByMenu(page, 'API Settings');
-  await button(page, 'Replace Keys').click();
-  await page.getByLabel(overlap, { exact: true }).check();
-  await button(page, 'Save').click();
-  await page.getByRole('heading', { name: 'New keys' }).waitFor();
-}
+const password = (page: Page): Locator => field(page, 'Your password');
 
 /** The pair that is shown, by its copy buttons. */
 async function copyPair(page: Page, { teamID }: Keys): Promise<Keys> {
@@ -35,43 +39,48 @@ async function copyPair(page: Page, { teamID }: Keys): Promise<Keys> {
   return { teamID, apiID, apiSecret: await copy(page, button(page, 'Copy the new API Secret')) };
 }
 
-/** Everywhere a page can keep something: storage of every kind, cookies, history, and the document with what is typed into it. */
+/** Everywhere a page can keep something: storage of every kind, cookies, history, the document and its fields. */
 const readAll = (page: Page): Promise<string> =>
   page.evaluate<string>(`(async () => JSON.stringify([
-    { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys(), document.cookie, history.state, location.href, window.name,
-    document.documentElement.outerHTML, document.body.innerText, [...document.querySelectorAll('input, textarea')].map(({ value }) => value),
+    { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys(), document.cookie,
+    history.state, location.href, window.name, document.documentElement.outerHTML, document.body.innerText,
+    [...document.querySelectorAll('input, textarea')].map(({ value }) => value),
   ]))()`);
+async function expectNowhere(page: Page, secret: string, complaint = 'the page has it'): Promise<void> {
+  const all = await readAll(page);
+  assert.equal(all.includes(secret), false, complaint);
+}
 
 test('a one-time link signs in once, and its token leaves the address before anything is asked', async (context) => {
   const { teamID } = await service.makeTenant('linked');
   const owner = new Visitor(service, teamID, 'owner@linked.example');
   const token = await owner.invite('owner');
   const page = await openAt(context, service, owner);
-  await page.addInitScript(
-    'const ask = window.fetch; window.asked = []; window.fetch = (...call) => { window.asked.push([location.href, String(call[0])]); return ask(...call); };',
-  );
+  await page.addInitScript(`
+    const ask = window.fetch;
+    window.asked = [];
+    window.fetch = (...call) => { window.asked.push([location.href, String(call[0])]); return ask(...call); };`);
   const urls: string[] = [];
   page.on('request', (request) => urls.push(request.url(), request.headers()['referer'] ?? ''));
   await page.goto(`/dashboard/link#${token}`);
-  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-  await page.getByLabel('The same again', { exact: true }).fill(PASSWORD);
+  await field(page, 'Password').waitFor();
+  await page.waitForLoadState('networkidle');
   const asked = await page.evaluate<[string, string][]>('window.asked');
   assert.deepEqual(asked, [[`${service.origin}/dashboard/link`, '/dashboard/api/link/check']]);
-  await button(page, 'Set password and sign in').click();
-  await page.getByRole('heading', { level: 1, name: 'API Settings' }).waitFor();
+  await setPassword(page);
   await waitUntilLoaded(page);
   assert.equal(urls.join('\n').includes(token), false, 'the token was in a URL');
-  assert.equal((await readAll(page)).includes(token), false, 'the token was kept');
+  await expectNowhere(page, token, 'the token was kept');
   await page.goBack();
   assert.equal(page.url().includes(token), false, 'Back shows the token');
 
   const other = await openAt(context, service, owner);
   await other.goto(`/dashboard/link#${token}`);
   await other.getByText('This link cannot be used').waitFor();
-  assert.equal(await other.getByLabel('Password', { exact: true }).count(), 0);
+  assert.equal(await field(other, 'Password').count(), 0);
 });
 
-test('the pair shown after Developer Settings, API Settings, Replace Keys, Save works at once, and the one before is refused', async (context) => {
+test('the pair shown after Replace Keys, Save works at once, and the one before is refused', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page);
@@ -79,18 +88,13 @@ test('the pair shown after Developer Settings, API Settings, Replace Keys, Save 
   assert.notEqual(issued.apiID, keys.apiID);
   assert.equal(await statusOf(issued), 200);
   assert.equal(await statusOf(keys), 401);
-  const { shown } = await page
-    .getByRole('region', { name: 'New keys' })
-    .evaluate((panel) => ({ shown: panel.innerText as string }));
+  const shown = await region(page, 'New keys').innerText();
   assert.ok(shown.includes(issued.apiID) && shown.includes(issued.apiSecret), 'what is shown is not what is copied');
   const curl = await copy(page, button(page, 'Copy call in curl'));
-  assert.equal(
-    (JSON.parse(await paste(curl, keys)) as { code: string }).code,
-    'NOT_FOUND',
-    'good keys, and no order of that number',
-  );
+  const { code } = JSON.parse(await paste(curl, keys)) as { code: string };
+  assert.equal(code, 'NOT_FOUND', 'good keys, and no order of that number');
   await button(page, 'I have stored it').click();
-  assert.equal((await readAll(page)).includes(issued.apiSecret), false);
+  await expectNowhere(page, issued.apiSecret);
 });
 
 test('with an overlap the old pair works on and is listed until End now ends it at once', async (context) => {
@@ -100,26 +104,25 @@ test('with an overlap the old pair works on and is listed until End now ends it 
   const issued = await copyPair(page, keys);
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 200]);
   await button(page, 'I have stored it').click();
-  const listed = page.getByRole('region', { name: 'Old keys', exact: true });
+  const listed = region(page, 'Old keys');
   await listed.getByRole('row').filter({ hasText: keys.apiID }).filter({ hasText: 'in 60 minutes' }).waitFor();
   await button(page, `End now: ${keys.apiID}`).click();
   const question = page.getByRole('dialog');
   await button(page, 'Cancel').click();
   assert.equal(await statusOf(keys), 200, 'ended without the confirmation');
   await button(page, `End now: ${keys.apiID}`).click();
-  await question.getByRole('button', { name: 'End now', exact: true }).click();
+  await button(question, 'End now').click();
   await listed.waitFor({ state: 'detached' });
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 401]);
 });
 
-test('a secret that was shown is not there again: after a reload, Back, in any storage, in the document or in a later answer', async (context) => {
+test('a secret is shown once: not after a reload or Back, in storage or in a later answer', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page);
   const { apiSecret } = await copyPair(page, keys);
-  const kept = await page.evaluate<string>(
-    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href])',
-  );
+  const places = '[{ ...localStorage }, { ...sessionStorage }, history.state, location.href]';
+  const kept = await page.evaluate<string>(`JSON.stringify(${places})`);
   assert.equal(kept.includes(apiSecret), false, 'kept while it is shown');
 
   const bodies: Promise<string>[] = [];
@@ -131,31 +134,23 @@ test('a secret that was shown is not there again: after a reload, Back, in any s
   assert.ok((await readAll(page)).includes(apiSecret), 'staying lost it');
   await page.reload();
   await waitUntilLoaded(page);
-  assert.equal((await readAll(page)).includes(apiSecret), false, 'a reload showed it');
+  await expectNowhere(page, apiSecret, 'a reload showed it');
 
   await replaceKeys(page);
   const second = await copyPair(page, keys);
   await page.getByRole('link', { name: 'Usage', exact: true }).click();
   await button(page, 'Leave').click();
-  for (const [way, go] of [
-    ['leaving', () => undefined],
-    ['Back', () => page.goBack()],
-    ['Forward', () => page.goForward()],
-    ['Back', () => page.goBack()],
-  ] as const) {
-    await go();
+  for (const way of ['leaving', 'Back', 'Forward', 'Back']) {
+    if (way === 'Back') await page.goBack();
+    if (way === 'Forward') await page.goForward();
     await waitUntilLoaded(page);
-    assert.equal((await readAll(page)).includes(second.apiSecret), false, `${way} showed it`);
+    await expectNowhere(page, second.apiSecret, `${way} showed it`);
   }
   for (const path of ['/requests', '/audit', '/account', '/explorer']) await goTo(page, path);
   const answers = (await Promise.all(bodies)).filter((body) => !body.includes('"apiSecret"'));
   assert.ok(answers.length > 20);
   for (const secret of [apiSecret, second.apiSecret])
-    assert.equal(
-      answers.some((body) => body.includes(secret)),
-      false,
-      'a later answer had it',
-    );
+    assert.ok(!answers.some((body) => body.includes(secret)), 'a later answer had it');
 });
 
 /** Tab until it has the focus. */
@@ -177,14 +172,14 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   const { keys, owner } = await openTenant(service);
   const page = await openAt(context, service, owner);
   await page.goto('/dashboard/sign-in');
-  await waitForFocus(page.getByLabel('Team', { exact: true }));
+  await waitForFocus(field(page, 'Team'));
   await page.keyboard.type(keys.teamID);
   await tabTo(page, page.getByLabel('E-mail address'));
   await page.keyboard.type(owner.email);
-  await tabTo(page, page.getByLabel('Password', { exact: true }));
+  await tabTo(page, field(page, 'Password'));
   await page.keyboard.type(PASSWORD);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
+  await arrive(page, 'Orders');
 
   await tabTo(page, page.getByRole('link', { name: 'API Settings', exact: true }));
   await page.keyboard.press('Enter');
@@ -216,7 +211,7 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await tabTo(page, button(page, 'I have stored it'));
   await page.keyboard.press('Enter');
   await waitForFocus(page.getByRole('heading', { level: 1, name: 'API Settings' }));
-  assert.equal((await readAll(page)).includes(apiSecret), false);
+  await expectNowhere(page, apiSecret);
 });
 
 test('the password is asked for once in five minutes, a wrong one is said at its field, and what was begun goes on', async (context) => {
@@ -230,17 +225,15 @@ test('the password is asked for once in five minutes, a wrong one is said at its
   await button(page, 'Confirm').click();
   await page.locator('[aria-invalid=true]').waitFor();
   await waitForFocus(password(page));
-  const said = await password(page).evaluate((field) => {
-    const about = (field.getAttribute('aria-describedby') as string)
-      .split(' ')
-      .map((id) => field.ownerDocument.getElementById(id).textContent as string);
-    return `${field.getAttribute('aria-invalid') as string}: ${about.join(' ')}`;
+  const said = await password(page).evaluate((input) => {
+    const ids = (input.getAttribute('aria-describedby') as string).split(' ');
+    const about = ids.map((id) => input.ownerDocument.getElementById(id).textContent as string);
+    return `${input.getAttribute('aria-invalid') as string}: ${about.join(' ')}`;
   });
   assert.match(said, /^true: .*password/i);
   assert.equal(await page.getByRole('heading', { name: 'New keys' }).count(), 0);
   assert.equal(await statusOf(keys), 200);
-  const { body } = await owner.get('/keys');
-  assert.deepEqual((body as { keys: { apiID: string }[] }).keys.map(({ apiID }) => apiID), [keys.apiID]); // prettier-ignore
+  assert.deepEqual(valuesOf((await owner.ask('GET /keys')).keys, 'apiID'), [keys.apiID]);
 
   await button(page, 'Cancel').last().click();
   await page.getByText('This needs the password again').waitFor();
@@ -255,7 +248,7 @@ test('the password is asked for once in five minutes, a wrong one is said at its
   // The proof holds for what follows, also on another page.
   await goByMenu(page, 'Users');
   await button(page, 'Invite user').click();
-  await page.getByLabel('E-mail address').fill('newcomer@example.com');
+  await field(page, 'E-mail address').fill('newcomer@example.com');
   await button(page, 'Invite').click();
   await page.getByRole('heading', { name: 'One-time link' }).waitFor();
 });

@@ -1,6 +1,6 @@
 /**
- * What it takes to be shown the first pages: bytes as they come over the wire, and whom they are fetched from. Each load is that of a browser that was
- * never here before. How long it takes is first-load.ts.
+ * What it takes to be shown the first pages: bytes as they come over the wire, and whom they are fetched from, by a
+ * browser that was never here before. How long it takes is first-load.ts.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -25,11 +25,8 @@ async function weigh(page: Page): Promise<Fetched[]> {
   const session = await page.context().newCDPSession(page);
   const fetched = new Map<string, Fetched>();
   session.on('Network.responseReceived', ({ requestId, response }) => {
-    fetched.set(requestId, {
-      url: response.url,
-      encoding: response.headers['content-encoding'] ?? 'as it is',
-      bytes: 0,
-    });
+    const encoding = response.headers['content-encoding'] ?? 'as it is';
+    fetched.set(requestId, { url: response.url, encoding, bytes: 0 });
   });
   const all: Fetched[] = [];
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
@@ -48,7 +45,7 @@ function tell(context: TestContext, what: string, fetched: readonly Fetched[]): 
   return bytes;
 }
 
-test('the first load of the sign-in page, and then that of the first records, each fetch less than 60 kB, from the service alone', async (context) => {
+test('first loads of sign-in page and records fetch less than 60 kB each, of the service alone', async (context) => {
   const page = await openAt(context, service, owner);
   const fetched = await weigh(page);
   await page.goto('/dashboard/sign-in');

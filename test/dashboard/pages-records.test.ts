@@ -1,12 +1,13 @@
 /**
- * Records in a browser: found, filtered and paged through as the API has them, the call shown for it run as it stands; and an order approved and invoiced
- * in part, with what the API, the stock and the page tell of it afterwards.
+ * Records in a browser: found, filtered and paged through as the API has them, the call shown for it run as it stands;
+ * and an order approved and invoiced in part, as the API, the stock and the page tell of it afterwards.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { Shop, succeed, valuesOf, type Filters, type Values } from '../kit/records.ts';
-import { copy, goByMenu, openAs, paste } from './at-pages.ts';
+import { times } from '../kit/lists.ts';
+import { arrive, button, copy, figureOf, goByMenu, openAs, paste, region } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
 import { Visitor } from './visitor.ts';
@@ -19,7 +20,7 @@ const service = await openScene();
 const shop = await Shop.open(service, 'shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
 const viewer = await owner.add('viewer');
-const orders = Array.from({ length: ORDERS }, (_, index) => ({
+const orders = times(ORDERS, (index) => ({
   ORDER_NUMBER: numberOf(index),
   ORDER_TYPE: 'quote',
   REFERENCE_NUMBER: `#${1000 + index}`,
@@ -27,16 +28,17 @@ const orders = Array.from({ length: ORDERS }, (_, index) => ({
   CUSTOMER_CODE: index % 11 === 0 ? 'VINET' : 'TOMSP',
 }));
 await shop.load('orders', orders);
-await shop.load('inventory', ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }))); // prettier-ignore
+const parts = ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }));
+await shop.load('inventory', parts);
 
-const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
-const listOf = (page: Page): Locator => page.getByRole('region', { name: 'Orders', exact: true });
-const numbersIn = async (page: Page): Promise<string[]> =>
-  listOf(page).getByRole('row').getByRole('link').allInnerTexts();
+const numbersIn = (page: Page): Promise<string[]> =>
+  region(page, 'Orders').getByRole('row').getByRole('link').allInnerTexts();
 /** The texts of the cells of the row with this one first. */
 async function rowOf(page: Page, table: string, first: string): Promise<string[]> {
-  const row = page.getByRole('region', { name: table, exact: true }).getByRole('row').filter({ has: page.getByRole('cell', { name: first }) }).first(); // prettier-ignore
-  const texts = await row.getByRole('cell').allInnerTexts();
+  const row = region(page, table)
+    .getByRole('row')
+    .filter({ has: page.getByRole('cell', { name: first }) });
+  const texts = await row.first().getByRole('cell').allInnerTexts();
   return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim());
 }
 async function stockOf(partCode: string): Promise<[onHand: string, committed: string]> {
@@ -54,15 +56,12 @@ const openOrder = (page: Page, number: string): Promise<void> => goTo(page, `/re
 
 test('an order is found by its number, and by its storefront number with and without the #', async (context) => {
   const page = await openAs(context, service, viewer);
-  for (const [typed, number] of [
-    [numberOf(17), numberOf(17)],
-    ['#1042', numberOf(42)],
-    ['1043', numberOf(43)],
-  ] as const) {
+  const searches = { [numberOf(17)]: 17, '#1042': 42, '1043': 43 };
+  for (const [typed, index] of Object.entries(searches)) {
     await goByMenu(page, 'Orders');
     await page.getByRole('searchbox', { name: 'Order number or #1001' }).fill(typed);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: `Order ${number}`, exact: true }).waitFor();
+    await arrive(page, `Order ${numberOf(index)}`);
     await waitUntilLoaded(page);
   }
   await goByMenu(page, 'Orders');
@@ -89,9 +88,7 @@ test('a filter of two conditions shows what the API answers, and the call shown 
     { field: 'CUSTOMER_CODE', value: 'VINET', conjunction: 'OR' },
   ];
   const wanted = await succeed<Values[]>(shop.queryOrders(filters));
-  const meant = Array.from({ length: ORDERS }, (_, index) => index).filter(
-    (index) => index % 7 === 0 || index % 11 === 0,
-  );
+  const meant = [...orders.keys()].filter((index) => index % 7 === 0 || index % 11 === 0);
   assert.deepEqual(valuesOf(wanted, 'ORDER_NUMBER'), meant.map(numberOf));
   await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
   assert.deepEqual(await numbersIn(page), valuesOf(wanted, 'ORDER_NUMBER'));
@@ -137,23 +134,19 @@ test('pages go forth through every order once, and back by the button and by Bac
   assert.deepEqual(await expectPage(2, PAGE_SIZE), pages[1]);
 });
 
-test('an order approved in the browser is a sales order in the API, and its units are committed there and on the page', async (context) => {
+test('an approved order is a sales order in the API; its units are committed there and here', async (context) => {
   const number = await makeOrder('APPROVED', 'quote', '#approved');
   const page = await openAs(context, service, owner);
   await openOrder(page, number);
   await button(page, 'Approve').click();
   assert.equal((await succeedOrder(number))['ORDER_TYPE'], 'quote', 'approved without the confirmation');
-  await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  await button(page.getByRole('dialog'), 'Approve').click();
   await page.getByText(`Order ${number} is a sales order now`).waitFor();
   await waitUntilLoaded(page);
   assert.equal((await succeedOrder(number))['ORDER_TYPE'], 'sales_order');
   assert.deepEqual(await stockOf('APPROVED'), ['9', '5']);
-  assert.deepEqual(await rowOf(page, 'Stock of the parts', 'APPROVED'), [
-    'APPROVED',
-    '9',
-    '0 → , now 5',
-    '9 → , now 4',
-  ]);
+  const stock = ['APPROVED', '9', '0 → , now 5', '9 → , now 4'];
+  assert.deepEqual(await rowOf(page, 'Stock of the parts', 'APPROVED'), stock);
   assert.equal(await button(page, 'Approve').count(), 0);
 });
 
@@ -175,7 +168,7 @@ async function lookUp(reference: string): Promise<Found[]> {
   return (body as { orders: Found[] }).orders;
 }
 
-test('2 of 5 units invoiced in the browser are so in the API, in the stock and on the page; what is left is a new sales order', async (context) => {
+test('2 of 5 units are invoiced in API, stock and page; what is left is a new sales order', async (context) => {
   const number = await makeOrder('PHONE', 'sales_order', '#5001');
   assert.deepEqual(await stockOf('PHONE'), ['9', '5']);
   const page = await openAs(context, service, owner);
@@ -188,21 +181,29 @@ test('2 of 5 units invoiced in the browser are so in the API, in the stock and o
   assert.equal(await form.getByLabel('Serial numbers of line 2').count(), 0, 'a care plan has no serial numbers');
   await form.getByLabel('Tracking numbers').fill('TRACK-1, TRACK-2');
   await form.getByText('4 of 10 units; what is left becomes a new sales order.').waitFor();
-  await form.getByRole('button', { name: 'Invoice', exact: true }).click();
+  await button(form, 'Invoice').click();
   await page.getByText('What is left became the sales order').waitFor();
   await waitUntilLoaded(page);
 
   const found = await lookUp('#5001');
   const backorder = found[1]!.pims_order_number;
-  assert.deepEqual(found.map((one) => [one.order_type, one.pims_order_number]), [['invoice', number], ['sales_order', backorder]]); // prettier-ignore
-  const items = found.map((one) =>
-    one.items.map((item) => [item.part_number, item.quantity, item.shipped, item.serial_numbers, item.is_care_plan]),
-  );
-  assert.deepEqual(items, [
-    [['PHONE', 2, 2, ['SN-A1', 'SN-A2'], false], ['CARE-PHONE', 2, 2, [], true]],
-    [['PHONE', 3, 0, [], false], ['CARE-PHONE', 3, 0, [], true]],
-  ]); // prettier-ignore
-  assert.deepEqual(found.map(({ tracking_numbers: tracking }) => tracking), [['TRACK-1', 'TRACK-2'], []]); // prettier-ignore
+  const told = found.map((one) => [one.order_type, one.pims_order_number, one.tracking_numbers]);
+  assert.deepEqual(told, [
+    ['invoice', number, ['TRACK-1', 'TRACK-2']],
+    ['sales_order', backorder, []],
+  ]);
+  const itemsOf = (order: Found) =>
+    order.items.map((item) => [item.part_number, item.quantity, item.shipped, item.serial_numbers, item.is_care_plan]);
+  assert.deepEqual(found.map(itemsOf), [
+    [
+      ['PHONE', 2, 2, ['SN-A1', 'SN-A2'], false],
+      ['CARE-PHONE', 2, 2, [], true],
+    ],
+    [
+      ['PHONE', 3, 0, [], false],
+      ['CARE-PHONE', 3, 0, [], true],
+    ],
+  ]);
   assert.deepEqual(await stockOf('PHONE'), ['7', '3']);
 
   assert.deepEqual(await rowOf(page, 'Stock of the parts', 'PHONE'), ['PHONE', '9 → , now 7', '5 → , now 3', '4']);
@@ -211,23 +212,15 @@ test('2 of 5 units invoiced in the browser are so in the API, in the stock and o
   assert.deepEqual((await rowOf(page, comparison, 'All parts')).slice(1), ['10', '4', '4', '6', '4', '6']);
   await page.getByText('Partly shipped').waitFor();
   assert.match((await rowOf(page, 'Lines of the order', 'PHONE')).join(' '), /SN-A1 SN-A2/);
-  assert.equal(
-    await page.getByRole('button', { name: /^(Approve|Invoice)$/ }).count(),
-    0,
-    'an invoice goes no further',
-  );
+  const further = page.getByRole('button', { name: /^(Approve|Invoice)$/ });
+  assert.equal(await further.count(), 0, 'an invoice goes no further');
   await page.getByRole('link', { name: backorder }).first().click();
-  await page.getByRole('heading', { level: 1, name: `Order ${backorder}` }).waitFor();
+  await arrive(page, `Order ${backorder}`);
   await waitUntilLoaded(page);
   assert.deepEqual((await rowOf(page, comparison, 'PHONE')).slice(1), ['5', '2', '2', '3', '2', '3']);
   await goTo(page, '/records/inventory/PHONE');
-  for (const [label, value] of [
-    ['On hand', '7'],
-    ['Committed', '3'],
-    ['Available', '4'],
-  ] as const)
-    // prettier-ignore
-    assert.equal(await page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]').innerText(), value, label);
+  for (const [label, value] of Object.entries({ 'On hand': '7', Committed: '3', Available: '4' }))
+    assert.equal(await figureOf(page, label).innerText(), value, label);
 });
 
 test('what the service refuses of an invoice stands in its form, and nothing is changed', async (context) => {
@@ -237,26 +230,21 @@ test('what the service refuses of an invoice stands in its form, and nothing is 
   await openOrder(page, number);
   await button(page, 'Invoice').click();
   const form = page.getByRole('dialog');
-  const submit = (): Promise<void> => form.getByRole('button', { name: 'Invoice', exact: true }).click();
+  const expectAlert = (text: RegExp) => form.getByRole('alert').getByText(text).waitFor();
+  const submit = (): Promise<void> => button(form, 'Invoice').click();
   await form.getByLabel('Units of line 1').fill('2');
   await form.getByLabel('Serial numbers of line 1').fill('A\nB\nC');
   await form.getByText('3 serial numbers for 2 units.').waitFor();
   await submit();
-  await form
-    .getByRole('alert')
-    .getByText(/serial/i)
-    .waitFor();
+  await expectAlert(/serial/i);
   await form.getByLabel('Serial numbers of line 1').fill('');
   await form.getByLabel('Units of line 1').fill('6');
   await form.getByText('From 0 to 5.').waitFor();
   await submit();
-  await form.getByRole('alert').getByText(/6/).waitFor();
+  await expectAlert(/6/);
   await button(page, 'No units').click();
   await submit();
-  await form
-    .getByRole('alert')
-    .getByText(/nothing/i)
-    .waitFor();
+  await expectAlert(/nothing/i);
   assert.equal(await shop.everything(), untouched);
   await button(page, 'Cancel').click();
 });

@@ -1,20 +1,20 @@
 /**
- * Usage and requests in a browser, after calls that are known: the figures shown and downloaded are those of the calls, a request is found by the ID of its
- * answer and repeated by the command that is copied, new ones come in by themselves, and filters keep what they say.
+ * Usage and requests in a browser, after calls that are known: figures shown and downloaded are those of the calls; a
+ * request is found by its ID and repeated by the command that is copied; new ones come in; filters keep what they say.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { Answer, Keys } from '../kit/service.ts';
-import { copy, goByMenu, openAs, paste } from './at-pages.ts';
+import { valuesOf } from '../kit/lists.ts';
+import { arrive, button, shownCells, copy, field, figureOf, goByMenu, openAs, paste, region } from './at-pages.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene, openTenant } from './scene.ts';
 
 const service = await openScene();
 
 const idOf = ({ headers }: Answer): string => headers.get('x-request-id')!;
-const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 
 interface Made {
   readonly operation: string;
@@ -40,17 +40,8 @@ async function makeMix(keys: Keys): Promise<Made[]> {
   return made;
 }
 const isRefused = ({ status }: Made): boolean => status >= 400;
-const namesOf = (made: readonly Made[]): string[] => [...new Set(made.map(({ operation }) => operation))].toSorted();
+const namesOf = (made: readonly Made[]): string[] => [...new Set(valuesOf(made, 'operation'))].toSorted();
 
-/** The texts of the cells, a row each. */
-const cellsOf = (table: Locator): Promise<string[][]> =>
-  table
-    .locator('tbody tr')
-    .evaluateAll((rows) =>
-      rows.map((row) => [...row.cells].map((cell: { innerText: string }) => cell.innerText.trim())),
-    );
-const figureOf = (page: Page, label: string): Locator =>
-  page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]');
 const today = (): string => new Date().toISOString().slice(0, 10);
 
 test('usage shows and downloads the calls that were made, and the figure of `storeroom usage`', async (context) => {
@@ -75,18 +66,16 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
     told.byOperation.map(({ operation, calls }) => `${operation} ${calls}`).toSorted(),
     sums.map(({ name, calls }) => `${name} ${calls}`),
   );
-  const byOperation = await cellsOf(page.getByRole('region', { name: 'Calls by operation', exact: true }));
+  const byOperation = await shownCells(region(page, 'Calls by operation'));
   assert.deepEqual(
     byOperation.map((cells) => cells.slice(0, 4).join(' ')).toSorted(),
     sums.map(({ name, ...sum }) => `${name} ${sum.calls} ${sum.calls - sum.refused} ${sum.refused}`),
   );
   await page.getByRole('tab', { name: 'By day' }).click();
-  const byDay = await cellsOf(page.getByRole('region', { name: 'Calls by day', exact: true }));
-  assert.deepEqual(byDay.map((cells) => cells.slice(1, 4)), [[total, String(made.length - Number(refused)), refused]]); // prettier-ignore
-  assert.equal(
-    await page.getByRole('region', { name: 'Calls by day', exact: true }).locator('time').getAttribute('datetime'),
-    today(),
-  );
+  const byDay = region(page, 'Calls by day');
+  const [cells, ...more] = await shownCells(byDay);
+  assert.deepEqual([cells?.slice(1, 4), more], [[total, String(made.length - Number(refused)), refused], []]);
+  assert.equal(await byDay.locator('time').getAttribute('datetime'), today());
   await page.getByRole('img', { name: `: ${total} calls, ${refused} refused` }).waitFor();
 
   const downloading = page.waitForEvent('download');
@@ -95,16 +84,13 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   assert.equal(download.suggestedFilename(), `storeroom-usage-${keys.teamID}-${today().slice(0, 7)}.csv`);
   const [head, ...lines] = readFileSync(await download.path(), 'utf8').split('\r\n');
   assert.equal(head, 'day,operation,calls,refused');
-  assert.deepEqual(lines.toSorted(), [
-    '',
-    ...sums.map(({ name, ...sum }) => `${today()},${name},${sum.calls},${sum.refused}`),
-  ]);
+  const rows = sums.map(({ name, ...sum }) => `${today()},${name},${sum.calls},${sum.refused}`);
+  assert.deepEqual(lines.toSorted(), ['', ...rows]);
 
   await service.call(keys, 'POST', '/orders/query', { body: [] });
   await button(page, 'Refresh').click();
-  await figureOf(page, 'Calls this month')
-    .getByText(String(made.length + 1), { exact: true })
-    .waitFor();
+  const oneMore = String(made.length + 1);
+  await figureOf(page, 'Calls this month').getByText(oneMore, { exact: true }).waitFor();
 });
 
 /** Types the ID into the search above the requests. */
@@ -125,9 +111,10 @@ test('a request is found by its X-Request-Id, with what was sent and refused and
   });
   const { code, message } = answer.body as { code: string; message: string };
   await find(page, idOf(answer));
-  await page.getByRole('heading', { level: 1, name: 'getOrder' }).waitFor();
-  const parameters = await cellsOf(page.getByRole('region', { name: 'Names and values' }));
-  assert.deepEqual(parameters.map((cells) => cells.slice(0, 2)), [['orderNum', `it's "#1" & 100%`]]); // prettier-ignore
+  await arrive(page, 'getOrder');
+  const parameters = await shownCells(region(page, 'Names and values'));
+  const sent = parameters.map((cells) => cells.slice(0, 2));
+  assert.deepEqual(sent, [['orderNum', `it's "#1" & 100%`]]);
   await page.getByText(message, { exact: true }).waitFor();
   await page.getByText(code, { exact: true }).waitFor();
   assert.equal((await page.content()).includes(apiSecret), false);
@@ -136,7 +123,7 @@ test('a request is found by its X-Request-Id, with what was sent and refused and
     body: { teamID, apiID, apiSecret, NOTES: `it's $HOME`, FREIGHT: 'much' },
   });
   await find(page, idOf(write));
-  const shown = await page.getByRole('region', { name: 'Body of the request' }).innerText();
+  const shown = await region(page, 'Body of the request').innerText();
   assert.deepEqual(JSON.parse(shown), { NOTES: `it's $HOME`, FREIGHT: 'much' });
   await page.getByText('FREIGHT', { exact: true }).waitFor();
   assert.equal((await page.content()).includes(apiSecret), false);
@@ -168,7 +155,7 @@ test('the command of Copy as curl runs with the keys put in, and answers the sam
   await repeat(await service.call(keys, 'POST', '/customers/update', { body: { CUSTOMER_CODE: odd } }));
 });
 
-const requestsOf = (page: Page): Locator => page.getByRole('region', { name: 'Requests', exact: true });
+const requestsOf = (page: Page): Locator => region(page, 'Requests');
 
 test('Live shows a new call without a reload', async (context) => {
   const { keys, owner } = await openTenant(service);
@@ -179,34 +166,31 @@ test('Live shows a new call without a reload', async (context) => {
   await page.evaluate(`window.isSame = true`);
   await button(page, 'Live').click();
   assert.equal(await button(page, 'Live').getAttribute('aria-pressed'), 'true');
-  for (const operation of ['getOrder', 'getCustomer']) {
-    const path = operation === 'getOrder' ? '/orders/single' : '/customers/single';
-    const answer = await service.call(keys, 'GET', path, {
-      query: { [operation === 'getOrder' ? 'orderNum' : 'customerCode']: 'nothing' },
-    });
-    const row = requestsOf(page)
-      .getByRole('row')
-      .filter({ hasText: idOf(answer) });
+  const calls = [
+    ['getOrder', '/orders/single', 'orderNum'],
+    ['getCustomer', '/customers/single', 'customerCode'],
+  ] as const;
+  for (const [operation, path, key] of calls) {
+    const id = idOf(await service.call(keys, 'GET', path, { query: { [key]: 'nothing' } }));
+    const row = requestsOf(page).getByRole('row').filter({ hasText: id });
     await row.getByText(operation, { exact: true }).waitFor();
     await row.getByText('NOT_FOUND', { exact: true }).waitFor();
-    assert.match((await requestsOf(page).getByRole('row').nth(1).innerText()), new RegExp(idOf(answer))); // prettier-ignore
+    const newest = requestsOf(page).getByRole('row').nth(1);
+    assert.match(await newest.innerText(), new RegExp(id));
   }
   assert.equal(await page.evaluate<boolean>('window.isSame'), true, 'the page was loaded anew');
 });
 
-test('filters of status and operation show what they say, and survive a reload, a request that is looked at, and Back', async (context) => {
+test('filters show what they say, and survive a reload, a look at a request and Back', async (context) => {
   const { keys, owner } = await openTenant(service);
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Requests');
-  const [status, operation] = [
-    page.getByLabel('Status', { exact: true }),
-    page.getByLabel('Operation', { exact: true }),
-  ];
+  const [status, operation] = [field(page, 'Status'), field(page, 'Operation')];
   const expectShown = async (statusClass: string, name: string, wanted: readonly Made[]): Promise<void> => {
     await requestsOf(page).getByRole('row').nth(wanted.length).waitFor();
     await page.getByText(`${wanted.length} requests`).waitFor();
-    const shown = (await cellsOf(requestsOf(page))).map((cells) => `${cells[1]} ${cells[2]} ${cells.at(-1)}`);
+    const shown = (await shownCells(requestsOf(page))).map((cells) => `${cells[1]} ${cells[2]} ${cells.at(-1)}`);
     assert.deepEqual(shown, wanted.map((one) => `${one.status} ${one.operation} ${one.requestID}`).toReversed());
     assert.deepEqual([await status.inputValue(), await operation.inputValue()], [statusClass, name]);
   };
@@ -221,7 +205,7 @@ test('filters of status and operation show what they say, and survive a reload, 
   await waitUntilLoaded(page);
   await expectShown('4xx', 'getOrder', orders);
   await requestsOf(page).getByRole('link').first().click();
-  await page.getByRole('heading', { level: 1, name: 'getOrder' }).waitFor();
+  await arrive(page, 'getOrder');
   await page.goBack();
   await expectShown('4xx', 'getOrder', orders);
   await page.goBack();
@@ -230,5 +214,6 @@ test('filters of status and operation show what they say, and survive a reload, 
   await expectShown('', '', made);
   await goTo(page, '/requests?status=404&operation=getOrder');
   await requestsOf(page).getByRole('row').nth(orders.length).waitFor();
-  assert.deepEqual((await cellsOf(requestsOf(page))).map((cells) => cells.at(-1)), orders.map(({ requestID }) => requestID).toReversed()); // prettier-ignore
+  const ids = (await shownCells(requestsOf(page))).map((cells) => cells.at(-1));
+  assert.deepEqual(ids, valuesOf(orders, 'requestID').toReversed());
 });

@@ -1,17 +1,21 @@
 /**
- * Every route of the dashboard below /dashboard/api, with the least role that may use it and a request that an allowed user would have carried out.
- * The list is compared with the table of routes (`listRoutes`), so that no route can be added without a row here. Judges nothing.
+ * Every route of the dashboard below /dashboard/api, with the least role that may use it and a request that would be
+ * carried out. `listRoutes` gives the routes there are, so that none is added without a row here.
  */
 import { ROUTES } from '../../src/http/dashboard/route-table.ts';
 import { bodyOf, type GoodCall } from '../kit/operations.ts';
 import { BASE_PATH, type Service } from '../kit/service.ts';
-import { codeOf, type Role, type Visitor } from './visitor.ts';
+import { codeOf, NEW_PASSWORD, type Role, type Visitor } from './visitor.ts';
 
 export const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'createCustomer', 'updateCustomer'];
-export const NEW_PASSWORD = 'seven copper kites above';
 
 /** A secret as it could have been begun with. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+
+const proofOf = (secret: string) => ({ secret, code: codeOf(secret) });
+
+/** All that an order has left, invoiced. */
+export const WHOLE = { quantities: {}, serials: {}, tracking: [] };
 
 /** Whatever of a tenant a request can name. */
 export interface Named {
@@ -45,12 +49,13 @@ export interface Row {
 let requests = 0;
 const unique = (): string => `R${process.pid}X${++requests}`;
 
-type Make = (named: Named, visitor: Visitor) => Pick<Row, 'query' | 'body'>;
+type Ask<T> = (named: Named, visitor: Visitor) => T;
+type Make = Ask<Pick<Row, 'query' | 'body'>>;
 const nothing: Make = () => ({});
 const empty: Make = () => ({ body: {} });
 const own =
-  (make: (named: Named, visitor: Visitor) => object): Make =>
-  (named, visitor) => ({ body: make(named, visitor) });
+  (make: Ask<object>): Make =>
+  (...given) => ({ body: make(...given) });
 
 /** What ends the session, or changes what the requests behind it need, is last. */
 const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], make: Make][] = [
@@ -67,12 +72,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/audit/verify', 'owner', nothing],
   ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
   ['POST', '/orders/approve', 'developer', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
-  [
-    'POST',
-    '/orders/invoice',
-    'developer',
-    own(({ salesOrder }) => ({ ORDER_NUMBER: salesOrder, quantities: {}, serials: {}, tracking: [] })),
-  ],
+  ['POST', '/orders/invoice', 'developer', own(({ salesOrder }) => ({ ...WHOLE, ORDER_NUMBER: salesOrder }))],
   ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
   ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
   ['POST', '/users/role', 'owner', own(({ email }) => ({ email, role: 'developer' }))],
@@ -82,12 +82,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/keys/replace', 'developer', own(() => ({ overlap: '1h' }))],
   ['POST', '/confirm', 'viewer', own((_named, { password }) => ({ password }))],
   ['POST', '/second-factor/begin', 'viewer', empty],
-  [
-    'POST',
-    '/second-factor/enable',
-    'viewer',
-    own((_named, { password }) => ({ password, secret: SECRET, code: codeOf(SECRET) })),
-  ],
+  ['POST', '/second-factor/enable', 'viewer', own((_named, { password }) => ({ password, ...proofOf(SECRET) }))],
   ['POST', '/second-factor/disable', 'viewer', own((_named, { password }) => ({ password, code: codeOf(SECRET, 1) }))],
   ['POST', '/sessions/end', 'viewer', own(({ sessionId }) => ({ sessionId }))],
   ['POST', '/sign-in', 'nobody', own((_named, { teamID, email, password }) => ({ teamID, email, password }))],
@@ -112,7 +107,7 @@ export function rowsOf(named: Named, visitor: Visitor): Row[] {
   return [...operations, ...rows];
 }
 
-/** `METHOD /path` of every route there is: those of the table, and the operations of the contract below /explorer and /records. */
+/** `METHOD /path` of every route there is: those of the table, and the operations below /explorer and /records. */
 export async function listRoutes(service: Service): Promise<string[]> {
   const { paths } = (await (await fetch(`${service.origin}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { operationId: string }>>;
@@ -120,8 +115,8 @@ export async function listRoutes(service: Service): Promise<string[]> {
   const ofTheApi = Object.entries(paths).filter(([path]) => path.startsWith(BASE_PATH));
   const operations = ofTheApi.flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { operationId }]) => {
-      const place = (door: string): string => `${method.toUpperCase()} ${door}${path.slice(BASE_PATH.length)}`;
-      return WRITES.includes(operationId) ? [place('/explorer')] : [place('/explorer'), place('/records')];
+      const entries = WRITES.includes(operationId) ? ['/explorer'] : ['/explorer', '/records'];
+      return entries.map((entry) => `${method.toUpperCase()} ${entry}${path.slice(BASE_PATH.length)}`);
     }),
   );
   return [...Object.keys(ROUTES), ...operations].toSorted();
@@ -134,10 +129,6 @@ export function sendRow(
   headers: Record<string, string> = {},
 ): ReturnType<Visitor['send']> {
   const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
-  return visitor.send(
-    method,
-    `/dashboard/api${path}${search}`,
-    body === undefined ? undefined : JSON.stringify(body),
-    headers,
-  );
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  return visitor.send(method, `/dashboard/api${path}${search}`, text, headers);
 }

@@ -1,11 +1,13 @@
 /**
- * What the tests of the dashboard set up and look into: services that take each visitor's address from X-Forwarded-For, SQL on the store that a service is
- * using (either one), everything the store holds as bytes, and what is compared to see that nothing has changed. Judges nothing.
+ * What the tests of the dashboard set up and look into: services that take each visitor's address from X-Forwarded-For,
+ * SQL on either store beside its service, everything a store holds as bytes, and what must not have changed.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
+import type { AuditRecord } from '../../src/audit/entry.ts';
+import { pick, valuesOf } from '../kit/lists.ts';
 import { stockShop } from '../kit/operations.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { sharedService, type Keys, type Service } from '../kit/service.ts';
@@ -46,7 +48,7 @@ export async function openStockedScene(): Promise<{ service: Service; owner: Vis
 
 export type File = 'control.db' | 'requests.db' | 'usage.db';
 
-/** One statement on the control data beside the service; tables are written `@SESSIONS`, columns `"SEEN_AT"`. With SQLite in the file named. */
+/** One statement on the control data beside the service, with SQLite in this file. `@SESSIONS` is a table. */
 export async function runSql(
   service: Service,
   statement: string,
@@ -64,22 +66,25 @@ export async function runSql(
   }
 }
 
-/** The names of those of `needles` that are anywhere in the store: in its files with SQLite, in a row of a table with PostgreSQL, in what is compressed. */
+/** The names of those needles that are anywhere in the store, or in what it keeps compressed. */
 export async function findInStore(
   service: Service,
   needles: Readonly<Record<string, string | Uint8Array>>,
 ): Promise<string[]> {
-  const heap =
-    service.databaseUrl === undefined ? readFolder(service.dataFolder) : await readDatabase(service.databaseUrl);
-  const hasRequests = service.databaseUrl !== undefined || existsSync(join(service.dataFolder, 'requests.db'));
+  const { databaseUrl } = service;
+  const heap = databaseUrl === undefined ? readFolder(service.dataFolder) : await readDatabase(databaseUrl);
+  const hasRequests = databaseUrl !== undefined || existsSync(join(service.dataFolder, 'requests.db'));
   const requests = hasRequests ? await runSql(service, 'SELECT "LINES" FROM @REQUESTS', 'requests.db') : [];
-  for (const { LINES } of requests) {
-    const bytes = Buffer.from(LINES as Uint8Array);
-    heap.push(bytes[0] === OPENING_BRACKET ? bytes : zstdDecompressSync(bytes));
-  }
+  heap.push(...requests.map(({ LINES }) => unpack(LINES)));
   return Object.entries(needles)
     .filter(([, needle]) => formsOf(needle).some((form) => heap.some((bytes) => bytes.includes(form))))
     .map(([name]) => name);
+}
+
+/** The lines of a block of the request log, which are compressed where that makes them shorter. */
+export function unpack(lines: unknown): Buffer {
+  const bytes = Buffer.from(lines as Uint8Array);
+  return bytes[0] === OPENING_BRACKET ? bytes : zstdDecompressSync(bytes);
 }
 
 /** As it is, and as PostgreSQL writes bytes. */
@@ -96,7 +101,8 @@ function readFolder(folder: string): Buffer[] {
 async function readDatabase(url: string): Promise<Buffer[]> {
   const tables = await runStatement(
     url,
-    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+   WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
   );
   const rows = await Promise.all(
     tables.map(({ name }) => runStatement(url, `SELECT t::text AS text FROM ${name as string} t`)),
@@ -112,34 +118,24 @@ export const forgetProof = (service: Service, email: string): Promise<unknown> =
 
 const QUERIES = ['/orders/query', '/customers/query', '/inventory/query'];
 
-/** All that an owner can see of the tenant, in one text, but for what looking and calling itself changes: times of use, usage and the request log. */
+/** All that an owner sees of the tenant, in one text, but for what looking changes: times, usage and requests. */
 export async function everythingOf(owner: Visitor): Promise<string> {
   const seen: unknown[] = [];
   for (const path of QUERIES) seen.push((await owner.post(`/records${path}`, [])).body);
   for (const path of ['/settings', '/users', '/fields', '/audit', '/audit/verify'])
     seen.push((await owner.get(path)).body);
-  const { keys } = (await owner.get('/keys')).body as { keys: { apiID: string; endsAt: string | null }[] };
-  const { sessions } = (await owner.get('/sessions')).body as { sessions: { sessionId: string }[] };
-  return JSON.stringify(
-    [seen, keys.map(({ apiID, endsAt }) => ({ apiID, endsAt })), sessions.map(({ sessionId }) => sessionId)],
-    undefined,
-    1,
-  );
+  const { keys } = await owner.ask('GET /keys');
+  const { sessions } = await owner.ask('GET /sessions');
+  return JSON.stringify([seen, pick(keys, 'apiID', 'endsAt'), valuesOf(sessions, 'sessionId')], undefined, 1);
 }
 
-/** What an outsider could tell two refusals apart by: status, headers but for the date and ID, and the body without its ID. */
+/** What an outsider could tell two refusals apart by: all but their dates and IDs. */
 export function appearanceOf({ status, headers, body, text }: Reply): unknown {
   const { requestId, ...rest } = body as { requestId: string };
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
   return { status, headers: shown, length: text.length - requestId.length, body: rest };
 }
 
-/** The audit log as `action of target by actor`, oldest first. */
-export async function auditOf(
-  owner: Visitor,
-): Promise<
-  { action: string; target: string; actor: string; client: string; at: string; detail: object; number: number }[]
-> {
-  const { body } = await owner.get('/audit');
-  return (body as { records: never[] }).records.toReversed();
-}
+/** The audit log, oldest first. */
+export const auditOf = async (owner: Visitor): Promise<AuditRecord[]> =>
+  (await owner.ask('GET /audit')).records.toReversed();

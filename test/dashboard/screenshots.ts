@@ -1,21 +1,19 @@
 /**
- * `npm run screenshots`: the pictures of docs/dashboard.md. Every page and notable state, on a phone and on a laptop, light and dark, of a real
- * service; each is looked over by axe-core on the way. No secret comes into a picture: texts that look like one are replaced before it is taken.
+ * `npm run screenshots`: the pictures of docs/dashboard.md. Every page and notable state, on a phone and on a laptop,
+ * light and dark; axe-core looks at each. What looks like a secret is replaced before a picture is taken.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { checkAxe, checkWidth, goTo, openPage, signIn, waitUntilLoaded, type ColorScheme } from './browser.ts';
+import { button, openAs } from './at-pages.ts';
+import { checkAxe, checkWidth, goTo, openPage, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { startBusyTeam, type BusyTeam } from './busy-team.ts';
-import { PASSWORD } from './visitor.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/screenshots');
-const SIZES: readonly (readonly [width: number, height: number])[] = [
-  [1440, 900],
-  [390, 844],
-];
-const SCHEMES: readonly ColorScheme[] = ['light', 'dark'];
+const LAPTOP = { width: 1440, height: 900 };
+const SIZES = [LAPTOP, { width: 390, height: 844 }];
+const SCHEMES = ['light', 'dark'] as const;
 const HEIGHT_MAX = 1600;
 const QUALITY = 70;
 
@@ -26,20 +24,20 @@ before(async () => {
 });
 after(() => team.service.stop());
 
-/** Takes the page as it is now in all four ways. Faults are told together at the end, so that one page does not hide another. */
+/** Takes the page as it is now in all four ways. No fault hides another. */
 async function take(page: Page, name: string): Promise<void> {
   const faults: unknown[] = [];
-  for (const [width, height] of SIZES)
+  for (const { width, height } of SIZES)
     for (const colorScheme of SCHEMES) {
+      const picture = `${name}-${width}-${colorScheme}`;
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height });
-      const look = async (check: (page: Page) => Promise<void>) => check(page).catch((fault: unknown) => faults.push(`${name}-${width}-${colorScheme}: ${String(fault)}`)); // prettier-ignore
-      await look(checkAxe);
-      await look(checkWidth);
+      for (const check of [checkAxe, checkWidth])
+        await check(page).catch((fault: unknown) => faults.push(`${picture}: ${String(fault)}`));
       await maskSecrets(page);
-      writeFileSync(join(FOLDER, `${name}-${width}-${colorScheme}.webp`), await shoot(page, width, height));
+      writeFileSync(join(FOLDER, `${picture}.webp`), await shoot(page, width, height));
     }
-  await page.setViewportSize({ width: SIZES[0]![0], height: SIZES[0]![1] });
+  await page.setViewportSize(LAPTOP);
   if (faults.length > 0) throw new Error(faults.join('\n'));
 }
 
@@ -72,11 +70,7 @@ async function maskSecrets(page: Page): Promise<void> {
   });
 }
 
-async function openSignedIn(context: TestContext): Promise<Page> {
-  const page = await openPage(context, team.service);
-  await signIn(page, team.owner);
-  return page;
-}
+const openSignedIn = (context: TestContext): Promise<Page> => openAs(context, team.service, team.owner);
 
 const path = (...parts: string[]): string => parts.map((part) => `/${encodeURIComponent(part)}`).join('');
 
@@ -84,14 +78,11 @@ test('pages for anybody', async (context) => {
   const page = await openPage(context, team.service);
   await goTo(page, '/sign-in');
   await take(page, 'sign-in');
-  await page.getByLabel('Team', { exact: true }).fill(team.withFactor.teamID);
-  await page.getByLabel('E-mail address').fill(team.withFactor.email);
-  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await sendSignIn(page, team.withFactor);
   await page.getByLabel('Code', { exact: true }).waitFor();
   await take(page, 'sign-in-code');
   await goTo(page, new URL(team.link).pathname.replace('/dashboard', '') + new URL(team.link).hash);
-  await page.getByRole('button', { name: 'Set password and sign in' }).waitFor();
+  await button(page, 'Set password and sign in').waitFor();
   await take(page, 'link');
 });
 
@@ -126,7 +117,7 @@ test('pages by their address', async (context) => {
 test('an order about to be invoiced', async (context) => {
   const page = await openSignedIn(context);
   await goTo(page, path('records', 'orders', team.order));
-  await page.getByRole('button', { name: 'Invoice', exact: true }).click();
+  await button(page, 'Invoice').click();
   await page.getByRole('dialog').waitFor();
   await take(page, 'order-invoice');
 });
@@ -136,7 +127,7 @@ test('the explorer with an answer', async (context) => {
   await goTo(page, path('explorer', 'queryOrders'));
   await page.getByLabel('maxReturn').fill('1');
   await page.getByLabel('Filters, as JSON').fill('[\n  { "field": "CUSTOMER_CODE", "value": "VINET" }\n]');
-  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await button(page, 'Send').click();
   await page.getByRole('region', { name: 'Body of the answer' }).waitFor();
   await take(page, 'explorer');
 });
@@ -145,20 +136,20 @@ test('keys: the pair in force, replacing it, and what was issued', async (contex
   const page = await openSignedIn(context);
   await goTo(page, '/api-settings');
   await take(page, 'api-settings');
-  await page.getByRole('button', { name: 'Replace Keys' }).click();
+  await button(page, 'Replace Keys').click();
   await page.getByLabel('After 24 hours').check();
   await take(page, 'api-settings-replace');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await button(page, 'Save').click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await waitUntilLoaded(page);
   await take(page, 'api-settings-issued');
-  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await button(page, 'I have stored it').click();
 });
 
 test('setting up a second factor', async (context) => {
   const page = await openSignedIn(context);
   await goTo(page, '/account');
-  await page.getByRole('button', { name: 'Set up', exact: true }).click();
+  await button(page, 'Set up').click();
   await page.getByRole('img', { name: 'QR code' }).waitFor();
   await take(page, 'account-second-factor');
 });

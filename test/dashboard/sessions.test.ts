@@ -1,13 +1,13 @@
 /**
- * Sessions over HTTP: the cookie, when its token changes and when it ends, and that what is no token lets nobody in. Ages are put into the store by SQL,
- * beside the running service.
+ * Sessions over HTTP: the cookie, when its token changes and when it ends, and that what is no token lets nobody in.
+ * Ages are put into the store by SQL, beside the running service.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { exchange, writeRequest } from '../kit/raw-http.ts';
 import { findInStore, openScene, runSql } from './scene.ts';
-import { API, COOKIE, PASSWORD, Visitor, type Reply } from './visitor.ts';
+import { API, COOKIE, expectCode, expectOk, NEW_PASSWORD, PASSWORD, tokenOf, Visitor } from './visitor.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,11 +17,9 @@ await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
 const user = await owner.add('developer');
 
-const expectSignedIn = async (visitor: Visitor): Promise<void> =>
-  assert.equal((await visitor.get('/session')).status, 200);
+const expectSignedIn = (visitor: Visitor) => visitor.ask('GET /session');
 const expectSignedOut = async (visitor: Visitor): Promise<void> => {
-  const { status, body, headers } = await visitor.get('/session');
-  assert.equal(`${status} ${body.code}`, '401 NOT_SIGNED_IN');
+  const { headers } = await expectCode(visitor.get('/session'), '401 NOT_SIGNED_IN');
   assert.deepEqual(headers.getSetCookie(), [], 'a refusal sets no cookie');
 };
 /** Another browser that sends this token. */
@@ -30,52 +28,43 @@ const holding = (token: string | undefined, { email } = user): Visitor => {
   visitor.token = token;
   return visitor;
 };
-const signIn = async (): Promise<Visitor> => {
-  const visitor = user.elsewhere();
-  assert.equal((await visitor.signIn()).status, 200);
-  return visitor;
-};
+const signIn = (): Promise<Visitor> => user.again();
 const hashOf = (token: string | undefined): string => hash('sha256', token!, 'hex');
 /** The token's row, as SQL of either store names it. */
 const where = (token: string | undefined): string =>
   service.databaseUrl === undefined
     ? `"TOKEN_HASH" = x'${hashOf(token)}'`
     : `"TOKEN_HASH" = decode('${hashOf(token)}', 'hex')`;
-const age = async (token: string | undefined, column: 'SEEN_AT' | 'CREATED_AT', ms: number): Promise<void> => {
-  await runSql(
-    service,
-    `UPDATE @SESSIONS SET "${column}" = '${new Date(Date.now() - ms).toISOString()}' WHERE ${where(token)}`,
-  );
+const age = (token: string | undefined, column: 'SEEN_AT' | 'CREATED_AT', ms: number): Promise<unknown> => {
+  const at = new Date(Date.now() - ms).toISOString();
+  return runSql(service, `UPDATE @SESSIONS SET "${column}" = '${at}' WHERE ${where(token)}`);
 };
 
 suite('the cookie', () => {
-  test('has exactly these attributes, whichever answer sets it: __Host-, Path=/, HttpOnly, Secure, SameSite=Strict', async () => {
+  test('has exactly these attributes, whichever answer sets it', async () => {
     const visitor = await owner.add('viewer', 'cookie@shop.example');
-    const replies: Record<string, Reply> = {
-      'sign-in': await visitor.signIn(),
-      password: await visitor.post('/password', { password: PASSWORD, newPassword: 'seven copper kites above' }),
+    const replies = {
+      'sign-in': await expectOk(visitor.signIn()),
+      password: await expectOk(visitor.post('/password', { password: PASSWORD, newPassword: NEW_PASSWORD })),
     };
-    for (const [what, { status, headers }] of Object.entries(replies)) {
-      const cookies = headers.getSetCookie();
-      assert.equal(`${status} ${cookies.length}`, '200 1', what);
-      assert.match(
-        cookies[0]!,
-        /^__Host-storeroom_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
-        what,
-      );
+    const form = /^__Host-storeroom_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/;
+    for (const [what, { headers }] of Object.entries(replies)) {
+      const [cookie, ...more] = headers.getSetCookie();
+      assert.deepEqual(more, [], what);
+      assert.match(cookie!, form, what);
     }
   });
 
   test('signing out takes it back with the same attributes and has the browser clear what it keeps', async () => {
     const visitor = await signIn();
-    const { status, headers } = await visitor.post('/sign-out');
-    assert.equal(status, 200);
+    const { headers } = await expectOk(visitor.post('/sign-out'));
     const [cookie, ...more] = headers.getSetCookie();
     assert.deepEqual(more, []);
     const [pair, ...attributes] = cookie!.split('; ');
     assert.equal(pair, `${COOKIE}=`);
     const lasting = /^(Expires=Thu, 01 Jan 1970 00:00:00 GMT|Max-Age=0)$/;
-    assert.deepEqual(attributes.filter((one) => !lasting.test(one)).toSorted(), ['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']); // prettier-ignore
+    const fixed = attributes.filter((one) => !lasting.test(one));
+    assert.deepEqual(fixed.toSorted(), ['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']);
     assert.ok(attributes.some((one) => lasting.test(one)));
     assert.equal(headers.get('clear-site-data'), '"cache", "storage"');
   });
@@ -103,7 +92,7 @@ suite('a new token', () => {
   test('comes with every sign-in, and the one the browser had ends', async () => {
     const visitor = await signIn();
     const old = visitor.token;
-    assert.equal((await visitor.signIn()).status, 200);
+    await expectOk(visitor.signIn());
     assert.notEqual(visitor.token, old);
     await expectSignedIn(visitor);
     await expectSignedOut(holding(old));
@@ -111,33 +100,31 @@ suite('a new token', () => {
 
   test('comes after every use of the password, and the one before is dead', async () => {
     const visitor = await signIn();
-    const began = (await visitor.get('/session')).body.endsAt as string;
-    const confirmations: (() => Promise<Reply>)[] = [
-      () => visitor.post('/confirm', { password: PASSWORD }),
-      () => visitor.post('/password', { password: PASSWORD, newPassword: 'seven copper kites above' }),
-      () => visitor.post('/password', { password: 'seven copper kites above', newPassword: PASSWORD }),
+    const began = (await visitor.ask('GET /session')).endsAt;
+    const confirmations: [path: string, body: object][] = [
+      ['/confirm', { password: PASSWORD }],
+      ['/password', { password: PASSWORD, newPassword: NEW_PASSWORD }],
+      ['/password', { password: NEW_PASSWORD, newPassword: PASSWORD }],
     ];
-    for (const confirm of confirmations) {
+    for (const [path, body] of confirmations) {
       const old = visitor.token;
-      assert.equal((await confirm()).status, 200);
+      await expectOk(visitor.post(path, body));
       assert.notEqual(visitor.token, old);
       await expectSignedOut(holding(old));
       await expectSignedIn(visitor);
     }
-    assert.equal((await visitor.get('/session')).body.endsAt, began, 'confirming the password lengthened the session');
+    assert.equal((await visitor.ask('GET /session')).endsAt, began, 'confirming the password lengthened the session');
   });
 
   test('is never one that the caller brought along', async () => {
     const planted = 'P'.repeat(43);
     const visitor = holding(planted);
-    assert.equal((await visitor.signIn()).status, 200);
+    await expectOk(visitor.signIn());
     assert.notEqual(visitor.token, planted);
     await expectSignedOut(holding(planted));
     const invited = new Visitor(service, 'shop', 'fixed@shop.example');
     invited.token = planted;
-    await invited.open(
-      ((await owner.post('/users', { email: invited.email, role: 'viewer' })).body.link as string).split('#')[1]!,
-    );
+    await invited.open(tokenOf(await owner.ask('POST /users', { email: invited.email, role: 'viewer' })));
     assert.notEqual(invited.token, planted);
     await expectSignedOut(holding(planted));
   });
@@ -145,7 +132,7 @@ suite('a new token', () => {
   test('is not given, and the old one not ended, by a sign-in that is refused', async () => {
     const visitor = await signIn();
     const old = visitor.token;
-    assert.equal((await visitor.signIn('wrong wrong wrong')).status, 401);
+    await expectCode(visitor.signIn('wrong wrong wrong'), '401 SIGN_IN_REFUSED');
     assert.equal(visitor.token, old);
     await expectSignedIn(visitor);
   });
@@ -160,12 +147,10 @@ suite('the end', () => {
     assert.ok(Date.now() - Date.parse(row!['SEEN_AT'] as string) < MINUTE_MS, 'a use was not noted');
     await age(visitor.token, 'SEEN_AT', 30 * MINUTE_MS);
     await expectSignedOut(visitor);
-    assert.equal((await visitor.post('/explorer/orders/query', [])).status, 401);
-    const { sessions } = (await (await signIn()).get('/sessions')).body as { sessions: { seenAt: string }[] };
-    assert.ok(
-      !sessions.some(({ seenAt }) => Date.now() - Date.parse(seenAt) >= 30 * MINUTE_MS),
-      'an ended session is listed',
-    );
+    await expectCode(visitor.post('/explorer/orders/query', []), '401 NOT_SIGNED_IN');
+    const { sessions } = await (await signIn()).ask('GET /sessions');
+    const ended = sessions.filter(({ seenAt }) => Date.now() - Date.parse(seenAt) >= 30 * MINUTE_MS);
+    assert.deepEqual(ended, [], 'an ended session is listed');
   });
 
   test('comes after 12 hours however much it is used', async () => {
@@ -187,34 +172,32 @@ suite('the end', () => {
   test('comes with signing out, for this session alone, and a replay is 401', async () => {
     const [visitor, other] = [await signIn(), await signIn()];
     const { token } = visitor;
-    assert.equal((await visitor.post('/sign-out')).status, 200);
+    await expectOk(visitor.post('/sign-out'));
     assert.equal(visitor.token, undefined);
     await expectSignedOut(holding(token));
-    assert.equal((await holding(token).post('/sign-out')).status, 401);
+    await expectCode(holding(token).post('/sign-out'), '401 NOT_SIGNED_IN');
     await expectSignedIn(other);
   });
 
   test('can be given to one session or to all others, and to nobody else’s', async () => {
     const [visitor, second, third] = [await signIn(), await signIn(), await signIn()];
-    const { sessions } = (await second.get('/sessions')).body as {
-      sessions: { sessionId: string; isThisOne: boolean }[];
-    };
+    const { sessions } = await second.ask('GET /sessions');
     const { sessionId } = sessions.find(({ isThisOne }) => isThisOne)!;
-    assert.equal((await owner.post('/sessions/end', { sessionId })).status, 404);
+    await expectCode(owner.post('/sessions/end', { sessionId }), '404 NOT_FOUND');
     await expectSignedIn(second);
-    assert.equal((await visitor.post('/sessions/end', { sessionId })).status, 200);
+    await visitor.ask('POST /sessions/end', { sessionId });
     await expectSignedOut(second);
-    assert.equal((await visitor.post('/sessions/end', { sessionId })).status, 404);
+    await expectCode(visitor.post('/sessions/end', { sessionId }), '404 NOT_FOUND');
     await expectSignedIn(third);
-    assert.equal((await visitor.post('/sessions/end')).status, 200);
+    await visitor.ask('POST /sessions/end');
     await expectSignedOut(third);
     await expectSignedOut(user);
     await expectSignedIn(visitor);
     await expectSignedIn(owner);
-    assert.equal((await visitor.get('/sessions')).body.sessions.length, 1);
+    assert.equal((await visitor.ask('GET /sessions')).sessions.length, 1);
   });
 
-  test('comes with the removal of the user or the tenant, and another role holds from the next request on', async () => {
+  test('comes with the removal of the user or the tenant; another role holds from the next request on', async () => {
     const visitor = await owner.add('viewer', 'mover@shop.example');
     const body = { recordType: 'orders', name: 'MOVED', type: 'text' };
     assert.equal((await visitor.post('/fields', body)).body.code, 'ROLE_NOT_ALLOWED');
@@ -244,31 +227,12 @@ test('what is no token is 401 and never a fault: tampered, empty, quoted, long, 
   };
   assert.equal(await ask(`other=1; ${COOKIE}=${token}`), 200);
   const bad = [
-    flipped,
-    '',
-    '""',
-    ' ',
-    token.slice(1),
-    `${token}A`,
-    token.toUpperCase(),
-    hashOf(token),
-    '%00',
-    '%',
-    '%ff%fe',
-    '__proto__',
-    "' OR 1=1 --",
-    'x'.repeat(7000),
-  ];
+    ['', '""', ' ', '%00', '%', '%ff%fe', '__proto__', "' OR 1=1 --", 'x'.repeat(7000)],
+    [flipped, token.slice(1), `${token}A`, token.toUpperCase(), hashOf(token)],
+  ].flat();
   for (const value of bad) assert.equal(await ask(`${COOKIE}=${value}`), 401, JSON.stringify(value.slice(0, 60)));
-  for (const cookie of [
-    '',
-    ';',
-    '=',
-    `storeroom_session=${token}`,
-    `${COOKIE.toLowerCase()}=${token}`,
-    `${COOKIE} ${token}`,
-    `__proto__=${token}`,
-  ])
+  const names = ['storeroom_session=', `${COOKIE.toLowerCase()}=`, `${COOKIE} `, '__proto__='];
+  for (const cookie of ['', ';', '=', ...names.map((name) => name + token)])
     assert.equal(await ask(cookie), 401, cookie);
   assert.equal(await ask(`${COOKIE}=${flipped}; ${COOKIE}=${flipped}`), 401);
   assert.ok([200, 401].includes(await ask(`${COOKIE}=${flipped}; ${COOKIE}=${token}`)));

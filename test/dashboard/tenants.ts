@@ -1,13 +1,13 @@
 /**
- * Tenants that are told apart: each with a user of every role, a record, key, user, session and request of every kind, and a mark that is in all of them
- * and in nothing that a request names, so that whatever shows it has shown the tenant's own. Judges nothing.
+ * Tenants that are told apart: each with a user of every role, a record, key, user, session and request of every kind,
+ * and a mark that is in all of them and in nothing that a request names, so that whatever shows it shows the tenant's.
  */
-import assert from 'node:assert/strict';
 import { stockShop } from '../kit/operations.ts';
+import { times } from '../kit/lists.ts';
 import { succeed } from '../kit/records.ts';
 import type { Keys, Service } from '../kit/service.ts';
 import type { Named } from './routes.ts';
-import { ROLES, Visitor, type Role } from './visitor.ts';
+import { expectOk, ROLES, tokenOf, Visitor, type Role } from './visitor.ts';
 
 /** More than a page of the request log. */
 const REQUESTS = 60;
@@ -20,18 +20,9 @@ export interface MarkedTenant {
   readonly marks: readonly string[];
 }
 
-/** A session of the user at a new browser. */
-export async function signInAgain(user: Visitor): Promise<Visitor> {
-  const visitor = user.elsewhere();
-  const { status, text } = await visitor.signIn();
-  assert.equal(status, 200, text);
-  return visitor;
-}
-
 /** The sessionId of a session besides the visitor's own, opened for this. */
 export async function openSession(visitor: Visitor): Promise<string> {
-  const other = await signInAgain(visitor);
-  const { sessions } = (await other.get('/sessions')).body as { sessions: { sessionId: string; isThisOne: boolean }[] };
+  const { sessions } = await (await visitor.again()).ask('GET /sessions');
   return sessions.find(({ isThisOne }) => isThisOne)!.sessionId;
 }
 
@@ -44,35 +35,30 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     developer: await owner.add('developer', `developer-${mark}@example.com`),
     viewer: await owner.add('viewer', `viewer-${mark}@example.com`),
   };
-  for (const role of ROLES)
-    assert.equal(
-      (
-        await users[role].post(
-          '/sign-in',
-          { teamID, email: users[role].email, password: users[role].password },
-          { 'user-agent': mark },
-        )
-      ).status,
-      200,
-    );
+  for (const user of ROLES.map((role) => users[role])) {
+    const { email, password } = user;
+    await expectOk(user.post('/sign-in', { teamID, email, password }, { 'user-agent': mark }));
+  }
 
   const [quote, salesOrder] = [`quote-${teamID}`, `sales-${teamID}`];
   const order = { REFERENCE_NUMBER: mark, NOTES: mark };
-  await shop.load('orders', [{ ORDER_NUMBER: quote, ORDER_TYPE: 'quote', ...order }, { ORDER_NUMBER: salesOrder, ORDER_TYPE: 'sales_order', ...order }]); // prettier-ignore
+  await shop.load('orders', [
+    { ORDER_NUMBER: quote, ORDER_TYPE: 'quote', ...order },
+    { ORDER_NUMBER: salesOrder, ORDER_TYPE: 'sales_order', ...order },
+  ]);
   for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder])
     await succeed(shop.addLineItem({ ORDER_NUMBER, DESCRIPTION: mark, QUANTITY: '1' }));
   await succeed(shop.updateCustomer({ CUSTOMER_CODE: `customer-${teamID}`, NOTES: mark }));
-  await expect200(owner.post('/fields', { recordType: 'orders', name: mark.toUpperCase(), type: 'text' }));
-  await expect200(owner.post('/settings', { name: mark, defaultStage: 'quote', strict: false }));
+  await owner.ask('POST /fields', { recordType: 'orders', name: mark.toUpperCase(), type: 'text' });
+  await owner.ask('POST /settings', { name: mark, defaultStage: 'quote', strict: false });
   const email = `besides@${teamID}.example`;
-  await expect200(owner.post('/users', { email, role: 'viewer' }));
-  const { link } = (await expect200(owner.post('/users', { email: `linked@${teamID}.example`, role: 'viewer' })))
-    .body as { link: string };
+  await owner.ask('POST /users', { email, role: 'viewer' });
+  const linkToken = tokenOf(await owner.ask('POST /users', { email: `linked@${teamID}.example`, role: 'viewer' }));
 
   const { headers } = await shop.createOrder({ NOTES: mark });
-  await Promise.all(Array.from({ length: REQUESTS }, () => shop.queryOrders([{ field: 'NOTES', value: mark }])));
-  const replaced = (await expect200(owner.post('/keys/replace', { overlap: '24h' }))).body as Keys;
-  const keys = { teamID, apiID: replaced.apiID, apiSecret: replaced.apiSecret };
+  await Promise.all(times(REQUESTS, () => shop.queryOrders([{ field: 'NOTES', value: mark }])));
+  const issued = await owner.ask('POST /keys/replace', { overlap: '24h' });
+  const keys = { teamID, apiID: issued.apiID, apiSecret: issued.apiSecret };
   const named: Named = {
     teamID,
     apiID: keys.apiID,
@@ -80,17 +66,11 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     email,
     sessionId: await openSession(users.developer),
     requestID: headers.get('x-request-id')!,
-    cursor: ((await owner.get('/requests')).body as { next: string }).next,
+    cursor: (await owner.ask('GET /requests')).next!,
     quote,
     salesOrder,
-    linkToken: link.split('#')[1]!,
+    linkToken,
     calls,
   };
   return { users, keys, named, marks: [mark, `description of ${teamID}`] };
-}
-
-async function expect200(answering: ReturnType<Visitor['post']>): ReturnType<Visitor['post']> {
-  const reply = await answering;
-  assert.equal(reply.status, 200, reply.text);
-  return reply;
 }

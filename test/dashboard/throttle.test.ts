@@ -1,13 +1,14 @@
 /**
- * Guessing over HTTP: what a wrong password costs an account and an address, at once and one after another, for users that exist and users that do not,
- * over restarts and nodes; whose address counts behind a proxy; and that calls of the API go on meanwhile.
+ * Guessing over HTTP: what a wrong password costs an account and an address, at once and one after another, for users
+ * that exist and users that do not, over restarts and nodes, behind a proxy; and that the API goes on meanwhile.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { range, times } from '../kit/lists.ts';
 import { succeed } from '../kit/records.ts';
-import { Service } from '../kit/service.ts';
+import { Service, type Answer } from '../kit/service.ts';
 import { appearanceOf, auditOf, openScene, runSql } from './scene.ts';
-import { PASSWORD, Visitor, type Reply } from './visitor.ts';
+import { codeIn, expectCode, expectOk, PASSWORD, tokenOf, Visitor } from './visitor.ts';
 
 const WRONG = 'wrong wrong wrong wrong';
 const FREE = 5;
@@ -17,41 +18,35 @@ const service = await openScene();
 const keys = await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
 
-const codeIn = ({ status, body }: Reply): string => `${status} ${body?.code ?? ''}`;
+const [REFUSED, TOO_MANY] = ['401 SIGN_IN_REFUSED', '429 TOO_MANY_ATTEMPTS'];
 /** So many wrong passwords, one after another, each from another address. */
-async function guess(user: Visitor, times: number): Promise<string[]> {
+async function guess(user: Visitor, count: number): Promise<string[]> {
   const codes: string[] = [];
-  for (let attempt = 0; attempt < times; attempt++) codes.push(codeIn(await user.elsewhere().signIn(WRONG)));
+  for (let attempt = 0; attempt < count; attempt++) codes.push(codeIn(await user.elsewhere().signIn(WRONG)));
   return codes;
 }
 const countOf = async (email: string, of = service): Promise<number> => {
   const [row] = await runSql(of, `SELECT "FAILURES" FROM @USERS WHERE "EMAIL" = '${email}'`);
   return Number(row!['FAILURES']);
 };
-const setWait = (email: string, failures: number, untilMs: number): Promise<unknown> =>
-  runSql(
-    service,
-    `UPDATE @USERS SET "FAILURES" = ${failures}, "NEXT_TRY_AT" = '${new Date(Date.now() + untilMs).toISOString()}' WHERE "EMAIL" = '${email}'`,
-  );
+const setWait = (email: string, failures: number, untilMs: number): Promise<unknown> => {
+  const at = new Date(Date.now() + untilMs).toISOString();
+  const set = `"FAILURES" = ${failures}, "NEXT_TRY_AT" = '${at}'`;
+  return runSql(service, `UPDATE @USERS SET ${set} WHERE "EMAIL" = '${email}'`);
+};
+
+const findCall = (user: Visitor, { headers }: Answer) =>
+  user.ask('GET /requests/single', { requestID: headers.get('x-request-id')! });
 
 suite('an account', () => {
-  test('the wait doubles with each failure up to 15 minutes, and attempts during it are neither looked at nor counted', async () => {
+  test('the wait doubles with each failure up to 15 minutes; attempts during it do not count', async () => {
     const user = await owner.add('viewer', 'doubling@shop.example');
-    for (const [failures, seconds] of [
-      [5, 1],
-      [6, 2],
-      [7, 4],
-      [10, 32],
-      [14, 512],
-      [15, 900],
-      [60, 900],
-      [98, 900],
-    ] as const) {
-      // prettier-ignore
+    const waits = { 5: 1, 6: 2, 7: 4, 10: 32, 14: 512, 15: 900, 60: 900, 98: 900 };
+    for (const [failed, seconds] of Object.entries(waits)) {
+      const failures = Number(failed);
       await setWait(user.email, failures, -1);
-      assert.deepEqual(await guess(user, 1), ['401 SIGN_IN_REFUSED']);
-      const refused = await user.elsewhere().signIn(PASSWORD);
-      assert.equal(codeIn(refused), '429 TOO_MANY_ATTEMPTS');
+      assert.deepEqual(await guess(user, 1), [REFUSED]);
+      const refused = await expectCode(user.elsewhere().signIn(PASSWORD), TOO_MANY);
       const told = Number(refused.headers.get('retry-after'));
       assert.ok(told <= seconds && told >= seconds - 5 && told >= 1, `${failures}: ${told}`);
       assert.equal(await countOf(user.email), failures + 1);
@@ -61,41 +56,36 @@ suite('an account', () => {
   test('after a hundred failures in a row nothing is looked at until a new link, which lets in again', async () => {
     const user = await owner.add('viewer', 'hundred@shop.example');
     await setWait(user.email, 99, -1);
-    assert.deepEqual(await guess(user, 1), ['401 SIGN_IN_REFUSED']);
+    assert.deepEqual(await guess(user, 1), [REFUSED]);
     await setWait(user.email, 100, -1);
-    assert.equal(codeIn(await user.elsewhere().signIn(PASSWORD)), '429 TOO_MANY_ATTEMPTS');
-    const { body } = await owner.post('/users/link', { email: user.email });
-    await user.elsewhere().open((body.link as string).split('#')[1]!);
-    assert.equal((await user.elsewhere().signIn()).status, 200);
+    await expectCode(user.elsewhere().signIn(PASSWORD), TOO_MANY);
+    await user.elsewhere().open(tokenOf(await owner.ask('POST /users/link', { email: user.email })));
+    await expectOk(user.elsewhere().signIn());
   });
 
   test('of thirty guesses at the same moment no more are looked at than of thirty one after another', async () => {
     const user = await owner.add('viewer', 'parallel@shop.example');
-    const replies = await Promise.all(Array.from({ length: 30 }, () => user.elsewhere().signIn(WRONG)));
+    const replies = await Promise.all(times(30, () => user.elsewhere().signIn(WRONG)));
     const looked = replies.filter(({ body }) => body.code === 'SIGN_IN_REFUSED').length;
     assert.ok(replies.every((reply) => /^(401 SIGN_IN_REFUSED|429 TOO_MANY_ATTEMPTS)$/.test(codeIn(reply))));
     // Six, and one more for each wait that ended meanwhile: of the first 1 s and then 2 s.
     assert.ok(looked >= FREE + 1 && looked <= FREE + 3, `${looked} were looked at`);
     assert.equal(await countOf(user.email), looked);
-    const refusals = (await auditOf(owner)).filter(
-      ({ action, actor }) => action === 'sign-in refused' && actor === user.email,
-    );
-    assert.equal(refusals.length, looked);
+    const byUser = (await auditOf(owner)).filter(({ actor }) => actor === user.email);
+    assert.equal(byUser.filter(({ action }) => action === 'sign-in refused').length, looked);
   });
 
   test('one that does not exist is throttled as one that does, to the letter', async () => {
     const real = await owner.add('viewer', 'real@shop.example');
-    const [seenReal, seenUnknown]: [unknown[], unknown[]] = [[], []];
     const unknown = new Visitor(service, 'shop', 'unknown@shop.example');
     const elsewhere = new Visitor(service, 'nowhere', 'unknown@shop.example');
+    const codes: string[] = [];
     for (let attempt = 0; attempt < FREE + 2; attempt++) {
       const replies = await Promise.all([real, unknown, elsewhere].map((user) => user.elsewhere().signIn(WRONG)));
-      seenReal.push(appearanceOf(replies[0]!));
-      seenUnknown.push(appearanceOf(replies[1]!));
-      assert.deepEqual(appearanceOf(replies[2]!), appearanceOf(replies[1]!));
+      for (const reply of replies) assert.deepEqual(appearanceOf(reply), appearanceOf(replies[0]!));
+      codes.push(codeIn(replies[0]!));
     }
-    assert.deepEqual(seenUnknown, seenReal);
-    assert.equal((seenReal.at(-1) as { status: number }).status, 429);
+    assert.deepEqual(codes, [...Array<string>(FREE + 1).fill(REFUSED), TOO_MANY]);
   });
 
   test('wrong passwords of somebody signed in wait like any, and are counted apart', async () => {
@@ -105,52 +95,42 @@ suite('an account', () => {
       user.client = user.elsewhere().client;
       codes.push(codeIn(await user.post('/confirm', { password: WRONG })));
     }
-    assert.deepEqual(codes, [...Array<string>(FREE + 1).fill('401 SIGN_IN_REFUSED'), '429 TOO_MANY_ATTEMPTS']);
+    assert.deepEqual(codes, [...Array<string>(FREE + 1).fill(REFUSED), TOO_MANY]);
     assert.equal(await countOf(user.email), 0);
     assert.equal((await user.elsewhere().signIn()).status, 200);
   });
 });
 
 suite('an address', () => {
-  test('has twenty attempts a minute over any number of accounts, links among them; then 429 for it and for no other', async () => {
+  test('has twenty attempts a minute over any accounts, links among them; then 429 for it alone', async () => {
     const user = await owner.add('viewer', 'shared@shop.example');
     const client = user.elsewhere().client;
     const from = (visitor: Visitor): Visitor => Object.assign(visitor, { client });
-    const attempts = Array.from({ length: ADDRESS_ATTEMPTS - 1 }, (_, index) =>
+    const attempts = range(ADDRESS_ATTEMPTS - 1).map((index) =>
       from(new Visitor(service, 'shop', `nobody${index}@shop.example`)).signIn(WRONG),
     );
-    assert.deepEqual(
-      (await Promise.all(attempts)).map(codeIn),
-      Array(ADDRESS_ATTEMPTS - 1).fill('401 SIGN_IN_REFUSED'),
-    );
-    assert.equal(
-      codeIn(await from(user.elsewhere()).post('/link', { token: 'A'.repeat(43), password: PASSWORD })),
-      '400 LINK_INVALID',
-    );
-    for (const refused of [
-      await from(user.elsewhere()).signIn(),
-      await from(user.elsewhere()).post('/link', { token: 'A'.repeat(43), password: PASSWORD }),
-    ]) {
-      assert.equal(codeIn(refused), '429 TOO_MANY_ATTEMPTS');
-      const told = Number(refused.headers.get('retry-after'));
+    for (const attempt of attempts) await expectCode(attempt, REFUSED);
+    const link = { token: 'A'.repeat(43), password: PASSWORD };
+    await expectCode(from(user.elsewhere()).post('/link', link), '400 LINK_INVALID');
+    for (const again of [() => from(user.elsewhere()).signIn(), () => from(user.elsewhere()).post('/link', link)]) {
+      const told = Number((await expectCode(again(), TOO_MANY)).headers.get('retry-after'));
       assert.ok(told >= 1 && told <= 60, `${told}`);
     }
     assert.equal(await countOf(user.email), 0, 'an attempt that was not looked at counts for no account');
-    assert.equal((await from(user).get('/session')).status, 200, 'who is signed in stays so');
-    assert.equal((await user.elsewhere().signIn()).status, 200, 'another address');
+    await from(user).ask('GET /session'); // who is signed in stays so
+    await user.again(); // at another address
   });
 
-  test('is that of X-Forwarded-For behind a trusted proxy, in sessions, the request log and the audit log; the last entry a client cannot make up', async () => {
+  test('is the last of X-Forwarded-For behind a trusted proxy, in sessions and both logs', async () => {
     const user = await owner.add('viewer', 'forwarded@shop.example');
     user.client = '203.0.113.7, 198.51.100.9';
-    assert.equal((await user.signIn()).status, 200);
-    const { sessions } = (await user.get('/sessions')).body as { sessions: { client: string; isThisOne: boolean }[] };
+    await expectOk(user.signIn());
+    const { sessions } = await user.ask('GET /sessions');
     assert.equal(sessions.find(({ isThisOne }) => isThisOne)!.client, '198.51.100.9');
     assert.equal((await auditOf(owner)).at(-1)!.client, '198.51.100.9');
     const headers = { 'x-forwarded-for': '203.0.113.7, 198.51.100.10' };
     const answer = await service.call(keys, 'POST', '/orders/query', { body: [], headers });
-    const { body } = await user.get('/requests/single', { requestID: answer.headers.get('x-request-id')! });
-    assert.equal(body.client, '198.51.100.10');
+    assert.equal((await findCall(user, answer)).client, '198.51.100.10');
   });
 
   test('is that of the connection where no proxy is trusted, whatever X-Forwarded-For says', async (context) => {
@@ -159,28 +139,21 @@ suite('an address', () => {
     const ownKeys = await bare.makeTenant('shop');
     const user = await Visitor.make(bare, 'shop', 'owner');
     const codes: string[] = [];
-    for (let attempt = 0; attempt < ADDRESS_ATTEMPTS; attempt++)
-      codes.push(
-        codeIn(
-          await new Visitor(bare, 'shop', `n${attempt}@shop.example`).post('/link', { token: 'x', password: WRONG }),
-        ),
-      );
+    for (let attempt = 0; attempt < ADDRESS_ATTEMPTS; attempt++) {
+      const visitor = new Visitor(bare, 'shop', `n${attempt}@shop.example`);
+      codes.push(codeIn(await visitor.post('/link', { token: 'x', password: WRONG })));
+    }
     assert.deepEqual([...new Set(codes.slice(0, -1))], ['400 LINK_INVALID']);
-    assert.equal(codes.at(-1), '429 TOO_MANY_ATTEMPTS');
-    const answer = await bare.call(ownKeys, 'POST', '/orders/query', {
-      body: [],
-      headers: { 'x-forwarded-for': '203.0.113.7' },
-    });
-    assert.equal(
-      (await user.get('/requests/single', { requestID: answer.headers.get('x-request-id')! })).body.client,
-      '127.0.0.1',
-    );
+    assert.equal(codes.at(-1), TOO_MANY);
+    const headers = { 'x-forwarded-for': '203.0.113.7' };
+    const answer = await bare.call(ownKeys, 'POST', '/orders/query', { body: [], headers });
+    assert.equal((await findCall(user, answer)).client, '127.0.0.1');
   });
 });
 
 test('failures of an account outlive a restart, and are one count for all nodes of a database', async (context) => {
   const user = await owner.add('viewer', 'nodes@shop.example');
-  assert.deepEqual(await guess(user, 3), Array(3).fill('401 SIGN_IN_REFUSED'));
+  assert.deepEqual(await guess(user, 3), Array(3).fill(REFUSED));
   // With SQLite the only node there can be is the next one.
   const isShared = service.databaseUrl !== undefined;
   if (!isShared) await service.stop();
@@ -190,22 +163,20 @@ test('failures of an account outlive a restart, and are one count for all nodes 
     if (!isShared) await service.restart();
   });
   const there = new Visitor(node, 'shop', user.email);
-  assert.deepEqual(await guess(there, FREE - 2), Array(FREE - 2).fill('401 SIGN_IN_REFUSED'));
-  assert.equal(codeIn(await there.elsewhere().signIn(PASSWORD)), '429 TOO_MANY_ATTEMPTS');
-  if (isShared) assert.equal(codeIn(await user.elsewhere().signIn(PASSWORD)), '429 TOO_MANY_ATTEMPTS');
+  assert.deepEqual(await guess(there, FREE - 2), Array(FREE - 2).fill(REFUSED));
+  await expectCode(there.elsewhere().signIn(PASSWORD), TOO_MANY);
+  if (isShared) await expectCode(user.elsewhere().signIn(PASSWORD), TOO_MANY);
   assert.equal(await countOf(user.email, node), FREE + 1);
 });
 
-test('calls of the API and sessions go on while many sign in, and those too many at once are told to come again', async () => {
+test('calls of the API and sessions go on while many sign in; too many at once are told to come again', async () => {
   const isOver = new AbortController();
-  const attempts = Array.from({ length: 80 }, (_, index) =>
-    new Visitor(service, 'shop', `storm${index}@shop.example`).signIn(WRONG),
-  );
+  const attempts = times(80, (index) => new Visitor(service, 'shop', `storm${index}@shop.example`).signIn(WRONG));
   const storm = Promise.all(attempts).finally(() => isOver.abort());
   let calls = 0;
   while (!isOver.signal.aborted) {
     await succeed(service.call(keys, 'POST', '/orders/query', { body: [] }));
-    assert.equal((await owner.get('/session')).status, 200);
+    await expectOk(owner.get('/session'));
     calls++;
   }
   assert.ok(calls >= 5, `${calls} calls`);

@@ -1,18 +1,20 @@
 /**
- * Somebody at the dashboard without a browser: signs in by the one-time link of `storeroom user create`, keeps the cookie, and asks what the pages ask,
- * with the headers a browser sends from the dashboard's own pages. Also the six digits an authenticator app would show, reckoned anew from RFC 6238.
+ * Somebody at the dashboard without a browser: signs in by a one-time link, keeps the cookie, and asks what the pages
+ * ask, with the headers a browser sends from them. Also the six digits an authenticator app shows, by RFC 6238.
  */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import type { AnswerOf, RouteName } from '../../src/http/dashboard/interface.ts';
 import type { Service } from '../kit/service.ts';
 
 export type Role = 'owner' | 'developer' | 'viewer';
 export const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
 export const PASSWORD = 'wet paper lantern orbit';
+export const NEW_PASSWORD = 'seven copper kites above';
 export const API = '/dashboard/api';
 export const COOKIE = '__Host-storeroom_session';
 
-/** Every visitor comes from an address of its own, which counts where the service trusts the proxy it comes by: an address has few attempts a minute. */
+/** Every visitor has an address of its own where the service trusts its proxy: an address has few attempts a minute. */
 let visitors = 0;
 const nextAddress = (): string => `10.0.${Math.floor(++visitors / 256)}.${visitors % 256}`;
 
@@ -22,6 +24,21 @@ export interface Reply {
   text: string;
   body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
+
+/** `401 SIGN_IN_REFUSED`, or `200`. */
+export const codeIn = ({ status, body }: Reply): string =>
+  status < 400 ? `${status}` : `${status} ${body?.code ?? ''}`;
+
+export async function expectCode(replying: Reply | Promise<Reply>, code: string): Promise<Reply> {
+  const reply = await replying;
+  assert.equal(codeIn(reply), code, reply.text);
+  return reply;
+}
+
+export const expectOk = (replying: Reply | Promise<Reply>): Promise<Reply> => expectCode(replying, '200');
+
+/** The token of a one-time link. */
+export const tokenOf = ({ link }: { link: string }): string => link.split('#')[1]!;
 
 export class Visitor {
   readonly service: Service;
@@ -54,17 +71,13 @@ export class Visitor {
   /** Another user of the tenant, invited by this owner. */
   async add(role: Role, email = `${role}@${this.teamID}.example`): Promise<Visitor> {
     const visitor = new Visitor(this.service, this.teamID, email);
-    const { status, body, text } = await this.post('/users', { email, role });
-    assert.equal(status, 200, text);
-    await visitor.open((body as { link: string }).link.split('#')[1]!);
+    await visitor.open(tokenOf(await this.ask('POST /users', { email, role })));
     return visitor;
   }
 
   /** Sets the password by the token of a link, and is signed in. */
-  async open(token: string): Promise<Reply> {
-    const reply = await this.post('/link', { token, password: this.password });
-    assert.equal(reply.status, 200, reply.text);
-    return reply;
+  open(token: string): Promise<Reply> {
+    return expectOk(this.post('/link', { token, password: this.password }));
   }
 
   /** The same user at another browser, not signed in. */
@@ -74,28 +87,31 @@ export class Visitor {
     return visitor;
   }
 
+  /** The same user signed in at another browser. */
+  async again(): Promise<Visitor> {
+    const visitor = this.elsewhere();
+    await expectOk(visitor.signIn());
+    return visitor;
+  }
+
   /** `storeroom user create`; the token of the link it prints. */
   async invite(role: Role): Promise<string> {
-    const { code, stderr, stdout } = await this.service.command(
-      'user',
-      'create',
-      this.teamID,
-      this.email,
-      '--role',
-      role,
-      '--json',
-    );
+    const words = ['user', 'create', this.teamID, this.email, '--role', role, '--json'];
+    const { code, stderr, json } = await this.service.command(...words);
     assert.equal(code, 0, stderr);
-    return (JSON.parse(stdout) as { link: string }).link.split('#')[1]!;
+    return tokenOf(json() as { link: string });
   }
 
   signIn(password = this.password, code?: string): Promise<Reply> {
-    return this.post('/sign-in', {
-      teamID: this.teamID,
-      email: this.email,
-      password,
-      ...(code !== undefined && { code }),
-    });
+    const { teamID, email } = this;
+    return this.post('/sign-in', { teamID, email, password, ...(code !== undefined && { code }) });
+  }
+
+  /** What a route answers, which has to be 200. */
+  async ask<Name extends RouteName>(route: Name, sent: object = {}): Promise<AnswerOf<Name>> {
+    const [method, path = ''] = route.split(' ');
+    const reply = method === 'GET' ? this.get(path, sent as Record<string, string>) : this.post(path, sent);
+    return (await expectOk(reply)).body as AnswerOf<Name>;
   }
 
   get(path: string, query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Reply> {

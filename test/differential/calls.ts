@@ -80,12 +80,8 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
     return await answerOf(system, call);
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
-    return JSON.stringify({
-      code: refusal.code,
-      message: refusal.message,
-      field: refusal.field,
-      retryAfterSeconds: refusal.retryAfterSeconds,
-    });
+    const { code, message, field, retryAfterSeconds } = refusal;
+    return JSON.stringify({ code, message, field, retryAfterSeconds });
   }
 }
 
@@ -117,11 +113,7 @@ async function answerOf(system: System, call: Call): Promise<string> {
 
 const writtenText = ({ data, replayed }: Written): string => `${data}${replayed ? ' replayed' : ''}`;
 
-const QUERIES: Record<KeyedType, Query> = {
-  orders: 'queryOrders',
-  customers: 'queryCustomers',
-  inventory: 'queryInventoryItems',
-};
+const QUERIES = { orders: 'queryOrders', customers: 'queryCustomers', inventory: 'queryInventoryItems' } as const;
 /** What is asked where there is nothing to go on with or to repeat. */
 const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
   name: 'queryOrders',
@@ -173,30 +165,22 @@ export class Caller {
       case 'addField':
         return { name: 'addField', field: step.field };
       case 'approve':
-        return this.#write({
-          name: 'advanceOrder',
-          key: this.#key(step.order),
-          step: { approve: true },
-          context: this.#context(step.write, step.do),
-        });
+        return this.#advance(step, { approve: true });
       case 'invoice': {
-        const wanted = {
-          quantities: numbered(step.quantities),
-          serials: numbered(step.serials),
-          tracking: step.tracking,
-        };
-        return this.#write({
-          name: 'advanceOrder',
-          key: this.#key(step.order),
-          step: { invoice: wanted },
-          context: this.#context(step.write, step.do, wanted),
-        });
+        const { quantities, serials, tracking } = step;
+        const invoice = { quantities: numbered(quantities), serials: numbered(serials), tracking };
+        return this.#advance(step, { invoice }, invoice);
       }
       default: {
         const body = this.#body(step);
         return this.#write({ name: step.do, body, context: this.#context(step.write, step.do, body) });
       }
     }
+  }
+
+  #advance(step: Extract<Step, { order: KeyPlan }>, transition: OrderTransition, body?: object): Call {
+    const context = this.#context(step.write, step.do, body);
+    return this.#write({ name: 'advanceOrder', key: this.#key(step.order), step: transition, context });
   }
 
   #write(call: Extract<Call, { context: WriteContext }>): Call {
@@ -259,16 +243,16 @@ export class Caller {
     const field = typeof filter.field === 'string' ? filter.field : (filled[filter.field % filled.length] ?? 'NOTES');
     if (typeof value !== 'object') return { ...filter, field, value };
     const whole = Object.hasOwn(record, field) ? record[field]! : '';
-    if (filter.contains !== true)
-      return {
-        ...filter,
-        field,
-        value: [whole.slice(0, 256), whole.replace(/^0/, ''), whole.slice(0, 256), whole][value.form]!,
-      };
+    const { from, length, form } = value;
+    const start = whole.slice(0, 256);
     const piece = Array.from(whole)
-      .slice(value.from, value.from + value.length)
+      .slice(from, from + length)
       .join('');
-    return { ...filter, field, value: [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)][value.form]! };
+    const forms =
+      filter.contains === true
+        ? [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)]
+        : [start, whole.replace(/^0/, ''), start, whole];
+    return { ...filter, field, value: forms[form]! };
   }
 
   #context({ waitMs, strict, idempotencyKey }: WritePlan, operation: string, body: object = {}): WriteContext {

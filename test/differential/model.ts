@@ -1,5 +1,5 @@
 /** One tenant in plain Maps: the twelve operations, written again from the specification. Shares the rules of pims. */
-import { orThrow, Refusal } from '../../src/errors.ts';
+import { orThrow, Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/lifecycle.ts';
@@ -38,17 +38,11 @@ export class Model {
   #dictionaries: Dictionaries = buildDictionaries([]);
   #lockCodes = 0;
 
-  keys(recordType: KeyedType): string[] {
-    return [...this.#records[recordType].keys()];
-  }
-
-  values(recordType: KeyedType): Values[] {
-    return [...this.#records[recordType].values()];
-  }
-
-  lines(): Values[] {
-    return [...this.#lines.values()].flat();
-  }
+  keys = (recordType: KeyedType): string[] => [...this.#records[recordType].keys()];
+  values = (recordType: KeyedType): Values[] => [...this.#records[recordType].values()];
+  lines = (): Values[] => [...this.#lines.values()].flat();
+  /** The fields of a type. */
+  names = (recordType: RecordType): string[] => [...this.#dictionaries[recordType].keys()];
 
   getOrder(orderNumber: string): { order: string; lines: string | null } {
     const order = this.#find('orders', orderNumber, 'orderNum', 'order');
@@ -59,35 +53,20 @@ export class Model {
     };
   }
 
-  getCustomer(customerCode: string): string {
-    return JSON.stringify(this.#find('customers', customerCode, 'customerCode', 'customer'));
-  }
+  getCustomer = (customerCode: string): string =>
+    JSON.stringify(this.#find('customers', customerCode, 'customerCode', 'customer'));
+  getInventoryItem = (partCode: string): string =>
+    JSON.stringify(this.#find('inventory', partCode, 'partCode', 'part'));
 
-  getInventoryItem(partCode: string): string {
-    return JSON.stringify(this.#find('inventory', partCode, 'partCode', 'part'));
-  }
-
-  queryOrders(request: QueryRequest): Page {
-    return this.#query('orders', request);
-  }
-
-  queryCustomers(request: QueryRequest): Page {
-    return this.#query('customers', request);
-  }
-
-  queryInventoryItems(request: QueryRequest): Page {
-    return this.#query('inventory', request);
-  }
+  queryOrders = (request: QueryRequest): Page => this.#query('orders', request);
+  queryCustomers = (request: QueryRequest): Page => this.#query('customers', request);
+  queryInventoryItems = (request: QueryRequest): Page => this.#query('inventory', request);
 
   createOrder(body: Body, context: WriteContext): Written {
     const values = parseValues(this.#dictionaries.orders, 'orders', body);
     const stage = values['ORDER_TYPE'] || context.defaultStage;
-    if (!['worksheet', 'quote', 'sales_order'].includes(stage))
-      throw new Refusal(
-        'INVALID_VALUE',
-        `ORDER_TYPE of a new order is worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`,
-        { field: 'ORDER_TYPE' },
-      );
+    const wrong = `ORDER_TYPE of a new order is worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`;
+    if (!['worksheet', 'quote', 'sales_order'].includes(stage)) refuse('INVALID_VALUE', 'ORDER_TYPE', wrong);
     return this.#once(context, () => {
       if (context.strict) this.#checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
       return this.#create('orders', { ...values, ORDER_TYPE: stage }, context.now);
@@ -107,10 +86,7 @@ export class Model {
     const change = parseValues(this.#dictionaries.customers, 'customers', without(body, 'CUSTOMER_CODE'));
     return this.#once(context, () => {
       const customer = this.#records.customers.get(code);
-      if (!customer)
-        throw new Refusal('CUSTOMER_NOT_FOUND', `There is no customer '${code.slice(0, 64)}'.`, {
-          field: 'CUSTOMER_CODE',
-        });
+      if (!customer) refuse('CUSTOMER_NOT_FOUND', 'CUSTOMER_CODE', `There is no customer '${code.slice(0, 64)}'.`);
       Object.assign(customer, change, { MODIFIED_DATE: context.now });
       return code;
     });
@@ -147,7 +123,7 @@ export class Model {
       const order = this.#existingOrder(orderNumber);
       const line = this.#linesOf(orderNumber).find((one) => one['LINE_REF_LOCK_CODE'] === lockCode);
       const missing = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
-      if (!line) throw new Refusal('LINE_NOT_FOUND', missing, { field: 'LINE_REF_LOCK_CODE' });
+      if (!line) refuse('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', missing);
       if (context.strict) this.#checkKnown(change, 'PART_CODE');
       const step = orThrow(changeLine(order, line, change, this.#part(change['PART_CODE'])));
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
@@ -180,10 +156,8 @@ export class Model {
       );
       const modified = { MODIFIED_DATE: options.now };
       Object.assign(order, advanced.order, modified);
-      this.#lines.set(
-        orderNumber,
-        advanced.lines.map((line) => ({ ...line, ...modified })),
-      );
+      const kept = advanced.lines.map((line) => ({ ...line, ...modified }));
+      this.#lines.set(orderNumber, kept);
       let backorder: string | null = null;
       if (advanced.backorder) {
         const { order: open, lines: openLines } = advanced.backorder;
@@ -217,24 +191,16 @@ export class Model {
     const key = values[KEYS[recordType]]!;
     this.#checkFree(recordType, key);
     if (recordType === 'inventory') {
-      if (key === '') throw new Refusal('MISSING_FIELD', 'PART_CODE is missing.', { field: 'PART_CODE' });
+      if (key === '') refuse('MISSING_FIELD', 'PART_CODE', 'PART_CODE is missing.');
       const onHand = values['QTY_ONHAND'] || '0';
-      this.#records.inventory.set(
-        key,
-        this.#complete('inventory', { ...values, QTY_ONHAND: onHand, QTY_COMMITTED: '0', QTY_AVAILABLE: onHand }),
-      );
+      const part = { ...values, QTY_ONHAND: onHand, QTY_COMMITTED: '0', QTY_AVAILABLE: onHand };
+      this.#records.inventory.set(key, this.#complete('inventory', part));
       return;
     }
     const stage = values['ORDER_TYPE'] || 'worksheet';
     if (recordType === 'orders' && !LOOKUP_ORDER.includes(stage))
-      throw new Refusal('INVALID_VALUE', `ORDER_TYPE is worksheet, quote, sales_order, invoice, not '${stage}'.`, {
-        field: 'ORDER_TYPE',
-      });
+      refuse('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is worksheet, quote, sales_order, invoice, not '${stage}'.`);
     this.#create(recordType, recordType === 'orders' ? { ...values, ORDER_TYPE: stage } : values, now, values);
-  }
-
-  names(recordType: RecordType): string[] {
-    return [...this.#dictionaries[recordType].keys()];
   }
 
   exportRows(recordType: RecordType): string[][] {
@@ -316,37 +282,28 @@ export class Model {
         name === 'LOCATION_CODE'
           ? places.has(code)
           : this.#records[name === 'PART_CODE' ? 'inventory' : 'customers'].has(code ?? '');
-      if (code && !isKnown)
-        throw new Refusal('UNKNOWN_REFERENCE', `${name} '${code.slice(0, 64)}' is not known.`, { field: name });
+      if (code && !isKnown) refuse('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' is not known.`);
     }
   }
 
   #checkFree(recordType: KeyedType, key: string): void {
     const field = KEYS[recordType];
-    if (Array.from(key).length > 256)
-      throw new Refusal(
-        'INVALID_VALUE',
-        `${field} has ${Array.from(key).length} characters; the key of a record has at most 256.`,
-        { field },
-      );
+    const { length } = Array.from(key);
+    if (length > 256)
+      refuse('INVALID_VALUE', field, `${field} has ${length} characters; the key of a record has at most 256.`);
     if (this.#records[recordType].has(key))
-      throw new Refusal('CODE_TAKEN', `${field} '${key.slice(0, 64)}' is already in use.`, { field });
+      refuse('CODE_TAKEN', field, `${field} '${key.slice(0, 64)}' is already in use.`);
   }
 
   #find(recordType: KeyedType, key: string, parameter: string, noun: string): Values {
     checkText(parameter, key);
     const record = this.#records[recordType].get(key);
-    if (!record) throw new Refusal('NOT_FOUND', `There is no ${noun} '${key.slice(0, 64)}'.`, { field: parameter });
-    return record;
+    return record ?? refuse('NOT_FOUND', parameter, `There is no ${noun} '${key.slice(0, 64)}'.`);
   }
 
   #existingOrder(orderNumber: string): Values {
     const order = this.#records.orders.get(orderNumber);
-    if (!order)
-      throw new Refusal('ORDER_NOT_FOUND', `There is no order '${orderNumber.slice(0, 64)}'.`, {
-        field: 'ORDER_NUMBER',
-      });
-    return order;
+    return order ?? refuse('ORDER_NOT_FOUND', 'ORDER_NUMBER', `There is no order '${orderNumber.slice(0, 64)}'.`);
   }
 
   #part(code: string | undefined): KnownPart {
@@ -358,6 +315,10 @@ export class Model {
   #newLockCode = (): Values => ({ LINE_REF_LOCK_CODE: `line ${++this.#lockCodes}` });
   #complete = (recordType: RecordType, values: Values): Values =>
     Object.fromEntries([...this.#dictionaries[recordType].keys()].map((name) => [name, values[name] ?? '']));
+}
+
+function refuse(code: ErrorCode, field: string, message: string): never {
+  throw new Refusal(code, message, { field });
 }
 
 function viewOrder(order: Values, lines: readonly Values[]): object {
@@ -383,7 +344,7 @@ function viewOrder(order: Values, lines: readonly Values[]): object {
 /** What the body names under a field that says what to write to. */
 function nameOf(body: Body, field: string): string {
   const name = body[field] ?? '';
-  if (name === '') throw new Refusal('MISSING_FIELD', `${field} is missing: it names what to write to.`, { field });
+  if (name === '') refuse('MISSING_FIELD', field, `${field} is missing: it names what to write to.`);
   checkText(field, String(name));
   return String(name);
 }

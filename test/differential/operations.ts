@@ -10,75 +10,16 @@ import {
   type RecordType,
 } from '../../src/pims/fields.ts';
 import { smallKey } from '../store/query-model.ts';
-import { incompressible, oddText, text, valueOf } from './texts.ts';
+import { incompressible, oddText, text, valueOf, weighted } from './texts.ts';
 
 /** A key as it is written, or that of one of the records there are. */
 export type KeyPlan = string | { readonly of: KeyedType; readonly nth: number };
 export type BodyPlan = readonly (readonly [name: string, value: RawValue | KeyPlan])[];
-/** Part of what a record has in the field, in one of several cases; or a value as it is. */
-type FilterValuePlan =
-  | { readonly nth: number; readonly from: number; readonly length: number; readonly form: number }
-  | string
-  | number
-  | boolean;
-export interface FilterPlan {
-  /** By its name, or by its place among the fields in which the record has a value. */
-  readonly field: string | number;
-  readonly value: FilterValuePlan;
-  readonly contains?: boolean;
-  readonly conjunction?: string;
-}
-export interface WritePlan {
-  readonly waitMs: number;
-  readonly strict: boolean;
-  readonly idempotencyKey: string | undefined;
-}
-
-export type Step =
-  | {
-      readonly do: 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
-      readonly key: KeyPlan;
-    }
-  | {
-      readonly do: 'query';
-      readonly recordType: KeyedType;
-      readonly filters: readonly FilterPlan[];
-      readonly limit: number;
-      readonly after: KeyPlan | null;
-    }
-  | { readonly do: 'nextPage'; readonly limit: number }
-  | { readonly do: 'createOrder' | 'createCustomer'; readonly body: BodyPlan; readonly write: WritePlan }
-  | {
-      readonly do: 'addLineItem' | 'updateCustomer';
-      readonly key: KeyPlan | null;
-      readonly body: BodyPlan;
-      readonly write: WritePlan;
-    }
-  | {
-      readonly do: 'updateLineItem';
-      readonly line: number | string;
-      readonly otherOrder: KeyPlan | null;
-      readonly body: BodyPlan;
-      readonly write: WritePlan;
-    }
-  | { readonly do: 'repeat'; readonly nth: number; readonly otherBody: boolean; readonly waitMs: number }
-  | { readonly do: 'approve'; readonly order: KeyPlan; readonly write: WritePlan }
-  | {
-      readonly do: 'invoice';
-      readonly order: KeyPlan;
-      readonly quantities: [number, string][];
-      readonly serials: [number, string[]][];
-      readonly tracking: string[];
-      readonly write: WritePlan;
-    }
-  | { readonly do: 'addField'; readonly field: CustomField };
-
-export interface RunPlan {
-  readonly defaultStage: 'worksheet' | 'quote' | 'sales_order';
-  readonly fields: readonly CustomField[];
-  readonly rows: readonly { readonly recordType: KeyedType; readonly values: Readonly<Record<string, string>> }[];
-  readonly steps: readonly Step[];
-}
+type Made<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
+export type WritePlan = Made<typeof write>;
+export type FilterPlan = Made<ReturnType<typeof filterOf>>;
+export type Step = Made<typeof step>;
+export type RunPlan = Made<typeof runPlan>;
 
 const REFERENCES = ['#1001', '#1002', '1001', '#ß', '#SS', '#İ', "#'", '%', '_'];
 /** Alike for longer than an index may look at them. */
@@ -89,14 +30,9 @@ const CODES = [
   'e\u0301',
   ' 7',
 ];
-const TOO_LONG_CODES = [
-  'k'.repeat(255),
-  'k'.repeat(256),
-  '😀'.repeat(256),
-  'k'.repeat(257),
-  '1'.repeat(256),
-  '1'.repeat(257),
-];
+const TOO_LONG_CODES = [255, 256, 257]
+  .flatMap((length) => ['k'.repeat(length), '1'.repeat(length)])
+  .concat('😀'.repeat(256));
 const PARTS = ['P1', 'p1', '1', '01', 'MB/14%_', 'İ', 'K', '\u212a', '😀'];
 const LOCATIONS = ['MAIN', 'main', 'ß'];
 const CUSTOM_NAMES = ['COLOUR', 'WEIGHT', 'DUE', 'GIFT', 'SORT', 'ORDER', 'SELECT'];
@@ -110,43 +46,33 @@ const UNKNOWN_NAMES = [
 /** Mostly one of the first, so that steps meet. */
 const nth = fc.oneof(fc.nat(2), fc.nat(11));
 const known = (of: KeyedType): fc.Arbitrary<KeyPlan> => nth.map((place) => ({ of, nth: place }));
-const code = fc.oneof(
-  { weight: 12, arbitrary: fc.constantFrom(...CODES) },
-  { weight: 4, arbitrary: smallKey },
-  { weight: 4, arbitrary: oddText },
-  { weight: 1, arbitrary: fc.constantFrom(...TOO_LONG_CODES) },
+const code = weighted(
+  [12, fc.constantFrom(...CODES)],
+  [4, smallKey],
+  [4, oddText],
+  [1, fc.constantFrom(...TOO_LONG_CODES)],
 );
 /** Mostly of a record that is there. */
-const keyOf = (of: KeyedType): fc.Arbitrary<KeyPlan> =>
-  fc.oneof({ weight: 16, arbitrary: known(of) }, { weight: 2, arbitrary: code }, { weight: 1, arbitrary: text });
+const keyOf = (of: KeyedType): fc.Arbitrary<KeyPlan> => weighted([16, known(of)], [2, code], [1, text]);
 
 /** An operator's command line cannot carry what is no text. */
-const commandKey: fc.Arbitrary<KeyPlan> = fc.oneof(
-  { weight: 12, arbitrary: known('orders') },
-  { weight: 1, arbitrary: code },
-);
+const commandKey: fc.Arbitrary<KeyPlan> = weighted([12, known('orders')], [1, code]);
 
+const reference = weighted([8, fc.constantFrom(...REFERENCES)], [2, fc.constantFrom(...LONG_REFERENCES)], [1, text]);
 /** Values of fields whose contents mean something; the others have any value of their type. */
 const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
   Object.entries({
-    REFERENCE_NUMBER: fc.oneof(
-      { weight: 8, arbitrary: fc.constantFrom(...REFERENCES) },
-      { weight: 2, arbitrary: fc.constantFrom(...LONG_REFERENCES) },
-      { weight: 1, arbitrary: text },
-    ),
+    REFERENCE_NUMBER: reference,
     CUSTOMER_CODE: fc.oneof(known('customers'), code),
-    PART_CODE: fc.oneof(
-      { weight: 4, arbitrary: known('inventory') },
-      { weight: 1, arbitrary: fc.constantFrom(...PARTS, '', 'unknown') },
-    ),
+    PART_CODE: weighted([4, known('inventory')], [1, fc.constantFrom(...PARTS, '', 'unknown')]),
     LOCATION_CODE: fc.constantFrom(...LOCATIONS, 'nowhere', ''),
-    ORDER_TYPE: fc.oneof(
-      { weight: 12, arbitrary: fc.constantFrom('worksheet', 'quote', 'sales_order') },
-      { weight: 1, arbitrary: fc.constantFrom('invoice', 'QUOTE', '', 'x') },
+    ORDER_TYPE: weighted(
+      [12, fc.constantFrom('worksheet', 'quote', 'sales_order')],
+      [1, fc.constantFrom('invoice', 'QUOTE', '', 'x')],
     ),
-    QUANTITY: fc.oneof(
-      { weight: 12, arbitrary: fc.constantFrom<RawValue[]>('0', '1', 2, '3', '5', '2.5', '-2', '') },
-      { weight: 1, arbitrary: valueOf('number') },
+    QUANTITY: weighted(
+      [12, fc.constantFrom<RawValue[]>('0', '1', 2, '3', '5', '2.5', '-2', '')],
+      [1, valueOf('number')],
     ),
     NUMBER_SHIPPED: fc.constantFrom<RawValue[]>('0', '1', 2, '2.5', '-1', null),
     SERIAL_NUMBERS: fc.constantFrom('', 'S1', 'S1,S2', ' S1 , ,S2,', 'ß', 'a,b,c,d,e,f'),
@@ -170,11 +96,11 @@ const typeOf = (recordType: RecordType, name: string): FieldType =>
   BUILT_IN_FIELDS[recordType].find((field) => field.name === name)?.type ?? 'text';
 
 const fieldName = (recordType: RecordType): fc.Arbitrary<string> =>
-  fc.oneof(
-    { weight: 60, arbitrary: fc.constantFrom(...OFTEN[recordType]) },
-    { weight: 14, arbitrary: fc.constantFrom(...BUILT_IN(recordType)) },
-    { weight: 3, arbitrary: fc.constantFrom(...CUSTOM_NAMES.slice(0, 4)) },
-    { weight: 1, arbitrary: fc.constantFrom(...UNKNOWN_NAMES) },
+  weighted(
+    [60, fc.constantFrom(...OFTEN[recordType])],
+    [14, fc.constantFrom(...BUILT_IN(recordType))],
+    [3, fc.constantFrom(...CUSTOM_NAMES.slice(0, 4))],
+    [1, fc.constantFrom(...UNKNOWN_NAMES)],
   );
 const bodyOf = (recordType: RecordType, without: readonly string[] = []): fc.Arbitrary<BodyPlan> => {
   const kept = BUILT_IN_FIELDS[recordType]
@@ -188,50 +114,29 @@ const bodyOf = (recordType: RecordType, without: readonly string[] = []): fc.Arb
   return fc.uniqueArray(pair, { selector: ([one]) => one, maxLength: 5 });
 };
 
-const write: fc.Arbitrary<WritePlan> = fc.record({
+const write = fc.record({
   waitMs: fc.constantFrom(0, 1, 1000, 86_000),
   strict: fc.nat(7).map((chance) => chance === 7),
-  idempotencyKey: fc.oneof(
-    { weight: 3, arbitrary: fc.constant(undefined) },
-    { weight: 1, arbitrary: fc.constantFrom('k1', 'k2', 'k3', ' ~', "'") },
-  ),
+  idempotencyKey: weighted([3, fc.constant(undefined)], [1, fc.constantFrom('k1', 'k2', 'k3', ' ~', "'")]),
 });
 
-const filterValue: fc.Arbitrary<FilterValuePlan> = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({ nth, from: fc.nat(5), length: fc.integer({ min: 0, max: 7 }), form: fc.nat(3) }),
-  },
-  { weight: 2, arbitrary: oddText },
-  {
-    weight: 1,
-    arbitrary: fc.oneof(
-      text,
-      fc.constantFrom(
-        ...REFERENCES,
-        'sales_order',
-        '3/4/2026',
-        '2026-01-02',
-        'true',
-        '',
-        2,
-        0.5,
-        true,
-        false,
-        'x'.repeat(257),
-      ),
-    ),
-  },
+const OTHER_VALUES = ['sales_order', '3/4/2026', '2026-01-02', 'true', '', 2, 0.5, true, false, 'x'.repeat(257)];
+/** Part of what a record has in the field, in one of several cases; or a value as it is. */
+const filterValue = weighted(
+  [12, fc.record({ nth, from: fc.nat(5), length: fc.integer({ min: 0, max: 7 }), form: fc.nat(3) })],
+  [2, oddText],
+  [1, fc.oneof(text, fc.constantFrom(...REFERENCES, ...OTHER_VALUES))],
 );
-const filterOf = (recordType: KeyedType): fc.Arbitrary<FilterPlan> =>
+const filterOf = (recordType: KeyedType) =>
   fc.record(
     {
-      field: fc.oneof({ weight: 3, arbitrary: fc.nat(20) }, { weight: 1, arbitrary: fieldName(recordType) }),
+      // By its place among the fields in which the record has a value, or by its name.
+      field: weighted([3, fc.nat(20)], [1, fieldName(recordType)]),
       value: filterValue,
       contains: fc.constantFrom(true, true, false),
-      conjunction: fc.oneof(
-        { weight: 30, arbitrary: fc.constantFrom('AND', 'OR', 'OR', 'and', 'oR') },
-        { weight: 1, arbitrary: fc.constantFrom('', 'XOR', 'ſ') },
+      conjunction: weighted(
+        [30, fc.constantFrom('AND', 'OR', 'OR', 'and', 'oR')],
+        [1, fc.constantFrom('', 'XOR', 'ſ')],
       ),
     },
     { requiredKeys: ['field', 'value'] },
@@ -240,13 +145,13 @@ const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').c
   fc.record({
     do: fc.constant('query' as const),
     recordType: fc.constant(recordType),
-    filters: fc.oneof(
-      { weight: 30, arbitrary: filterOf(recordType).map((filter) => [filter]) },
-      { weight: 30, arbitrary: fc.array(filterOf(recordType), { maxLength: 8, size: 'max' }) },
-      { weight: 1, arbitrary: fc.array(filterOf(recordType), { minLength: 48, maxLength: 51, size: 'max' }) },
+    filters: weighted(
+      [30, filterOf(recordType).map((filter) => [filter])],
+      [30, fc.array(filterOf(recordType), { maxLength: 8, size: 'max' })],
+      [1, fc.array(filterOf(recordType), { minLength: 48, maxLength: 51, size: 'max' })],
     ),
     limit: fc.constantFrom(1, 1, 2, 2, 3, 10, 500, 5000),
-    after: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: keyOf(recordType) }),
+    after: weighted([9, fc.constant(null)], [1, keyOf(recordType)]),
   }),
 );
 
@@ -261,128 +166,80 @@ const customField: fc.Arbitrary<CustomField> = fc
     return { recordType, name, type: chance === 0 ? 'text' : type };
   });
 
-const place = fc.integer({ min: 1, max: 4 });
-const invoice = fc.record({
-  do: fc.constant('invoice' as const),
-  order: commandKey,
-  quantities: fc.array(fc.tuple(place, fc.constantFrom('0', '1', '1', '2', '0.5', '-1', '', 'x', '+1.0')), {
-    maxLength: 3,
-  }),
-  serials: fc.array(fc.tuple(place, fc.array(fc.constantFrom('S1', 'S2', 'ß', "'"), { maxLength: 2 })), {
-    maxLength: 1,
-  }),
-  tracking: fc.array(fc.constantFrom('T1', 'T 2', 'ß', '"'), { maxLength: 2 }),
-  write,
-});
+/** Values for lines by their numbers. */
+const perLine = <T>(value: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<[number, T][]> =>
+  fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), value), { maxLength });
+type Planned<Plan> = { [Name in keyof Plan]: fc.Arbitrary<Plan[Name]> };
+const stepOf = <Do extends string, Plan extends object>(weight: number, what: Do, plan: Planned<Plan>) =>
+  [weight, fc.record(plan).map((planned) => ({ do: what, ...(planned as Plan) }))] as const;
 
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('getOrder' as const), key: keyOf('orders') }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('getCustomer' as const), key: keyOf('customers') }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('getInventoryItem' as const), key: keyOf('inventory') }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('findOrdersByStorefrontReference' as const),
-      key: fc.oneof(
-        { weight: 8, arbitrary: fc.constantFrom(...REFERENCES) },
-        { weight: 2, arbitrary: fc.constantFrom(...LONG_REFERENCES) },
-        { weight: 1, arbitrary: text },
-      ),
-    }),
-  },
-  { weight: 16, arbitrary: query },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('nextPage' as const), limit: fc.constantFrom(1, 2, 500) }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('createOrder' as const), body: bodyOf('orders'), write }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('createCustomer' as const), body: bodyOf('customers'), write }) },
-  {
-    weight: 13,
-    arbitrary: fc.record({
-      do: fc.constant('addLineItem' as const),
-      key: fc.option(keyOf('orders'), { freq: 30 }),
-      body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']),
-      write,
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('updateCustomer' as const),
-      key: fc.option(keyOf('customers'), { freq: 30 }),
-      body: bodyOf('customers', ['CUSTOMER_CODE']),
-      write,
-    }),
-  },
-  {
-    weight: 7,
-    arbitrary: fc.record({
-      do: fc.constant('updateLineItem' as const),
-      line: fc.oneof({ weight: 20, arbitrary: nth }, { weight: 1, arbitrary: fc.oneof(fc.constant(''), text) }),
-      otherOrder: fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: keyOf('orders') }),
-      body: bodyOf('lines', ['ORDER_NUMBER']),
-      write,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('repeat' as const),
-      nth,
-      otherBody: fc.nat(3).map((chance) => chance === 3),
-      waitMs: fc.constantFrom(0, 1000),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('approve' as const), order: commandKey, write }) },
-  { weight: 4, arbitrary: invoice },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('addField' as const), field: customField }) },
+const step = weighted(
+  [16, query],
+  stepOf(4, 'getOrder', { key: keyOf('orders') }),
+  stepOf(2, 'getCustomer', { key: keyOf('customers') }),
+  stepOf(2, 'getInventoryItem', { key: keyOf('inventory') }),
+  stepOf(4, 'findOrdersByStorefrontReference', { key: reference }),
+  stepOf(3, 'nextPage', { limit: fc.constantFrom(1, 2, 500) }),
+  stepOf(8, 'createOrder', { body: bodyOf('orders'), write }),
+  stepOf(8, 'createCustomer', { body: bodyOf('customers'), write }),
+  stepOf(13, 'addLineItem', {
+    key: fc.option(keyOf('orders'), { freq: 30 }),
+    body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']),
+    write,
+  }),
+  stepOf(5, 'updateCustomer', {
+    key: fc.option(keyOf('customers'), { freq: 30 }),
+    body: bodyOf('customers', ['CUSTOMER_CODE']),
+    write,
+  }),
+  stepOf(7, 'updateLineItem', {
+    line: weighted([20, nth], [1, fc.oneof(fc.constant(''), text)]),
+    otherOrder: weighted([12, fc.constant(null)], [1, keyOf('orders')]),
+    body: bodyOf('lines', ['ORDER_NUMBER']),
+    write,
+  }),
+  stepOf(4, 'repeat', { nth, otherBody: fc.nat(3).map((chance) => chance === 3), waitMs: fc.constantFrom(0, 1000) }),
+  stepOf(3, 'approve', { order: commandKey, write }),
+  stepOf(4, 'invoice', {
+    order: commandKey,
+    quantities: perLine(fc.constantFrom('0', '1', '1', '2', '0.5', '-1', '', 'x', '+1.0'), 3),
+    serials: perLine(fc.array(fc.constantFrom('S1', 'S2', 'ß', "'"), { maxLength: 2 }), 1),
+    tracking: fc.array(fc.constantFrom('T1', 'T 2', 'ß', '"'), { maxLength: 2 }),
+    write,
+  }),
+  stepOf(1, 'addField', { field: customField }),
 );
 
+const rowOf = (weight: number, recordType: KeyedType, values: Planned<Record<string, string>>) =>
+  [weight, fc.record(values).map((row) => ({ recordType, values: row }))] as const;
+
 /** Rows as the import takes them: values in their canonical text. */
-const row = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc
-      .record({
-        PART_CODE: fc.oneof(
-          { weight: 6, arbitrary: fc.constantFrom(...PARTS) },
-          { weight: 1, arbitrary: fc.constantFrom('', '\ue000', '00') },
-        ),
-        PART_DESCRIPTION: oddText,
-        BARCODE: fc.oneof(oddText, fc.constant('')),
-        LOCATION_CODE: fc.constantFrom(...LOCATIONS, ''),
-        QTY_ONHAND: fc.constantFrom('', '0', '5', '-1', '2.5', '9'.repeat(20)),
-        CARE_PLAN: fc.constantFrom('', 'Y', 'N', 'N'),
-      })
-      .map((values) => ({ recordType: 'inventory' as const, values })),
-  },
-  {
-    weight: 2,
-    arbitrary: fc
-      .record({
-        ORDER_NUMBER: fc.constantFrom('10001', '10002', '09', '9', 'Ｗ1', '😀1', 'w1', ''),
-        ORDER_TYPE: fc.constantFrom('', 'quote', 'sales_order', 'invoice', 'x'),
-        REFERENCE_NUMBER: fc.constantFrom(...REFERENCES.slice(0, 3)),
-        CREATE_DATE: fc.constantFrom(
-          '2025-01-02T03:04:05.000Z',
-          '2025-01-02T03:04:05.000Z',
-          '2026-11-20T09:30:00.000Z',
-          '',
-        ),
-        SNAME: oddText,
-        NOTES: oddText,
-      })
-      .map((values) => ({ recordType: 'orders' as const, values })),
-  },
-  {
-    weight: 2,
-    arbitrary: fc
-      .record({
-        CUSTOMER_CODE: fc.constantFrom(...CODES.slice(0, 6), 'A1', 'ß', ''),
-        CUSTOMER_NAME: oddText,
-        BCITY: oddText,
-        NOTES: oddText,
-      })
-      .map((values) => ({ recordType: 'customers' as const, values })),
-  },
+const row = weighted(
+  rowOf(3, 'inventory', {
+    PART_CODE: weighted([6, fc.constantFrom(...PARTS)], [1, fc.constantFrom('', '\ue000', '00')]),
+    PART_DESCRIPTION: oddText,
+    BARCODE: fc.oneof(oddText, fc.constant('')),
+    LOCATION_CODE: fc.constantFrom(...LOCATIONS, ''),
+    QTY_ONHAND: fc.constantFrom('', '0', '5', '-1', '2.5', '9'.repeat(20)),
+    CARE_PLAN: fc.constantFrom('', 'Y', 'N', 'N'),
+  }),
+  rowOf(2, 'orders', {
+    ORDER_NUMBER: fc.constantFrom('10001', '10002', '09', '9', 'Ｗ1', '😀1', 'w1', ''),
+    ORDER_TYPE: fc.constantFrom('', 'quote', 'sales_order', 'invoice', 'x'),
+    REFERENCE_NUMBER: fc.constantFrom(...REFERENCES.slice(0, 3)),
+    CREATE_DATE: weighted(
+      [2, fc.constant('2025-01-02T03:04:05.000Z')],
+      [2, fc.constantFrom('2026-11-20T09:30:00.000Z', '')],
+    ),
+    SNAME: oddText,
+    NOTES: oddText,
+  }),
+  rowOf(2, 'customers', {
+    CUSTOMER_CODE: fc.constantFrom(...CODES.slice(0, 6), 'A1', 'ß', ''),
+    CUSTOMER_NAME: oddText,
+    BCITY: oddText,
+    NOTES: oddText,
+  }),
 );
 
 const STEPS = 30;
@@ -390,7 +247,7 @@ const STEPS = 30;
 const steps = fc
   .array(fc.option(step, { freq: 100_000 }), { minLength: STEPS, maxLength: STEPS })
   .map((list) => list.filter((one) => one !== null));
-export const runPlan: fc.Arbitrary<RunPlan> = fc.record({
+export const runPlan = fc.record({
   defaultStage: fc.constantFrom('worksheet', 'worksheet', 'quote', 'sales_order'),
   fields: fc.array(customField, { maxLength: 4, size: 'max' }),
   rows: fc.array(row, { maxLength: 10, size: 'max' }),

@@ -8,15 +8,22 @@ import { anyCharacter } from '../store/query-model.ts';
  * Pieces that change their length with their case, look like others, join their neighbours, run backwards, or mean
  * something to a database.
  */
-// oxfmt-ignore
 const ODD_PIECES = [
-  'Σίσυφος', 'ΣΊΣΥΦΟΣ', 'ς', 'σ', 'Σ', 'ß', 'ẞ', 'ss', 'SS', 'Straße', 'STRASSE', 'İ', 'i\u0307', 'ı', 'I', 'i', '\u212a', 'k', 'K', '\u212b', 'å', 'Å',
-  'ﬁ', 'fi', 'FI', 'ﬃ', 'ŉ', 'ʼN', 'ǆ', 'ǅ', 'Ǆ', 'e\u0301', 'é', 'É', 'E\u0301', '\u0345', 'ᾳ', 'ᾼ', 'ΐ', 'ſ', 's', 'S', 'և', 'ԵՒ', 'Ж', 'ж', 'ᲈ', 'Ꙋ',
-  'ა', 'Ა', 'ꭰ', 'Ꭰ', 'ⅷ', 'Ⅷ', 'ⓐ', 'Ⓐ', 'Ａ', 'ａ', '𐐀', '𐐨', '𞤀', '𞤢', '😀', '👩‍👧', '\u200d', '中文字', '한글', '\u1112\u1161\u11ab', 'ไทย', 'हिन्दी', 'שלום',
-  'العربية', '\u202e', '\u0300', '\ufeff', '\u00a0', '\u2028', '\u0085', '\u0001', '\u001f', '\u007f', '\b', '\f', '\v', '\n', '\r\n', '\t', ' ', '\ud7ff',
-  '\ue000', '\uffff', '\u{10000}', '\u{10ffff}', '%', '_', '\\', '\\\\', '"', "'", "''", '`', '*', '?', '[', '^', '$1', '$$', '{}', ';--', '/*', ',', 'NOT',
-  ' OR ', 'NULL', '\\u0000', '\\x00', 'abc', 'Abc', 'ABC', 'aaa', 'a', 'A', '0', '1', '10', '-', '.', '#', '~', ':',
-];
+  'Σίσυφος ΣΊΣΥΦΟΣ ς σ Σ ß ẞ ss SS Straße STRASSE İ i\u0307 ı I i \u212a k K \u212b å Å',
+  'ﬁ fi FI ﬃ ŉ ʼN ǆ ǅ Ǆ e\u0301 é É E\u0301 \u0345 ᾳ ᾼ ΐ ſ s S և ԵՒ Ж ж ᲈ Ꙋ ა Ა ꭰ',
+  'Ꭰ ⅷ Ⅷ ⓐ Ⓐ Ａ ａ 𐐀 𐐨 𞤀 𞤢 😀 👩‍👧 \u200d 中文字 한글 \u1112\u1161\u11ab',
+  'ไทย हिन्दी שלום العربية \u202e \u0300 \ufeff \u00a0 \u2028 \u0085 \u0001 \u001f',
+  "\u007f \b \f \v \n \r\n \t \ud7ff \ue000 \uffff \u{10000} \u{10ffff} % _ \\ \\\\ \" ' '' ` * ? [ ^ $1 $$ {}",
+  ';-- /* , NOT NULL \\u0000 \\x00 abc Abc ABC aaa a A 0 1 10 - . # ~ :',
+]
+  .flatMap((line) => line.split(' '))
+  .concat(' ', ' OR ');
+
+/** One of these, each as often as its weight says. */
+export const weighted = <T extends unknown[]>(
+  ...choices: { [Index in keyof T]: readonly [weight: number, arbitrary: fc.Arbitrary<T[Index]>] }
+): fc.Arbitrary<T[number]> =>
+  fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary: arbitrary as fc.Arbitrary<T[number]> })));
 
 const oddPiece = fc.constantFrom(...ODD_PIECES);
 export const oddText = fc.array(oddPiece, { minLength: 1, maxLength: 6, size: 'max' }).map((pieces) => pieces.join(''));
@@ -44,18 +51,13 @@ const longText = fc.oneof(
 );
 /** Text no field takes. */
 const badText = fc.constantFrom('\0', 'a\0b', '\ud83d', 'a\udc00', '\udc00\ud83d', '\\\0');
-export const text = fc.oneof(
-  { weight: 40, arbitrary: oddText },
-  { weight: 12, arbitrary: anyText },
-  { weight: 2, arbitrary: longText },
-  { weight: 1, arbitrary: badText },
-);
+export const text = weighted([40, oddText], [12, anyText], [2, longText], [1, badText]);
 
-const number = fc.oneof(
-  { weight: 8, arbitrary: fc.integer({ min: -3, max: 12 }).map(String) },
-  {
-    weight: 4,
-    arbitrary: fc.constantFrom<RawValue[]>(
+const number = weighted(
+  [8, fc.integer({ min: -3, max: 12 }).map(String)],
+  [
+    4,
+    fc.constantFrom<RawValue[]>(
       2,
       1.5,
       0,
@@ -71,22 +73,19 @@ const number = fc.oneof(
       123456789012345,
       '9'.repeat(30),
     ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom<RawValue[]>('1e3', 'x', '1,5', ' 1', '٣', '１', true, '.5', '1.', '9'.repeat(31)),
-  },
+  ],
+  [1, fc.constantFrom<RawValue[]>('1e3', 'x', '1,5', ' 1', '٣', '１', true, '.5', '1.', '9'.repeat(31))],
 );
-const date = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc
+const date = weighted(
+  [
+    8,
+    fc
       .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }), fc.nat(3))
       .map(([month, day, how]) => formatDate(month, day, how)),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom<RawValue[]>(
+  ],
+  [
+    1,
+    fc.constantFrom<RawValue[]>(
       '2/30/2026',
       '02/29/2028',
       '13/1/2026',
@@ -97,11 +96,11 @@ const date = fc.oneof(
       'today',
       '3.4.2026',
     ),
-  },
+  ],
 );
-const flag = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom<RawValue[]>('Y', 'N', 'y', 'n', true, false, 1, 0, 'TRUE', 'false') },
-  { weight: 1, arbitrary: fc.constantFrom<RawValue[]>('yes', 2, ' Y', 'ｙ') },
+const flag = weighted(
+  [8, fc.constantFrom<RawValue[]>('Y', 'N', 'y', 'n', true, false, 1, 0, 'TRUE', 'false')],
+  [1, fc.constantFrom<RawValue[]>('yes', 2, ' Y', 'ｙ')],
 );
 const timestamp = fc.constantFrom<RawValue[]>(
   '2026-11-20T09:30:00.000Z',
@@ -118,8 +117,4 @@ const formatDate = (month: number, day: number, how: number): string =>
 const VALUES: Record<FieldType, fc.Arbitrary<RawValue>> = { text, number, date, flag, timestamp };
 /** Any value for a field of a type: mostly good, now and then none. */
 export const valueOf = (type: FieldType): fc.Arbitrary<RawValue> =>
-  fc.oneof(
-    { weight: 16, arbitrary: VALUES[type] },
-    { weight: 2, arbitrary: fc.constantFrom<RawValue[]>(null, '') },
-    { weight: 1, arbitrary: text },
-  );
+  weighted([16, VALUES[type]], [2, fc.constantFrom<RawValue[]>(null, '')], [1, text]);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
+import { createOrder, getOrder } from '../kit/orders.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
 import { runTool } from './lossy-disk.ts';
@@ -51,7 +52,7 @@ function fillDisk(): void {
 
 test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, writes resume`, async (context) => {
   const load = new MixedLoad(client, keys);
-  const { body: order } = await client.call(reader, 'PUT', '/orders/create', { body: {} });
+  const orderNum = (await createOrder(client, reader)).body.data as string;
   let isOver = false;
   // Of a round that fails too: a load that nobody ends would keep this process for ever.
   context.after(() => void (isOver = true));
@@ -67,9 +68,7 @@ test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, wr
       await sleep(5);
     }
     for (let call = 0; call < READS; call++) {
-      const { status, text } = await client.call(reader, 'GET', '/orders/single', {
-        query: { orderNum: order.data as string },
-      });
+      const { status, text } = await getOrder(client, reader, orderNum);
       assert.equal(status, 200, text);
     }
     rmSync(ballast);

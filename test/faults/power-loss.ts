@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Service } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
+import { waitUntil } from '../kit/wait.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
 import { LossyDisk } from './lossy-disk.ts';
 
@@ -34,14 +35,6 @@ after(async () => {
 /** SQLite counts them in the header of the log. */
 const countLogRestarts = (): number => readFileSync(join(disk.folder, 'usage.db-wal')).readUInt32BE(12);
 
-async function waitFor(ms: number, complaint: string, isSo: () => boolean): Promise<void> {
-  const giveUpAt = performance.now() + ms;
-  while (!isSo()) {
-    assert.ok(performance.now() < giveUpAt, complaint);
-    await sleep(5);
-  }
-}
-
 test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, async (context) => {
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
   for (let loss = 0; loss < LOSSES; loss++) {
@@ -51,14 +44,14 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     // Now and then late enough for the log to have been checkpointed and to have started over.
     const restarts = countLogRestarts();
     if (loss % 4 === 3)
-      await waitFor(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
+      await waitUntil(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
     await sleep(20 + Math.random() * 300);
     assert.equal(service.hasExited, false, 'the service ended by itself');
     // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.
     load.ignoresAnswers = true;
     disk.losePower();
     // Nobody knows any more what is on the disk, so the service has to stop; under load it finds out at once.
-    await waitFor(EXIT_MS, 'the service went on over a disk that fails', () => service.hasExited);
+    await waitUntil(EXIT_MS, 'the service went on over a disk that fails', () => service.hasExited);
     await working;
     load.ignoresAnswers = false;
     disk.restorePower();

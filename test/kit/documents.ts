@@ -1,6 +1,4 @@
-/**
- * Parses the project's Markdown into blocks, links and headings, and compares the answer a document shows with the one that was printed.
- */
+/** Parses Markdown into blocks, links and headings, and compares the answer that is shown with the one printed. */
 import assert from 'node:assert/strict';
 
 export interface Block {
@@ -51,8 +49,8 @@ export function readSlugs(markdown: string): string[] {
 }
 
 /**
- * Fails unless the printed answer is the shown one. Shown JSON may omit members and ends of lists, shown text may omit lines; the width of
- * gaps does not matter, and `…` stands for anything.
+ * Fails unless the printed answer is the shown one. Shown JSON may omit members and ends of lists, shown text may omit
+ * lines. The width of gaps does not matter, and `…` stands for anything.
  */
 export function assertShown(
   { language, text }: Pick<Block, 'language' | 'text'>,

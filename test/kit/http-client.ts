@@ -1,9 +1,10 @@
 /**
- * Calls over a fixed number of kept-alive connections, for tests that put load on the service: node:http directly, since fetch costs more than the
- * service does. Given several nodes, each call goes to one that runs, by chance, as through a balancer. Every answer is checked against the contract, as
- * in service.ts. A call that gets no whole answer throws NoAnswer.
+ * Calls over kept-alive connections, for load: with node:http, as fetch costs more than the service does. Of several
+ * nodes, each call goes to a running one by chance, as through a balancer. Every answer is checked against the
+ * contract. A call that gets no whole answer throws NoAnswer.
  */
-import { Agent, request as openRequest } from 'node:http';
+import * as http from 'node:http';
+import * as https from 'node:https';
 import { after } from 'node:test';
 import { Contract } from './contract.ts';
 import { basicOf } from './operations.ts';
@@ -21,6 +22,8 @@ export class NoAnswer extends Error {
   }
 }
 
+type Server = Pick<Service, 'origin' | 'hasExited'>;
+
 /** An answer and when it was asked for and had; times are those of performance.now(). */
 export interface TimedAnswer extends Answer {
   readonly method: string;
@@ -29,24 +32,34 @@ export interface TimedAnswer extends Answer {
 }
 
 export class HttpClient {
-  readonly #services: readonly Service[];
+  readonly #services: readonly Server[];
   readonly #contract: Contract;
-  readonly #agent: Agent;
+  readonly #agent: http.Agent;
   /** Is told of every answer. */
   onAnswer: ((answer: TimedAnswer) => void) | undefined;
 
-  private constructor(services: readonly Service[], contract: Contract, connections: number) {
+  private constructor(services: readonly Server[], contract: Contract, agent: http.Agent) {
     this.#services = services;
     this.#contract = contract;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    this.#agent = agent;
+    after(() => agent.destroy());
   }
 
   /** Its connections end with the tests of the file, or with the test, that opens it. */
   static async open(services: Service | readonly Service[], connections: number): Promise<HttpClient> {
     const nodes = [services].flat();
-    const client = new HttpClient(nodes, await Contract.load(nodes[0]!.origin), connections);
-    after(() => client.#agent.destroy());
-    return client;
+    const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+    return new HttpClient(nodes, await Contract.load(nodes[0]!.origin), agent);
+  }
+
+  /** Calls a balancer that speaks TLS with a certificate of its own; without `connections` each on a new one. */
+  static async through(
+    { origin, certificate: ca }: { origin: string; certificate: string },
+    node: Service,
+    connections?: number,
+  ): Promise<HttpClient> {
+    const agent = new https.Agent({ ca, keepAlive: connections !== undefined, maxSockets: connections ?? Infinity });
+    return new HttpClient([{ origin, hasExited: false }], await Contract.load(node.origin), agent);
   }
 
   /** One call with Basic credentials and teamID of these keys. */
@@ -79,6 +92,7 @@ export class HttpClient {
     const running = this.#services.filter(({ hasExited }) => !hasExited);
     const nodes = running.length > 0 ? running : this.#services;
     const { origin } = nodes[Math.floor(Math.random() * nodes.length)]!;
+    const { request: openRequest } = origin.startsWith('https:') ? https : http;
     return new Promise((resolve, refuse) => {
       const reject = (fault: Error): void => refuse(new NoAnswer(fault));
       const all =

@@ -4,6 +4,14 @@
 export const valuesOf = <T, Name extends keyof T>(items: readonly T[], name: Name): T[Name][] =>
   items.map((item) => item[name]);
 
+/** The cells of a record under these names. */
+export const cellsOf = <T>(record: Readonly<Record<string, T>>, names: string): (T | undefined)[] =>
+  names.split(' ').map((name) => record[name]);
+
+/** The items of a list with these of their members alone. */
+export const pick = <T, Name extends keyof T>(items: readonly T[], ...names: Name[]): Pick<T, Name>[] =>
+  items.map((item) => Object.fromEntries(names.map((name) => [name, item[name]])) as Pick<T, Name>);
+
 /** So many items, each made from its place: 0, 1, 2, … */
 export const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));

@@ -1,4 +1,4 @@
-/** Strings that break programs: control characters, half characters, numbers out of range, what SQL, shells, paths, templates and scripts are made of. */
+/** Strings that break programs: control and half characters, numbers out of range, SQL, shells, paths, scripts. */
 import { IS_THOROUGH } from './trials.ts';
 
 const MOST_TELLING: readonly string[] = [
@@ -9,7 +9,8 @@ const MOST_TELLING: readonly string[] = [
 
 const MORE: readonly string[] = [
   ' ', '\t', '\n', '\r\n', '\x07', '\x7f', '\u0085', '\u00a0', '\u200b', '\u202e', '\ufeff', '\uffff',
-  'undefined', 'NULL', 'nil', 'None', 'true', 'NaN', 'Infinity', '0', '0x10', '١٢', '1/0', '2147483648', '1.7976931348623157e309',
+  'undefined', 'NULL', 'nil', 'None', 'true', 'NaN', 'Infinity', '0', '0x10', '١٢', '1/0', '2147483648',
+  '1.7976931348623157e309',
   "'", '"', '" OR ""="', 'x\' AND SLEEP(5)#', ') OR 1=1', '_', '*', '?', '..\\..\\x',
   '{{7*7}}', '%s%n%x', 'FUNCTION', 'ORDER_NUMBER', '$(touch x)', '() { :; }', 'CON', '%23',
   'é', 'Ω≈ç√∫', 'ﬀ', 'İ', 'ſ', '茶', '𝒳', '🇩🇪', 'Z͑ͫ̓a̴lgo', 'مرحبا', 'ภาษา', 'x'.repeat(257),

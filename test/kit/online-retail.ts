@@ -1,6 +1,6 @@
 /**
- * The real retailer's file beside this (README.md names its authors) as the CSV files `storeroom import` takes. Streams: no file is ever whole in
- * memory.
+ * A real retailer's file (test/data/README.md names its authors) as the CSV files `storeroom import` takes. Streams: no
+ * file is ever whole in memory.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ export async function* readRetailRows(most = RETAIL_ROWS): AsyncGenerator<Retail
 export const customerCode = ({ CustomerID }: RetailRow): string => CustomerID.replace(/\.0$/, '');
 export const orderDate = ({ InvoiceDate }: RetailRow): string => InvoiceDate.slice(0, 10);
 
-/** What a row becomes: its record of each type, and the key by which repeated ones are told (every row is a line of its own). */
+/** The record of each type that a row becomes, and the key of which one record is made. Every row is a line. */
 const RECORDS: Record<RecordType, { key: (row: RetailRow) => string; record: (row: RetailRow) => Values }> = {
   customers: {
     key: customerCode,

@@ -1,6 +1,6 @@
 /**
- * One good call of each of the twelve operations, on a small tenant that has a record of every kind. `mark` is in every value of the tenant's
- * records and in no other's, so that a record shows whose it is. Judges nothing.
+ * One good call of each of the twelve operations, on a small tenant that has a record of every kind. `mark` is in every
+ * value of the tenant's records and in no other's, so that a record shows whose it is. Judges nothing.
  */
 import { Shop, succeed } from './records.ts';
 import { BASE_PATH, type Answer, type Keys, type Service } from './service.ts';
@@ -43,44 +43,33 @@ export async function stockShop(service: Service, mark: string, ...settings: str
 }
 
 function writeCalls(mark: string, lockCode: string): GoodCall[] {
-  const single = (operation: string, path: string, query: Record<string, string>): GoodCall => ({
-    operation,
-    method: 'GET',
-    path,
-    kind: 'single',
-    query,
-  });
+  const order = `order-${mark}`;
+  const customer = `customer-${mark}`;
+  const part = `part-${mark}`;
+  const single = (operation: string, path: string, query: Record<string, string>): GoodCall => {
+    return { operation, method: 'GET', path, kind: 'single', query };
+  };
   const list = (operation: string, path: string, field: string, value: string): GoodCall => {
     return { operation, method: 'POST', path, kind: 'query', query: {}, filters: [{ field, value }] };
   };
   const write = (operation: string, method: 'PUT' | 'POST', path: string, fields: Record<string, string>): GoodCall => {
     return { operation, method, path, kind: 'write', query: {}, fields };
   };
+  const line = { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: lockCode };
+  const reference = { storefront_order_number: `#${mark}` };
   return [
-    single('getOrder', '/orders/single', { orderNum: `order-${mark}` }),
-    list('queryOrders', '/orders/query', 'ORDER_NUMBER', `order-${mark}`),
+    single('getOrder', '/orders/single', { orderNum: order }),
+    list('queryOrders', '/orders/query', 'ORDER_NUMBER', order),
     write('createOrder', 'PUT', '/orders/create', { BNAME: `another buyer of ${mark}` }),
-    write('addLineItem', 'PUT', '/orders/line_item', {
-      ORDER_NUMBER: `order-${mark}`,
-      DESCRIPTION: `extra of ${mark}`,
-    }),
-    write('updateLineItem', 'POST', '/orders/line_item', {
-      ORDER_NUMBER: `order-${mark}`,
-      LINE_REF_LOCK_CODE: lockCode,
-      DISCOUNT: '5',
-    }),
-    single('findOrdersByStorefrontReference', '/orders/by_storefront_reference', {
-      storefront_order_number: `#${mark}`,
-    }),
-    single('getCustomer', '/customers/single', { customerCode: `customer-${mark}` }),
-    list('queryCustomers', '/customers/query', 'CUSTOMER_CODE', `customer-${mark}`),
+    write('addLineItem', 'PUT', '/orders/line_item', { ORDER_NUMBER: order, DESCRIPTION: `extra of ${mark}` }),
+    write('updateLineItem', 'POST', '/orders/line_item', { ...line, DISCOUNT: '5' }),
+    single('findOrdersByStorefrontReference', '/orders/by_storefront_reference', reference),
+    single('getCustomer', '/customers/single', { customerCode: customer }),
+    list('queryCustomers', '/customers/query', 'CUSTOMER_CODE', customer),
     write('createCustomer', 'PUT', '/customers/create', { CUSTOMER_NAME: `another of ${mark}` }),
-    write('updateCustomer', 'POST', '/customers/update', {
-      CUSTOMER_CODE: `customer-${mark}`,
-      NOTES: `note of ${mark}`,
-    }),
-    single('getInventoryItem', '/inventory/single', { partCode: `part-${mark}` }),
-    list('queryInventoryItems', '/inventory/query', 'PART_CODE', `part-${mark}`),
+    write('updateCustomer', 'POST', '/customers/update', { CUSTOMER_CODE: customer, NOTES: `note of ${mark}` }),
+    single('getInventoryItem', '/inventory/single', { partCode: part }),
+    list('queryInventoryItems', '/inventory/query', 'PART_CODE', part),
   ];
 }
 
@@ -92,7 +81,7 @@ export type Sent = { readonly [Name in keyof Keys]?: Keys[Name] | undefined };
 export const basicOf = ({ apiID = '', apiSecret = '' }: Sent): string =>
   `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`;
 
-/** The call with teamID and credentials sent in one of the three ways; what is not given is not sent. Only a write has a body they can be in. */
+/** The call with teamID and credentials in one of the three ways. What is not given is not sent. */
 export function sendBy(
   way: Way,
   service: Service,

@@ -1,7 +1,6 @@
 /**
- * Clears away a PostgreSQL of the tests. Run as a process of its own on the server's folder, it waits for the end of its standard input: that comes
- * when the process holding the other end wants it, and also when that process dies, in whatever way. Then whatever still works in the folder is
- * killed and the folder removed. It never starts anything.
+ * Clears away a PostgreSQL of the tests. A process of its own, which waits for the end of its standard input: that
+ * comes when its parent wants it, or dies in whatever way. Then it kills what works in the folder and removes it.
  */
 import { existsSync, globSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +8,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The processes that have a folder, or one in it, as their working folder, which is how PostgreSQL runs, initdb and pg_ctl too. Where there is no
- * /proc to tell, it is the postmaster alone: without it the others end by themselves.
+ * The processes whose working folder is this one or in it, as that of every process of PostgreSQL is. Without /proc it
+ * is the postmaster alone: when it is gone, the others end by themselves.
  */
 export function findProcesses(folder: string): number[] {
-  if (existsSync('/proc/self/cwd')) return globSync('[0-9]*', { cwd: '/proc' }).map(Number).filter((pid) => `${workingFolder(pid)}/`.startsWith(`${folder}/`)); // prettier-ignore
+  const isWithin = (pid: number): boolean => `${workingFolder(pid)}/`.startsWith(`${folder}/`);
+  if (existsSync('/proc/self/cwd')) return globSync('[0-9]*', { cwd: '/proc' }).map(Number).filter(isWithin);
   const lockFile = join(folder, 'data/postmaster.pid');
   return existsSync(lockFile)
     ? [Number.parseInt(readFileSync(lockFile, 'utf8'), 10)].filter((pid) => signal(pid, 0))

@@ -1,7 +1,7 @@
 /**
- * Real PostgreSQL for tests, from the npm package: empty databases on the server that the whole run shares, and servers of a test's own, which it may
- * stop, kill and freeze. A server lives in a folder of its own with every safety on, and is gone with the process that started it, however that
- * process ends (postgres-guard.ts).
+ * Real PostgreSQL for tests: empty databases on the server that the run shares, and servers of a test's own, which it
+ * may stop, kill and freeze. A server has a folder of its own, every safety on, and is gone with the process that
+ * started it, however that process ends (postgres-guard.ts).
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -19,7 +19,7 @@ import { findProcesses, killProcesses, signal } from './postgres-guard.ts';
 const GUARD = fileURLToPath(new URL('postgres-guard.ts', import.meta.url));
 const STARTS_MAX = 5;
 const CONNECT_MS = 5000;
-/** Below the ports a system gives to outgoing connections, one of which could take the port of a server that is down for a while. */
+/** Below those of outgoing connections, one of which could take the port of a server that is down for a while. */
 const PORTS = [20_000, 32_000] as const;
 const LOCALE = 'C.UTF-8';
 
@@ -231,7 +231,7 @@ export class PostgresServer {
   }
 }
 
-/** PostgreSQL refuses to run as root, so that for root it runs as the user that every system has for having no rights. */
+/** PostgreSQL refuses to run as root: then it runs as nobody. */
 function findUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ['-u', '-g'].map((word) => Number(execFileSync('id', [word, 'nobody'], { encoding: 'utf8' })));

@@ -1,7 +1,6 @@
-/**
- * HTTP by hand, for what no client would send: writes bytes to a socket as they are and reads the answers off it. Judges nothing.
- */
-import { connect, type Socket } from 'node:net';
+/** HTTP by hand, for what no client would send: writes bytes to a socket and reads the answers. Judges nothing. */
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** How long an exchange waits for an answer that does not come. */
 const PATIENCE_MS = 8000;
@@ -14,7 +13,7 @@ export interface RawAnswer {
   body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
 
-/** A request with these header lines; Host is among them unless they bring one. A body brings its own Content-Length. */
+/** A request with these header lines, a Host unless they have one, and the Content-Length of its body. */
 export function writeRequest(
   method: string,
   target: string,
@@ -89,4 +88,14 @@ export async function readAnswers(socket: Socket, { count = 1, bodiless = false 
   await promise;
   socket.off('data', take);
   return answers;
+}
+
+/** A port that was free a moment ago. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

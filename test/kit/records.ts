@@ -1,6 +1,6 @@
 /**
- * One tenant and its records, for tests of what the service does with them: the twelve operations by name, loading through `storeroom import`, and
- * the two ways an answer can be: a success, or a refusal that changed nothing. The field lists are those of the decisions page, written out anew.
+ * One tenant and its records: the twelve operations by name, loading through `storeroom import`, and the two kinds of
+ * answer: a success, or a refusal that changed nothing. The field lists are those of the documents, written out anew.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -11,20 +11,18 @@ export type Values = Record<string, string>;
 /** A filter object as it is sent; a wrong one may be anything. */
 export type Filters = readonly Record<string, unknown>[];
 
-const ADDRESS =
-  'BNAME BATTN BADDRESS1 BADDRESS2 BCITY BSTATE BZIPCODE BCOUNTRY BPHONE BEMAIL SNAME SATTN SADDRESS1 SADDRESS2 SCITY SSTATE SZIPCODE SCOUNTRY SPHONE SEMAIL';
+const ADDRESS = `BNAME BATTN BADDRESS1 BADDRESS2 BCITY BSTATE BZIPCODE BCOUNTRY BPHONE BEMAIL
+  SNAME SATTN SADDRESS1 SADDRESS2 SCITY SSTATE SZIPCODE SCOUNTRY SPHONE SEMAIL`;
 const STAMPS = 'CREATE_DATE MODIFIED_DATE';
 export const FIELDS = {
-  orders:
-    `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE LOCATION_CODE ORDER_DATE ORDER_STATUS SALESPERSON_CODE PO_NUMBER TERMS_CODE SHIP_VIA
-    DROP_SHIP TRACKING_NUMBERS NOTES SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL ${ADDRESS} ${STAMPS}`.split(/\s+/),
-  lines:
-    `ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN LINE_REF_LOCK_CODE
-    ${STAMPS}`.split(/\s+/),
+  orders: `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE LOCATION_CODE ORDER_DATE ORDER_STATUS SALESPERSON_CODE
+    PO_NUMBER TERMS_CODE SHIP_VIA DROP_SHIP TRACKING_NUMBERS NOTES SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL
+    ${ADDRESS} ${STAMPS}`.split(/\s+/),
+  lines: `ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS
+    CARE_PLAN LINE_REF_LOCK_CODE ${STAMPS}`.split(/\s+/),
   customers: `CUSTOMER_CODE CUSTOMER_NAME ${ADDRESS} TERMS_CODE CREDIT_LIMIT NOTES ${STAMPS}`.split(/\s+/),
-  inventory:
-    `PART_CODE PART_DESCRIPTION BARCODE CATEGORY LOCATION_CODE QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE QTY_ONORDER UNIT_PRICE UNIT_COST
-    SERIALIZED CARE_PLAN ${STAMPS}`.split(/\s+/),
+  inventory: `PART_CODE PART_DESCRIPTION BARCODE CATEGORY LOCATION_CODE QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE
+    QTY_ONORDER UNIT_PRICE UNIT_COST SERIALIZED CARE_PLAN ${STAMPS}`.split(/\s+/),
 };
 export type RecordType = keyof typeof FIELDS;
 
@@ -34,7 +32,7 @@ const FLAGS = /^(DROP_SHIP|CARE_PLAN|SERIALIZED)$/;
 const ASSIGNED =
   /^(LINE_NUMBER|LINE_REF_LOCK_CODE|NUMBER_SHIPPED|CREATE_DATE|MODIFIED_DATE|QTY_COMMITTED|QTY_AVAILABLE)$/;
 
-/** A good value, told apart from those of other fields, for every field that can be sent. `mark` tells records apart. */
+/** A good value for every field that can be sent, another for each. `mark` tells records apart. */
 export function sampleOf(recordType: RecordType, mark = 1): Values {
   const names = FIELDS[recordType].filter((name) => !ASSIGNED.test(name) && name !== 'ORDER_NUMBER');
   const sample = (name: string, index: number): string => {
@@ -95,6 +93,12 @@ export class Shop {
   #write = (method: string, path: string, body: unknown): Promise<Answer> =>
     this.service.call(this.keys, method, path, { body });
 
+  /** Makes an order and gives its number. */
+  newOrder = (body: unknown = {}): Promise<string> => succeed<string>(this.createOrder(body));
+
+  /** The fields of an order. */
+  order = async (orderNum: string): Promise<Values> => (await this.getOrder(orderNum)).body.data as Values;
+
   /** The lines of an order, in the order they are answered. */
   async lines(orderNum: string): Promise<Values[]> {
     const { subRecords } = (await this.getOrder(orderNum)).body as { subRecords: { ORDER_LINEITEMS: Values }[] | null };
@@ -129,8 +133,8 @@ export class Shop {
   }
 
   /**
-   * Writes that have to be refused with 400 and this code, naming the field they stand under ('' when none is told), and that together change nothing
-   * the tenant has. Gives the messages.
+   * Writes that have to be refused with 400, this code and the field they stand under ('' for none), and that together
+   * change nothing the tenant has. Gives the messages.
    */
   async refuses(
     operation: (body: unknown) => Promise<Answer>,

@@ -1,4 +1,4 @@
-/** The reporter of worker.ts: when a file is over, sends what is to be printed of it and how many of its tests went how. */
+/** The reporter of worker.ts: when a file is over, sends what is to be printed of it and its counts. */
 import { text } from 'node:stream/consumers';
 import { spec, type TestEvent } from 'node:test/reporters';
 

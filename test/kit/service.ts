@@ -1,7 +1,6 @@
 /**
- * A real service for a test: its own process on its own data folder or database, as STOREROOM_TEST_STORE says, its tenants made through the command
- * line, its answers checked against the service's own contract as they come. Every answer that a test gets through `call` is checked; a test never
- * turns that off.
+ * A real service for a test: its own process on its own data folder or database, as STOREROOM_TEST_STORE says. Tenants
+ * are made on the command line. Every answer is checked against the service's own contract; no test turns that off.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -76,14 +75,14 @@ export function newPlace(): Promise<string> {
   return STORE === 'postgres' ? newDatabase() : Promise.resolve(temporaryFolder());
 }
 
-/** The variables that choose the store at a place. Both are always given, so that none is taken from whoever runs the tests. */
+/** The variables that choose the store at a place: always both, so that none is taken from whoever runs the tests. */
 export function placeVariables(place: string): { STOREROOM_DATA: string; STOREROOM_DATABASE_URL: string } {
   return isDatabase(place)
     ? { STOREROOM_DATA: NOWHERE, STOREROOM_DATABASE_URL: place }
     : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
 }
 
-/** Runs `storeroom …args` on a data folder or a database: `serve` in a process of its own, all else in the one that commands share. */
+/** Runs `storeroom …args` at a place: `serve` in a process of its own, all else in the one that commands share. */
 export async function runCommand(
   place: string,
   args: readonly string[],
@@ -95,41 +94,46 @@ export async function runCommand(
 }
 
 export interface ServiceOptions {
-  /** A data folder or the URL of a database, which can also be given by those names. Services with one database are nodes of one installation. */
+  /** A data folder or the URL of a database, also under those names. Services with one database are its nodes. */
   place?: string;
   dataFolder?: string;
   databaseUrl?: string;
   env?: Record<string, string>;
+  /** Whether it comes back on the port it had, as a balancer expects. */
+  keepsPort?: boolean;
 }
 
 export class Service {
   /** Its data folder, or the URL of its database. */
   readonly place: string;
   readonly #env: Record<string, string>;
+  readonly #keepsPort: boolean;
   #process: ChildProcess | undefined;
   #contract: Promise<Contract> | undefined;
   origin = '';
   /** Everything the process has printed. */
   output = '';
 
-  private constructor(place: string, env: Record<string, string>) {
+  private constructor(place: string, env: Record<string, string>, keepsPort: boolean) {
     this.place = place;
     this.#env = env;
+    this.#keepsPort = keepsPort;
   }
 
-  /** Starts on a free port, with an empty store unless told which, without the demo tenant unless `env` asks for it, and waits until it is ready. */
+  /** Waits until it is ready. Without a place the store is empty; without STOREROOM_DEMO there is no demo tenant. */
   static async start({
     dataFolder,
     databaseUrl,
     place = databaseUrl ?? dataFolder,
     env = {},
+    keepsPort = false,
   }: ServiceOptions = {}): Promise<Service> {
-    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env });
+    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env }, keepsPort);
     await service.restart();
     return service;
   }
 
-  /** So many on the same store at the same moment. When one does not start, none goes on, as one that nobody stops would keep the test for ever. */
+  /** So many on the same store at the same moment. When one does not start, the others are stopped. */
   static async startAll(count: number, options: ServiceOptions): Promise<Service[]> {
     const starts = await Promise.allSettled(Array.from({ length: count }, () => Service.start(options)));
     const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
@@ -141,7 +145,8 @@ export class Service {
 
   /** Starts the process (again) on the same store. */
   async restart(): Promise<void> {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
+    const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
       env: { ...process.env, ...placeVariables(this.place), ...this.#env },
     });
     this.#process = child;
@@ -223,7 +228,7 @@ export class Service {
     return ((await expectSuccess(this.command('usage', teamID, '--json'))).json() as { total: number }).total;
   }
 
-  /** One call under the base path with Basic credentials and teamID of these keys; the answer is checked against the contract. */
+  /** One call under the base path with Basic credentials and teamID of these keys. */
   call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const authorization = `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`;
     const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
@@ -258,7 +263,7 @@ export class Service {
 
 const shared = new Map<string, () => Promise<Service>>();
 
-/** The service that the test files of a process share, one for each environment: each finds it without tenants, and may restart it. */
+/** The service that the test files of a process share, one for each environment: each finds it without tenants. */
 export async function sharedService(env: Record<string, string> = {}): Promise<Service> {
   const key = JSON.stringify(env);
   let open = shared.get(key);

@@ -1,4 +1,4 @@
-/** What the test files of one process share, such as a browser, and its end, which comes when there are no more files. */
+/** What the test files of one process share, such as a browser, until there are no more files. */
 import { after } from 'node:test';
 
 /** Done when all files of the process are over. */

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { addDecimals, compareDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
+import { addDecimals, compareDecimals, subtractDecimals, within } from '../../src/pims/decimal.ts';
 import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/lifecycle.ts';
-import { within } from '../../src/pims/decimal.ts';
 import { stockMovements, type StockMovement } from '../../src/pims/stock.ts';
 import { FIRST_STAGES, STAGES } from '../../src/pims/stages.ts';
 import type { Values } from '../../src/pims/values.ts';
@@ -76,9 +75,8 @@ suite('stages', () => {
 
 suite('invoicing', () => {
   test('whole: the invoice keeps number and lines, everything shipped, and nothing is left', () => {
-    const step = done(
-      invoiceOrder(order('sales_order'), [line(1), line(2, { QUANTITY: '0.5' })], ask({ tracking: ['1Z1'] })),
-    );
+    const lines = [line(1), line(2, { QUANTITY: '0.5' })];
+    const step = done(invoiceOrder(order('sales_order'), lines, ask({ tracking: ['1Z1'] })));
     assert.deepEqual(step.order, order('invoice', { TRACKING_NUMBERS: '1Z1' }));
     const shown = step.lines.map((one) => [one['QUANTITY'], one['NUMBER_SHIPPED'], one['LINE_REF_LOCK_CODE']]);
     assert.deepEqual(shown, [
@@ -89,37 +87,20 @@ suite('invoicing', () => {
   });
 
   test('in part: the backorder is a sales order of the same reference without number, tracking or amounts', () => {
-    const before = order('worksheet', {
-      REFERENCE_NUMBER: '#1001',
-      CUSTOMER_CODE: 'C',
-      TRACKING_NUMBERS: '1Z0',
-      SUBTOTAL: '9',
-      FREIGHT: '1',
-      TAX_TOTAL: '2',
-      ORDER_TOTAL: '12',
-    });
-    const step = done(
-      invoiceOrder(
-        before,
-        [line(1), line(2), line(3)],
-        ask({ quantities: { 1: '1', 2: '3' }, tracking: ['1Z1', '1Z0'] }),
-      ),
-    );
+    const amounts = { SUBTOTAL: '9', FREIGHT: '1', TAX_TOTAL: '2', ORDER_TOTAL: '12' };
+    const noAmounts = { SUBTOTAL: '', FREIGHT: '', TAX_TOTAL: '', ORDER_TOTAL: '' };
+    const kept = { REFERENCE_NUMBER: '#1001', CUSTOMER_CODE: 'C' };
+    const before = order('worksheet', { ...kept, TRACKING_NUMBERS: '1Z0', ...amounts });
+    const asked = ask({ quantities: { 1: '1', 2: '3' }, tracking: ['1Z1', '1Z0'] });
+    const step = done(invoiceOrder(before, [line(1), line(2), line(3)], asked));
     assert.equal(step.order['TRACKING_NUMBERS'], '1Z0,1Z1');
     assert.equal(step.order['ORDER_TOTAL'], '12');
-    assert.deepEqual(step.backorder!.order, {
-      ...before,
-      ORDER_NUMBER: '',
-      ORDER_TYPE: 'sales_order',
-      TRACKING_NUMBERS: '',
-      SUBTOTAL: '',
-      FREIGHT: '',
-      TAX_TOTAL: '',
-      ORDER_TOTAL: '',
-    });
+    const backorder = order('sales_order', { ...kept, ORDER_NUMBER: '', TRACKING_NUMBERS: '', ...noAmounts });
+    assert.deepEqual(step.backorder!.order, backorder);
     const show = (lines: Values[]) =>
       lines.map(
-        (one) => `${one['LINE_NUMBER']}: ${one['QUANTITY']} ${one['NUMBER_SHIPPED']} ${one['LINE_REF_LOCK_CODE']}`,
+        ({ LINE_NUMBER, QUANTITY, NUMBER_SHIPPED, LINE_REF_LOCK_CODE }) =>
+          `${LINE_NUMBER}: ${QUANTITY} ${NUMBER_SHIPPED} ${LINE_REF_LOCK_CODE}`,
       );
     assert.deepEqual(show(step.lines), ['1: 1 1 lock-1', '2: 3 3 lock-2']);
     const found = show(step.backorder!.lines);
@@ -181,28 +162,18 @@ suite('invoicing', () => {
   });
 
   test('serial numbers go with the units shipped, and never to a care plan', () => {
-    const step = done(
-      invoiceOrder(
-        order('sales_order'),
-        [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)],
-        ask({ quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } }),
-      ),
-    );
+    const invoice = (lines: Values[], asked: Asked) => invoiceOrder(order('sales_order'), lines, ask(asked));
+    const lines = [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)];
+    const step = done(invoice(lines, { quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } }));
     assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
     assert.deepEqual(valuesOf(step.backorder!.lines, 'SERIAL_NUMBERS'), ['', '']);
-    refused(
-      invoiceOrder(order('sales_order'), [line(1)], ask({ quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } })),
-      'SERIALS_NOT_ALLOWED',
-    );
-    const answer = invoiceOrder(order('sales_order'), [line(1, { CARE_PLAN: 'Y' })], ask({ serials: { 1: ['S1'] } }));
-    refused(answer, 'SERIALS_NOT_ALLOWED');
-    refused(
-      invoiceOrder(order('sales_order'), [line(1), line(2)], ask({ quantities: { 2: '1' }, serials: { 1: ['S1'] } })),
-      'SERIALS_NOT_ALLOWED',
-    );
+    const refuses = (given: Values[], asked: Asked) => refused(invoice(given, asked), 'SERIALS_NOT_ALLOWED');
+    refuses([line(1)], { quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } });
+    refuses([line(1, { CARE_PLAN: 'Y' })], { serials: { 1: ['S1'] } });
+    refuses([line(1), line(2)], { quantities: { 2: '1' }, serials: { 1: ['S1'] } });
   });
 
-  test('refused: more than there is, less than nothing, nothing at all, an unknown line, an order without lines', () => {
+  test('refused: more than there is, less than nothing, nothing, an unknown line, an order without lines', () => {
     const sales = order('sales_order');
     for (const quantity of ['3.01', '-1', 'three', ''])
       refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: quantity } })), 'QUANTITY_NOT_ALLOWED');

@@ -21,7 +21,7 @@ test('invoices come first, then sales orders, quotes and worksheets', () => {
   assert.deepEqual(valuesOf(view(orders), 'order_type'), ['invoice', 'sales_order', 'quote', 'worksheet']);
 });
 
-test('within a stage the newest comes first and one without a date last; then the order number decides, as a number', () => {
+test('within a stage the newest comes first, one without a date last; then the order number decides', () => {
   const order = (ORDER_NUMBER: string, CREATE_DATE: string): Values => ({
     ORDER_TYPE: 'invoice',
     ORDER_NUMBER,
@@ -68,31 +68,18 @@ test('the order of the answer depends on the orders alone, not on how the store 
 });
 
 test('what PIMS has no value for is null, false, an empty list or an empty text', () => {
-  assert.deepEqual(
-    view([{ ORDER_TYPE: 'quote', ORDER_NUMBER: '', CREATE_DATE: '', DROP_SHIP: '', TRACKING_NUMBERS: '', SNAME: '' }]),
-    [
-      {
-        order_type: 'quote',
-        pims_order_number: null,
-        create_date: null,
-        modified_date: null,
-        tracking_numbers: [],
-        is_dropship: false,
-        shipping_address: {
-          name: '',
-          attention: '',
-          address_1: '',
-          address_2: '',
-          city: '',
-          state: '',
-          zip: '',
-          country: '',
-          phone: '',
-        },
-        items: [],
-      },
-    ],
-  );
+  const empty = { ORDER_NUMBER: '', CREATE_DATE: '', DROP_SHIP: '', TRACKING_NUMBERS: '', SNAME: '' };
+  const expected = {
+    order_type: 'quote',
+    pims_order_number: null,
+    create_date: null,
+    modified_date: null,
+    tracking_numbers: [],
+    is_dropship: false,
+    shipping_address: Object.fromEntries(Object.keys(SHIPPING_ADDRESS).map((key) => [key, ''])),
+    items: [],
+  };
+  assert.deepEqual(view([{ ORDER_TYPE: 'quote', ...empty }]), [expected]);
 });
 
 test('an order shows its ship-to address, its tracking numbers and whether it is drop-shipped', () => {

@@ -8,6 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
+import { pick, times, valuesOf } from '../kit/lists.ts';
 import { issueKey } from '../../src/tenant/credentials.ts';
 import type { LoggedCall, RequestsQuery, FoundRequest } from '../../src/request-log/logged-request.ts';
 import { RequestLog, type RequestLogOptions } from '../../src/request-log/request-log.ts';
@@ -22,6 +23,9 @@ const { requests } = openForAll(folder);
 let teams = 0;
 let numbers = 0;
 const newTeam = (): string => `team-${++teams}`;
+/** All that the store has of a tenant. */
+const blocksOf = (teamId: string, of: Pick<RequestStore, 'loadBlocks'> = requests): Promise<RequestBlock[]> =>
+  of.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
 const newLog = (store: RequestStore = requests, more: Partial<RequestLogOptions> = {}): RequestLog =>
   new RequestLog(store, { requestLogDays: 30, requestLogMb: 256, requestLogRate: 1_000_000, ...more });
 
@@ -55,11 +59,7 @@ async function record(log: RequestLog, calls: readonly LoggedCall[], groupSize =
   await log.settled();
 }
 
-async function searchAll(
-  log: RequestLog,
-  teamId: string,
-  query: RequestsQuery = {},
-): Promise<{ found: FoundRequest[]; pages: number }> {
+async function searchAll(log: RequestLog, teamId: string, query: RequestsQuery = {}) {
   const found: FoundRequest[] = [];
   let searchedTo = '~';
   for (let cursor: string | undefined, pages = 1; ; pages++) {
@@ -70,24 +70,26 @@ async function searchAll(
       assert.equal(page.searchedTo, '');
       return { found, pages };
     }
+    assert.ok(page.searchedTo <= searchedTo, 'it only goes back');
     assert.ok(
-      page.searchedTo <= searchedTo && page.requests.every((one) => one.at >= page.searchedTo),
-      'it only goes back, as far as it says',
+      page.requests.every((one) => one.at >= page.searchedTo),
+      'as far as it says',
     );
     searchedTo = page.searchedTo;
     cursor = page.next;
   }
 }
-const idsOf = (found: readonly FoundRequest[]): string[] => found.map(({ requestID }) => requestID);
+const idsOf = (found: readonly FoundRequest[]): string[] => valuesOf(found, 'requestID');
 
 /** The same with a list: newest first, those of one moment by boot and number. */
 function expectIds(calls: readonly LoggedCall[], keep: (one: LoggedCall) => boolean = () => true): string[] {
   const placeOf = ({ at: time, requestId }: LoggedCall): string => {
     const dash = requestId.lastIndexOf('-');
-    return `${time} ${requestId.slice(0, dash)} ${String(Number.parseInt(requestId.slice(dash + 1), 36)).padStart(16, '0')}`;
+    const number = String(Number.parseInt(requestId.slice(dash + 1), 36)).padStart(16, '0');
+    return `${time} ${requestId.slice(0, dash)} ${number}`;
   };
   const kept = calls.filter(keep).toSorted((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1));
-  return kept.map(({ requestId }) => requestId);
+  return valuesOf(kept, 'requestId');
 }
 
 test('what was recorded is shown as it was, and in full by its ID', async () => {
@@ -107,31 +109,16 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
     query: { ü: '☃\u0000\n"' },
   });
   await record(log, [refused, explored]);
-  const shown = [explored, refused].map((one) => ({
-    requestID: one.requestId,
-    at: one.at,
-    operation: one.operation,
-    httpStatus: one.httpStatus,
-    milliseconds: 1.3,
-    client: one.client,
-    apiID: one.apiId,
-    explorerUser: one.explorerUser,
-    code: one.code,
-    message: one.message,
-  }));
-  assert.deepEqual(await log.search(teamId, {}, NOW_MS), { requests: shown, next: null, searchedTo: '', keptDays: 30 });
-  assert.deepEqual(await log.find(teamId, explored.requestId, NOW_MS), {
-    ...shown[0],
-    field: null,
-    query: explored.query,
-    body: null,
+  const same = ['at', 'operation', 'httpStatus', 'client', 'explorerUser', 'code', 'message'] as const;
+  const [first, second] = [explored, refused].map((one) => {
+    return { ...pick([one], ...same)[0]!, requestID: one.requestId, milliseconds: 1.3, apiID: one.apiId };
   });
-  assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), {
-    ...shown[1],
-    field: 'QUANTITY',
-    query: refused.query,
-    body: '{"QUANTITY":"x"}',
-  });
+  const page = { requests: [first, second], next: null, searchedTo: '', keptDays: 30 };
+  assert.deepEqual(await log.search(teamId, {}, NOW_MS), page);
+  const full = (await log.find(teamId, explored.requestId, NOW_MS))!;
+  assert.deepEqual(full, { ...first, field: null, query: explored.query, body: null });
+  const { field, query, body } = refused;
+  assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), { ...second, field, query, body });
 });
 
 test('each filter keeps what it names, alone and with the others', async () => {
@@ -163,138 +150,99 @@ test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   await record(
     log,
-    Array.from({ length: 60 }, () => call(teamId)),
+    times(60, () => call(teamId)),
   );
   const refusal = (query: RequestsQuery): Promise<unknown> =>
     log.search(teamId, query, NOW_MS).catch((fault: unknown) => fault);
   for (const status of ['x', '40', '4x', '600', '4XX', '404 ', '-1'])
     assertRefused(await refusal({ status }), 'INVALID_PARAMETER', 'status');
-  for (const time of [
-    ...'now 2026-11-20 2026-02-30T00:00:00Z 2026-11-20T09:30:00 2026-11-20T25:00Z'.split(' '),
-    ...'2026-11-20T09:30:00+01:00 +010000-01-01T00:00Z'.split(' '),
-  ])
+  const moments = 'now 2026-11-20 2026-02-30T00:00:00Z 2026-11-20T09:30:00 2026-11-20T25:00Z'.split(' ');
+  for (const time of [...moments, '2026-11-20T09:30:00+01:00', '+010000-01-01T00:00Z'])
     for (const field of ['from', 'to'] as const)
       assertRefused(await refusal({ [field]: time }), 'INVALID_PARAMETER', field);
-  const { next } = await log.search(teamId, {}, NOW_MS);
-  for (const cursor of [
-    'x',
-    '~',
-    next!.slice(0, -1),
-    `${next}A`,
-    next!.toUpperCase(),
-    Buffer.from('2026 x 1').toString('base64url'),
-  ])
+  const next = (await log.search(teamId, {}, NOW_MS)).next!;
+  const made = Buffer.from('2026 x 1').toString('base64url');
+  for (const cursor of ['x', '~', next.slice(0, -1), `${next}A`, next.toUpperCase(), made])
     assertRefused(await refusal({ cursor }), 'INVALID_CURSOR', 'cursor');
 });
 
 test('pages over any blocks, of several nodes and with slow requests among them, are what a list has', async () => {
   const arriving = fc.record({
-    boot: fc.constantFrom('a', 'b-c'),
+    boot: fc.constantFrom('a' as const, 'b-c' as const),
     wait: fc.constantFrom(0, 0, 1, 40, 900, 5000),
     took: fc.constantFrom(0, 0, 0, 300, 2500, 12_000),
     status: fc.constantFrom(200, 404),
-    times: fc.constantFrom(1, 1, 7, 130),
+    count: fc.constantFrom(1, 1, 7, 130),
     stores: fc.boolean(),
   });
   const bound = fc.option(fc.integer({ min: 0, max: 30_000 }), { nil: undefined });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(arriving, { maxLength: 25 }),
-      fc.constantFrom('', '404'),
-      bound,
-      bound,
-      async (given, status, from, to) => {
-        const teamId = newTeam();
-        const logs = { a: newLog(), 'b-c': newLog() };
-        const calls: LoggedCall[] = [];
-        let now = 0;
-        for (const { boot, wait, took, status: httpStatus, times, stores } of given) {
-          now += wait;
-          for (let time = 0; time < times; time++) {
-            const one = call(teamId, {
-              requestId: `${boot}-${(++numbers).toString(36)}`,
-              at: at(now - took),
-              httpStatus,
-            });
-            calls.push(one);
-            logs[boot as 'a'].record(one);
-          }
-          if (stores) await logs[boot as 'a'].settled();
-        }
-        await Promise.all([logs.a.settled(), logs['b-c'].settled()]);
-        const query = {
-          status,
-          ...(from !== undefined && { from: at(from) }),
-          ...(to !== undefined && { to: at(to) }),
-        };
-        const expected = expectIds(
-          calls,
-          (one) =>
-            (status === '' || one.httpStatus === 404) &&
-            (from === undefined || one.at >= at(from)) &&
-            (to === undefined || one.at < at(to)),
-        );
-        assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expected);
-        for (const one of calls.slice(-3))
-          assert.equal((await logs['b-c'].find(teamId, one.requestId, NOW_MS))?.at, one.at);
-      },
-    ),
-    { numRuns: 60 },
-  );
+  const plan = fc.array(arriving, { maxLength: 25 });
+  const statuses = fc.constantFrom('', '404');
+  const property = fc.asyncProperty(plan, statuses, bound, bound, async (given, status, from, to) => {
+    const teamId = newTeam();
+    const logs = { a: newLog(), 'b-c': newLog() };
+    const calls: LoggedCall[] = [];
+    let now = 0;
+    for (const { boot, wait, took, status: httpStatus, count, stores } of given) {
+      now += wait;
+      for (let made = 0; made < count; made++) {
+        const requestId = `${boot}-${(++numbers).toString(36)}`;
+        calls.push(call(teamId, { requestId, at: at(now - took), httpStatus }));
+        logs[boot].record(calls.at(-1)!);
+      }
+      if (stores) await logs[boot].settled();
+    }
+    await Promise.all([logs.a.settled(), logs['b-c'].settled()]);
+    const since = from === undefined ? '' : at(from);
+    const until = to === undefined ? '' : at(to);
+    const isMeant = (one: LoggedCall): boolean =>
+      (status === '' || one.httpStatus === 404) && one.at >= since && (until === '' || one.at < until);
+    const query = { status, ...(since !== '' && { from: since }), ...(until !== '' && { to: until }) };
+    assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expectIds(calls, isMeant));
+    for (const one of calls.slice(-3))
+      assert.equal((await logs['b-c'].find(teamId, one.requestId, NOW_MS))?.at, one.at);
+  });
+  await fc.assert(property, { numRuns: 60 });
 });
 
-test('a search for what is rare comes back soon, says how far it came, and goes on until it has found everything', async () => {
+const isFault = ({ httpStatus }: LoggedCall): boolean => httpStatus === 500;
+
+test('a search for what is rare comes back soon, says how far it came, and goes on to the end', async () => {
   const [log, teamId] = [newLog(), newTeam()];
-  const calls = Array.from({ length: 1300 }, (_, index) =>
+  const calls = times(1300, (index) =>
     call(teamId, { at: at(index * 100), httpStatus: index % 1000 === 7 ? 500 : 200 }),
   );
   await record(log, calls, 1);
   const { found, pages } = await searchAll(log, teamId, { status: '5xx' });
-  assert.deepEqual(
-    idsOf(found),
-    expectIds(calls, ({ httpStatus }) => httpStatus === 500),
-  );
+  assert.deepEqual(idsOf(found), expectIds(calls, isFault));
   assert.equal(pages, 4);
 });
 
-test('a search through more requests than it looks at in one go loses none, also when all are of one moment', async () => {
+test('a search through more than it looks at in one go loses none, also when all are of one moment', async () => {
   for (const step of [0, 0.02]) {
     const [log, teamId] = [newLog(), newTeam()];
-    const calls = Array.from({ length: 130_000 }, (_, index) =>
+    const calls = times(130_000, (index) =>
       call(teamId, { at: at(Math.floor(index * step)), httpStatus: index % 60_000 === 7 ? 500 : 200 }),
     );
     await record(log, calls, 5000);
     assert.equal(log.dropped, 0);
     const { found } = await searchAll(log, teamId, { status: '500' });
-    assert.deepEqual(
-      idsOf(found),
-      expectIds(calls, ({ httpStatus }) => httpStatus === 500),
-    );
+    assert.deepEqual(idsOf(found), expectIds(calls, isFault));
   }
 });
 
 test('a request is found by its ID whenever it was finished, and no other is', async () => {
   const [log, teamId] = [newLog(), newTeam()];
-  const calls = Array.from({ length: 300 }, (_, index) =>
-    call(teamId, { at: at(index * 100), query: { place: String(index) } }),
-  );
+  const calls = times(300, (index) => call(teamId, { at: at(index * 100), query: { place: String(index) } }));
   const late = calls.filter((_, index) => index % 17 === 0);
   await record(log, [...calls.filter((one) => !late.includes(one)), ...late.toReversed()], 10);
   for (const one of calls) assert.deepEqual((await log.find(teamId, one.requestId, NOW_MS))?.query, one.query);
   const id = calls[150]!.requestId;
   assert.equal(await log.find(newTeam(), id, NOW_MS), undefined, 'another tenant does not find it');
   const others = [
-    id.replace('bo', 'bu'),
-    id.toUpperCase(),
-    id.replace(/-(\w+)$/, '-0$1'),
-    `bo-ot_1-${(numbers + 1).toString(36)}`,
-    `${id}zzzzzzzzzzzz`,
-    '',
-    '-',
-    'x',
-    `${id} `,
-    '%',
-  ];
+    ['', '-', 'x', '%', `${id} `, `${id}zzzzzzzzzzzz`, `bo-ot_1-${(numbers + 1).toString(36)}`],
+    [id.replace('bo', 'bu'), id.toUpperCase(), id.replace(/-(\w+)$/, '-0$1')],
+  ].flat();
   for (const other of others) assert.equal(await log.find(teamId, other, NOW_MS), undefined, other);
 });
 
@@ -317,8 +265,8 @@ test('no secret is in the stored bytes, wherever a caller has put it', async () 
     query: { a: 'x'.repeat(1000) + apiSecret },
   };
   for (const many of [1, 20, 2000])
-    await record(log, Array.from({ length: many }, () => [call(teamId, hidden), call(teamId, cut)]).flat());
-  const blocks = await store.requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+    await record(log, times(many, () => [call(teamId, hidden), call(teamId, cut)]).flat());
+  const blocks = await blocksOf(teamId, store.requests);
   const stored = blocks.map(({ lines }) =>
     (lines[0] === 0x5b ? Buffer.from(lines) : zstdDecompressSync(lines)).toString(),
   );
@@ -388,7 +336,7 @@ test('refused calls are counted by day and operation, and the last use of a key 
   ]);
 });
 
-test('what is older than the days kept is not shown, and gone from the store once it was forgotten; what is newer stays', async () => {
+test('what is older than the days kept is not shown, and then deleted from the store; newer stays', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const day = 86_400_000;
   const calls = [31, 30.01, 29.99, 1, 0].map((days) => call(teamId, { at: at(-days * day) }));
@@ -397,7 +345,7 @@ test('what is older than the days kept is not shown, and gone from the store onc
   assert.deepEqual(idsOf((await searchAll(log, teamId)).found), kept);
   assert.deepEqual(idsOf((await searchAll(log, teamId, { from: at(-90 * day) })).found), kept);
   await log.deleteExpired(NOW_MS);
-  const left = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+  const left = await blocksOf(teamId);
   assert.equal(left.length, 3);
   assert.equal(await log.find(teamId, calls[0]!.requestId, NOW_MS), undefined);
   assert.ok(await log.find(teamId, calls[2]!.requestId, NOW_MS));
@@ -407,43 +355,38 @@ test('what is recorded gets into the store by itself', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   log.record(call(teamId));
   const keepAlive = setInterval(() => undefined, 1000);
-  while ((await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 1)).length === 0) await nextTurn();
+  while ((await blocksOf(teamId)).length === 0) await nextTurn();
   clearInterval(keepAlive);
 });
 
-test('a store that fails and then takes what it is given again has every call once, whether it had taken it before it failed or not', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 }),
-      async (ways) => {
-        const teamId = newTeam();
-        let way = 'takes';
-        const addRequests: RequestStore['addRequests'] = async (...batch) => {
-          if (way !== 'fails') await requests.addRequests(...batch);
-          if (way !== 'takes') throw new Error('disk on fire');
-        };
-        const log = newLog(
-          Object.assign(Object.create(requests) as RequestStore, {
-            addRequests,
-            loadBlocks: requests.loadBlocks.bind(requests),
-          }),
-        );
-        const calls: LoggedCall[] = [];
-        for (way of ways) {
-          calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
-          log.record(calls.at(-1)!);
-          await log.settled();
-        }
-        way = 'takes';
-        calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
-        await record(log, calls.slice(-1));
-        assert.deepEqual(idsOf((await searchAll(log, teamId)).found), expectIds(calls));
-        assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, calls.length);
-        assert.equal(log.dropped, 0);
-      },
-    ),
-    { numRuns: 30 },
-  );
+/** The store, but for how it adds. */
+const withAdding = (addRequests: RequestStore['addRequests']): RequestStore =>
+  Object.assign(Object.create(requests) as RequestStore, {
+    addRequests,
+    loadBlocks: requests.loadBlocks.bind(requests),
+  });
+
+test('a store that failed, before or after it took a call, has every call once in the end', async () => {
+  const ways = fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 });
+  const check = async (given: string[]): Promise<void> => {
+    const teamId = newTeam();
+    let way = '';
+    const log = newLog(
+      withAdding(async (...batch) => {
+        if (way !== 'fails') await requests.addRequests(...batch);
+        if (way !== 'takes') throw new Error('disk on fire');
+      }),
+    );
+    const calls: LoggedCall[] = [];
+    for (way of [...given, 'takes']) {
+      calls.push(call(teamId, { at: at(calls.length), httpStatus: 400 }));
+      await record(log, calls.slice(-1));
+    }
+    assert.deepEqual(idsOf((await searchAll(log, teamId)).found), expectIds(calls));
+    assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, calls.length);
+    assert.equal(log.dropped, 0);
+  };
+  await fc.assert(fc.asyncProperty(ways, check), { numRuns: 30 });
 });
 
 test('settled waits for the calls recorded before it, also for those that came while others were being saved', async () => {
@@ -489,14 +432,15 @@ test('a closed store disturbs nobody; so many calls wait for it, later ones are 
   await log.settled();
 });
 
-test('while the store is slow, what does not fit any more is dropped and counted, and all the rest gets there', async () => {
+test('while the store is slow, what does not fit is dropped and counted, and all the rest gets there', async () => {
   const teamId = newTeam();
   const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
-  const addRequests: RequestStore['addRequests'] = async (...batch) => {
-    await isFree;
-    await requests.addRequests(...batch);
-  };
-  const log = newLog(Object.assign(Object.create(requests) as RequestStore, { addRequests }));
+  const log = newLog(
+    withAdding(async (...batch) => {
+      await isFree;
+      await requests.addRequests(...batch);
+    }),
+  );
   for (let index = 0; index < 60_000; index++) {
     log.record(call(teamId));
     if (index % 1000 === 0) await nextTurn();
@@ -504,8 +448,7 @@ test('while the store is slow, what does not fit any more is dropped and counted
   free();
   await log.settled();
   let stored = 0;
-  for (const { lines } of await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000))
-    stored += zstdDecompressSync(lines).toString().split('\n').length;
+  for (const { lines } of await blocksOf(teamId)) stored += zstdDecompressSync(lines).toString().split('\n').length;
   assert.ok(stored >= 10_000, String(stored));
   assert.equal(stored + log.dropped, 60_000);
 });
@@ -617,15 +560,13 @@ test('a busy moment is a few blocks of each tenant, far smaller than their lines
   const [one, other] = [newTeam(), newTeam()];
   await record(
     log,
-    Array.from({ length: 4000 }, (_, index) =>
+    times(4000, (index) =>
       call(index % 4 ? one : other, { at: at(index / 10), query: { ORDER_NUMBER: String(index) } }),
     ),
   );
-  for (const [teamId, most] of [
-    [one, 40_000],
-    [other, 15_000],
-  ] as const) {
-    const blocks: RequestBlock[] = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+  const limits = { [one]: 40_000, [other]: 15_000 };
+  for (const [teamId, most] of Object.entries(limits)) {
+    const blocks = await blocksOf(teamId);
     assert.ok(blocks.length <= 10, String(blocks.length));
     const bytes = blocks.reduce((sum, { lines }) => sum + lines.length, 0);
     assert.ok(bytes < most, String(bytes));
@@ -640,9 +581,9 @@ test('what goes through the log leaves little behind that only a full garbage co
     for (let round = 0; round < 80; round++) {
       await record(
         log,
-        Array.from({ length: 1000 }, (_, index) => call(teamId, { query: { ORDER_NUMBER: `${round}-${index}` } })),
+        times(1000, (index) => call(teamId, { query: { ORDER_NUMBER: `${round}-${index}` } })),
       );
-      for (let times = 0; times < 3; times++) collect({ type: 'minor' });
+      for (let count = 0; count < 3; count++) collect({ type: 'minor' });
     }
     return process.memoryUsage().arrayBuffers;
   };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User, UserChange, UserName } from '../../src/account/port.ts';
+import { times } from '../kit/lists.ts';
 import { accepted, assertRefused, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
 import { actionsOf, at, bytes, linkOf, newSession, People, plain, readChain, untilTaken } from './people.ts';
 
@@ -45,22 +46,13 @@ function describeUsers(people: People): void {
     assert.deepEqual(await store.users.listUsers('nobody'), []);
   });
 
-  test('USER_EXISTS an address the tenant has, also when several ask at once, and nothing is recorded of it', async () => {
+  test('USER_EXISTS for an address the tenant has, also when several ask at once; nothing is recorded', async () => {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const { teamId, names } = await people.newTeam('owner');
-    const make = (one: OpenedStore, email: string, byte: number) =>
-      untilTaken(() =>
-        one.users.createUser(
-          {
-            teamId,
-            email,
-            role: 'viewer',
-            createdAt: NOW,
-            link: { hash: linkOf(teamId, `${email}${byte}`), endsAt: at(1) },
-          },
-          entry(),
-        ),
-      );
+    const make = (one: OpenedStore, email: string, byte: number) => {
+      const link = { hash: linkOf(teamId, `${email}${byte}`), endsAt: at(1) };
+      return untilTaken(() => one.users.createUser({ teamId, email, role: 'viewer', createdAt: NOW, link }, entry()));
+    };
     assertRefused(await make(store, names[0]!.email, 1), 'USER_EXISTS');
     assert.equal((await store.users.findUser(names[0]!))!.role, 'owner');
     const outcomes = await Promise.all(
@@ -147,10 +139,8 @@ function describeUsers(people: People): void {
     const store = await people.opened();
     const name = await people.newUser();
     const records = (await readChain(store.audit, name.teamId)).length;
-    for (const one of [
-      { ...name, email: 'nobody@example.com' },
-      { ...name, email: name.email.toUpperCase() },
-    ]) {
+    for (const email of ['nobody@example.com', name.email.toUpperCase()]) {
+      const one = { ...name, email };
       assertRefused(await store.users.updateUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
       assertRefused(await store.users.deleteUser(one, entry()), 'NOT_FOUND');
     }
@@ -166,11 +156,9 @@ function describeUsers(people: People): void {
     const store = await people.opened();
     const { teamId, names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
+    const password = { hash: 'x', setAt: NOW };
     for (const role of ['developer', 'viewer'] as const)
-      assertRefused(
-        await store.users.updateUser(owner, { role, password: { hash: 'x', setAt: NOW } }, entry()),
-        'LAST_OWNER',
-      );
+      assertRefused(await store.users.updateUser(owner, { role, password }, entry()), 'LAST_OWNER');
     assert.equal((await store.users.findUser(owner))!.passwordHash, '');
     assertRefused(await store.users.deleteUser(owner, entry()), 'LAST_OWNER');
     accepted(await store.users.deleteUser(viewer, entry()));
@@ -187,15 +175,9 @@ function describeUsers(people: People): void {
     const both = [await people.opened(), await people.store.openAgain()];
     for (let round = 0; round < 5; round++) {
       const { teamId, names } = await people.newTeam('owner', 'owner');
-      const outcomes = await Promise.all(
-        names.map((name, index) =>
-          untilTaken(() =>
-            round % 2
-              ? both[index]!.users.deleteUser(name, entry())
-              : both[index]!.users.updateUser(name, { role: 'viewer' }, entry()),
-          ),
-        ),
-      );
+      const leave = (name: UserName, { users }: OpenedStore) =>
+        round % 2 ? users.deleteUser(name, entry()) : users.updateUser(name, { role: 'viewer' }, entry());
+      const outcomes = await Promise.all(names.map((name, index) => untilTaken(() => leave(name, both[index]!))));
       assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
       assertRefused(outcomes[0] ?? outcomes[1], 'LAST_OWNER');
       assert.equal((await both[0]!.users.listUsers(teamId)).filter(({ role }) => role === 'owner').length, 1);
@@ -209,9 +191,7 @@ function describeAttempts(people: People): void {
   /** How many of eight, asked for at once on two stores, were granted. */
   const countTaken = async (take: (store: OpenedStore) => Promise<boolean>): Promise<number> => {
     const stores = await both();
-    const taken = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => untilTaken(() => take(stores[index % 2]!))),
-    );
+    const taken = await Promise.all(times(8, (index) => untilTaken(() => take(stores[index % 2]!))));
     return taken.filter(Boolean).length;
   };
 
@@ -267,12 +247,9 @@ function describeSessions(people: People): void {
       assert.deepEqual([found.user.failures, found.user.nextTryAt], [0, ''], 'failed attempts are forgotten');
       assert.deepEqual(found.tenant, await (await people.store.first()).tenants.findTenant(name.teamId));
     }
-    accepted(
-      await store.users.createUser(
-        { ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, link: { hash: bytes(66), endsAt: NOW } },
-        entry(),
-      ),
-    );
+    const link = { hash: bytes(66), endsAt: NOW };
+    const second = { ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, link } as const;
+    accepted(await store.users.createUser(second, entry()));
     accepted(await store.users.updateUser(name, { role: 'viewer' }, entry()));
     await other.sessions.touchSession(session.tokenHash, at(3));
     const now = (await store.sessions.findSession(session.tokenHash))!;
@@ -282,12 +259,8 @@ function describeSessions(people: People): void {
     assert.equal(await store.sessions.findSession(session.tokenHash), undefined);
     await store.sessions.touchSession(session.tokenHash, at(4));
     await assert.rejects(store.sessions.openSession(newSession(name), entry()), { code: 'NOT_SIGNED_IN' });
-    assert.deepEqual(actionsOf(await readChain(store.audit, name.teamId)).slice(2), [
-      'signed.in',
-      'test.done',
-      'test.done',
-      'test.done',
-    ]);
+    const actions = actionsOf(await readChain(store.audit, name.teamId)).slice(2);
+    assert.deepEqual(actions, ['signed.in', 'test.done', 'test.done', 'test.done']);
   });
 
   test('a new session can take the place of one, and one without an entry is not recorded', async () => {
@@ -365,13 +338,8 @@ function describeSessions(people: People): void {
     const name = await people.newUser();
     const [here, there] = [newSession(name), newSession(name)];
     for (const session of [here, there]) await store.sessions.openSession(session, null);
-    accepted(
-      await store.users.updateUser(
-        name,
-        { password: { hash: 'new', setAt: NOW }, endSessions: { except: here.tokenHash } },
-        entry(),
-      ),
-    );
+    const change = { password: { hash: 'new', setAt: NOW }, endSessions: { except: here.tokenHash } };
+    accepted(await store.users.updateUser(name, change, entry()));
     assert.deepEqual(await listSessionIds(store, name), [here.sessionId]);
     accepted(await store.users.updateUser(name, { endSessions: 'all' }, entry()));
     assert.deepEqual(await store.sessions.listSessions(name), []);
@@ -384,7 +352,7 @@ function describeSessions(people: People): void {
       { createdAt: at(-100), seenAt: at(0) },
       { createdAt: at(-1), seenAt: at(-50) },
       { createdAt: at(-90), seenAt: at(-40) },
-    ].map((times) => newSession(name, times));
+    ].map((when) => newSession(name, when));
     for (const session of [old!, idle!, good!]) await store.sessions.openSession(session, null);
     await store.sessions.deleteSessionsBefore(at(-90), at(-40));
     assert.deepEqual(await listSessionIds(store, name), [good!.sessionId]);

@@ -1,6 +1,7 @@
 /** Contract: every change leaves one record in one unbroken chain, which goes with its tenant. Keys change with it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { times } from '../kit/lists.ts';
 import { accepted, entry, NOW, type StoreUnderTest } from './store-under-test.ts';
 import { actionsOf, at, bytes, newSession, People, readChain, untilTaken } from './people.ts';
 
@@ -11,7 +12,7 @@ export function describeAudit(store: StoreUnderTest): void {
 }
 
 function describeLog(people: People): void {
-  test('records are read as they were appended, newest first by page or in their order, and hash as they say', async () => {
+  test('records are read as appended, newest first by page or in their order, and hash as they say', async () => {
     const store = await people.opened();
     const { teamId } = await people.newTeam();
     assert.deepEqual(await store.audit.loadAuditHead(teamId), { number: 0, hash: '' });
@@ -34,14 +35,10 @@ function describeLog(people: People): void {
   test('however many append at once, from two processes, there is one unbroken chain with all of them', async () => {
     const both = [await people.opened(), await people.store.openAgain()];
     const [first, second] = [await people.newTeam(), await people.newTeam()];
-    const targets = Array.from({ length: 20 }, (_, index) => `${index}`);
-    await Promise.all(
-      targets.flatMap((target, index) =>
-        [first, second].map(({ teamId }) =>
-          untilTaken(() => both[index % 2]!.audit.appendAudit(teamId, entry({ target }))),
-        ),
-      ),
-    );
+    const targets = times(20, (index) => `${index}`);
+    const append = ({ teamId }: { teamId: string }) =>
+      targets.map((target, index) => untilTaken(() => both[index % 2]!.audit.appendAudit(teamId, entry({ target }))));
+    await Promise.all([first, second].flatMap(append));
     for (const { teamId } of [first, second]) {
       const found = (await readChain(both[0]!.audit, teamId)).map(({ target }) => target);
       assert.deepEqual(new Set(found), new Set(targets));
@@ -49,7 +46,7 @@ function describeLog(people: People): void {
     }
   });
 
-  test('a removed tenant takes its users, sessions, codes and audit log along; made again, it has none of them', async () => {
+  test('a removed tenant takes users, sessions, codes and audit log along; made again, it has none', async () => {
     const { tenants, users, sessions, audit } = await people.store.first();
     const name = await people.newUser();
     const session = newSession(name);
@@ -75,12 +72,8 @@ function describeKeys(people: People): void {
     const id = (number: number): string => `${teamId}-${number}`;
     assert.deepEqual(await keys.listKeys(teamId, NOW), []);
     await keys.replaceKeys(teamId, key(id(1)), at(0), entry({ at: at(0), actor: 'command line' }));
-    await keys.replaceKeys(
-      teamId,
-      key(id(2)),
-      at(60),
-      entry({ at: at(1), action: 'keys.replaced', target: id(2), detail: { overlap: '1h' } }),
-    );
+    const replaced = entry({ at: at(1), action: 'keys.replaced', target: id(2), detail: { overlap: '1h' } });
+    await keys.replaceKeys(teamId, key(id(2)), at(60), replaced);
     await keys.replaceKeys(teamId, key(id(3)), at(90), entry({ at: at(2) }));
     const [inForce, second, first] = [
       { apiId: id(3), issuedAt: at(2), issuedBy: 'ann@example.com', endsAt: '' },
@@ -108,18 +101,12 @@ function describeKeys(people: People): void {
   test('of replacements at once, from two processes, one pair is in force after them', async () => {
     const [{ tenants, audit }, other] = [await people.store.first(), await people.store.openAgain()];
     const { teamId } = await people.newTeam();
-    await Promise.all(
-      Array.from({ length: 8 }, (_, index) =>
-        untilTaken(() =>
-          [tenants, other.tenants][index % 2]!.replaceKeys(
-            teamId,
-            key(`${teamId}-${index}`),
-            at(0),
-            entry({ at: at(0), target: `${teamId}-${index}` }),
-          ),
-        ),
-      ),
-    );
+    const replace = (index: number) => {
+      const target = `${teamId}-${index}`;
+      const keys = [tenants, other.tenants][index % 2]!;
+      return untilTaken(() => keys.replaceKeys(teamId, key(target), at(0), entry({ at: at(0), target })));
+    };
+    await Promise.all(times(8, replace));
     const last = (await readChain(audit, teamId)).at(-1)!;
     assert.equal(last.number, 8);
     const inForce = (await tenants.listKeys(teamId, at(-1))).filter(({ endsAt }) => endsAt === '');
@@ -133,13 +120,10 @@ function describeKeys(people: People): void {
     const { tenants, audit } = await people.store.first();
     const { teamId } = await people.newTeam();
     const tenant = (await tenants.findTenant(teamId))!;
-    await tenants.updateTenant(
-      teamId,
-      { ...tenant, name: 'Name ü' },
-      entry({ action: 'tenant.changed', target: teamId }),
-    );
-    await tenants.updateTenant(teamId, { ...tenant, name: 'Name ü', strict: true }, null);
-    assert.deepEqual(await tenants.findTenant(teamId), { ...tenant, name: 'Name ü', strict: true });
+    const renamed = { ...tenant, name: 'Name ü' };
+    await tenants.updateTenant(teamId, renamed, entry({ action: 'tenant.changed', target: teamId }));
+    await tenants.updateTenant(teamId, { ...renamed, strict: true }, null);
+    assert.deepEqual(await tenants.findTenant(teamId), { ...renamed, strict: true });
     assert.deepEqual(actionsOf(await readChain(audit, teamId)), ['tenant.changed']);
     await assert.rejects(tenants.updateTenant('nobody', tenant, entry()), { code: 'TENANT_NOT_FOUND' });
   });

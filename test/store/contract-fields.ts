@@ -33,7 +33,7 @@ export function describeFields(store: StoreUnderTest): void {
     }
   });
 
-  test('records that were there before have no value in it; then it is written, read, changed and queried like any other', async () => {
+  test('older records have no value in it; then it is written, read, changed and queried like any other', async () => {
     const { pims } = await store.newTenant();
     const old = await pims.createOrder();
     accepted(await pims.addLine(old, { QUANTITY: '1' }));

@@ -38,7 +38,7 @@ export function describeImport(store: StoreUnderTest): void {
     for (const row of given.slice(0, 20)) assert.deepEqual(await pims.readRecord('customers', row.CUSTOMER_CODE), row);
   });
 
-  test('an export carries a tenant to another store: numbers, dates, lock codes and stock are the same there', async () => {
+  test('an export carries a tenant to another store with its numbers, dates, lock codes and stock', async () => {
     const [from, to] = [await store.newTenant(), await store.newTenant()];
     await from.pims.importAll('inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '10' }]);
     for (const stage of ['worksheet', 'sales_order', 'sales_order']) {
@@ -189,7 +189,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal((await pims.readAll('customers')).length, 25);
   });
 
-  test('an atomic import that is given up, by its source or its reader, leaves nothing and lets others write', async () => {
+  test('an atomic import that its source or reader gives up leaves nothing and lets others write', async () => {
     const { pims } = await store.newTenant();
     const rows = times(30, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     async function* breakingOff(): AsyncGenerator<ImportRow[]> {

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import type { Values } from '../../src/pims/values.ts';
+import type { Written } from '../../src/pims/writes.ts';
 import { byNumber, range, times } from '../kit/lists.ts';
 import { NOW, type StoreUnderTest, accepted, lineOf, write, Pims } from './store-under-test.ts';
 
@@ -25,12 +26,9 @@ async function invoice(
     quantities: new Map(Object.entries(quantities)),
     serials: new Map(Object.entries(serials)),
   };
-  return (
-    JSON.parse(accepted(await pims.advanceOrder(order, { invoice: request })).data) as {
-      backorder: string | null;
-    }
-  ).backorder;
+  return backorderOf(accepted(await pims.advanceOrder(order, { invoice: request })));
 }
+const backorderOf = ({ data }: Written): string | null => (JSON.parse(data) as { backorder: string | null }).backorder;
 
 const stockOf = async (pims: Pims, part: string): Promise<string> => {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = (await pims.readRecord('inventory', part))!;
@@ -77,11 +75,7 @@ export function describeOrders(store: StoreUnderTest): void {
     await pims.importAll('orders', [{ ORDER_NUMBER: '1', REFERENCE_NUMBER: '#1' }]);
     await pims.importAll(
       'lines',
-      times(497, (index) => ({
-        ORDER_NUMBER: '1',
-        DESCRIPTION: `line ${index + 1}`,
-        QUANTITY: '1',
-      })),
+      times(497, (index) => ({ ORDER_NUMBER: '1', DESCRIPTION: `line ${index + 1}`, QUANTITY: '1' })),
     );
     for (let index = 498; index <= 500; index++)
       await pims.newLine('1', { DESCRIPTION: `line ${index}`, QUANTITY: '1' });
@@ -106,7 +100,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual(lines.map((line) => Number(line['LINE_NUMBER'])).toSorted(byNumber), range(50));
   });
 
-  test('a lock code cannot be guessed, stays for the life of its line, and comes back wherever the line is', async () => {
+  test('a lock code cannot be guessed, stays for the life of its line, and is wherever the line is', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder({ REFERENCE_NUMBER: '#1' });
     const added = await Promise.all(times(20, () => pims.newLine(order, { QUANTITY: '2' })));
@@ -208,10 +202,7 @@ export function describeOrders(store: StoreUnderTest): void {
             else {
               const quantities = new Map(which % 4 === 0 ? [] : [[number, units]]);
               const invoiced = await pims.advanceOrder(order, { invoice: { ...everything, quantities } });
-              const { backorder } =
-                invoiced instanceof Refusal
-                  ? { backorder: null }
-                  : (JSON.parse(invoiced.data) as { backorder: string | null });
+              const backorder = invoiced instanceof Refusal ? null : backorderOf(invoiced);
               if (backorder !== null) orders.push(backorder);
             }
           }
@@ -219,23 +210,18 @@ export function describeOrders(store: StoreUnderTest): void {
         const ordersByNumber = new Map((await pims.readAll('orders')).map((order) => [order['ORDER_NUMBER'], order]));
         const onHand: Record<string, string> = { A: '100', B: '0' };
         const committed: Record<string, string> = { A: '0', B: '0' };
-        for (const {
-          ORDER_NUMBER,
-          PART_CODE = '',
-          QUANTITY = '',
-          NUMBER_SHIPPED = '',
-          CARE_PLAN,
-        } of await pims.readAll('lines')) {
+        for (const line of await pims.readAll('lines')) {
+          const { ORDER_NUMBER, PART_CODE = '', QUANTITY = '', NUMBER_SHIPPED = '', CARE_PLAN } = line;
           const { ORDER_TYPE, DROP_SHIP } = ordersByNumber.get(ORDER_NUMBER)!;
           if (DROP_SHIP === 'Y' || CARE_PLAN === 'Y' || onHand[PART_CODE] === undefined) continue;
           if (ORDER_TYPE === 'sales_order') committed[PART_CODE] = addDecimals(committed[PART_CODE]!, QUANTITY);
           if (ORDER_TYPE === 'invoice') onHand[PART_CODE] = subtractDecimals(onHand[PART_CODE], NUMBER_SHIPPED);
         }
-        for (const part of ['A', 'B'])
-          assert.equal(
-            await stockOf(pims, part),
-            `${onHand[part]} on hand, ${committed[part]} committed, ${subtractDecimals(onHand[part]!, committed[part]!)} available`,
-          );
+        for (const part of ['A', 'B']) {
+          const available = subtractDecimals(onHand[part]!, committed[part]!);
+          const expected = `${onHand[part]} on hand, ${committed[part]} committed, ${available} available`;
+          assert.equal(await stockOf(pims, part), expected);
+        }
       }),
       { numRuns: 25 },
     );

@@ -93,7 +93,7 @@ export function describeRepetition(store: StoreUnderTest): void {
     assert.equal(await countOrders(pims), 2);
   });
 
-  test('a body that is refused is refused whether its key is new, running or used, and leaves the key as it was', async () => {
+  test('a bad body is refused whether its key is new, running or used, and leaves the key as it was', async () => {
     const { pims } = await store.newTenant();
     const refuse = async (): Promise<void> =>
       assertRefused(await pims.createRecord('orders', { COLOUR: 'red' }, idempotency('key')), 'UNKNOWN_FIELD');
@@ -119,10 +119,7 @@ export function describeRepetition(store: StoreUnderTest): void {
   test('a key outlives the process', async () => {
     const { tenant, pims } = await store.newTenant();
     const { data } = accepted(await create(pims, idempotency('key')));
-    assert.deepEqual(await create(await store.reopened(tenant), idempotency('key')), {
-      data,
-      replayed: true,
-    });
+    assert.deepEqual(await create(await store.reopened(tenant), idempotency('key')), { data, replayed: true });
   });
 
   test('what was refused is not kept: corrected, it may use its key again', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UsageStore } from '../../src/tenant/port.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../src/request-log/port.ts';
+import { times } from '../kit/lists.ts';
 import { NOW, type StoreUnderTest } from './store-under-test.ts';
 
 const at = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1000).toISOString();
@@ -62,7 +63,7 @@ export function describeRequests(store: StoreUnderTest): void {
   });
 
   test('blocks are read from the newest last request back, within their bounds, as many as asked for', async () => {
-    const given = Array.from({ length: 20 }, (_, index) => block('order', index));
+    const given = times(20, (index) => block('order', index));
     await add(...given.toReversed());
     const newest = given.toReversed();
     const read = async (range: Partial<typeof ALL>, limit = 100): Promise<string[]> =>
@@ -80,7 +81,7 @@ export function describeRequests(store: StoreUnderTest): void {
   });
 
   test('the block of a number is found by boot and number among many, also where blocks overlap', async () => {
-    const many = Array.from({ length: 60 }, (_, index) => block('find', index));
+    const many = times(60, (index) => block('find', index));
     const late = block('find', 70, { firstNumber: 105, lastNumber: 705 });
     await add(...many, late, block('find', 5, { boot: 'boot-2' }), block('other', 5));
     const find = async (boot: string, number: number): Promise<string[]> =>
@@ -110,7 +111,7 @@ export function describeRequests(store: StoreUnderTest): void {
   test('refusals add up by day and operation, also from two processes at once, and are read by the month', async () => {
     const stores = [await requests(), (await store.openAgain()).requests];
     await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
+      times(20, (index) =>
         stores[index % 2]!.addRequests(
           [block('refused', index)],
           [
@@ -132,7 +133,7 @@ export function describeRequests(store: StoreUnderTest): void {
     assert.deepEqual(clients, ['client-19']);
   });
 
-  test('of the uses of a key the later wins, and that its secret came in a URL is not forgotten by one that did not', async () => {
+  test('the later use of a key wins, and that its secret once came in a URL is not forgotten', async () => {
     const one = await requests();
     const tell = (...uses: (KeyUse & { teamId: string })[]): Promise<void> => one.addRequests([], [], uses);
     await tell(
@@ -155,10 +156,9 @@ export function describeRequests(store: StoreUnderTest): void {
     assert.deepEqual(await one.loadKeyUses('nobody'), []);
   });
 
-  test('what ended before a time is forgotten in any number, of all tenants; what did not, refusals and uses of keys stay', async () => {
+  test('blocks that ended before a time are forgotten, of all tenants; refusals and uses of keys stay', async () => {
     const one = await requests();
-    const old = (teamId: string): RequestBlock[] =>
-      Array.from({ length: 450 }, (_, index) => block(teamId, index - 100_000));
+    const old = (teamId: string): RequestBlock[] => times(450, (index) => block(teamId, index - 100_000));
     const kept = [block('forget-a', -99_000), block('forget-a', 1), block('forget-c', 5)];
     await one.addRequests(
       [...old('forget-a'), ...old('forget-b'), ...kept],

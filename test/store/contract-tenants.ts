@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Tenant, UsageCount } from '../../src/tenant/port.ts';
+import { times } from '../kit/lists.ts';
 import { accepted, assertRefused, entry, NOW, type StoreUnderTest, Pims } from './store-under-test.ts';
 
 const HASH = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -137,7 +138,7 @@ export function describeTenants(store: StoreUnderTest): void {
       for (const one of [here, there, here, there]) found.push((await one.findCaller('hot', apiId, NOW))?.tenant.name);
       return found;
     };
-    const everywhere = (name: string | undefined): (string | undefined)[] => Array.from({ length: 4 }, () => name);
+    const everywhere = (name: string | undefined): (string | undefined)[] => times(4, () => name);
     const settings = { defaultStage: 'quote', strict: true, monthQuota: null, callsPerSecond: null } as const;
     await create('hot');
     for (const [step, writer] of [here, there, there, here, here, there].entries()) {
@@ -156,7 +157,7 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.deepEqual(await find('hot-5'), everywhere('Name of hot'), 'made again');
   });
 
-  test('a removed tenant is gone with its keys; made again under its name, it sees nothing of what was there', async () => {
+  test('a removed tenant is gone with its keys; made again, it sees nothing of what was there', async () => {
     const first = await store.first();
     const old = await create('again');
     const { tenants: keys } = first;

@@ -70,7 +70,7 @@ suite('a connection', () => {
 });
 
 suite('the schema', () => {
-  test('made from an empty file has exactly the columns of the field dictionary, and an index for each field said to have one', async () => {
+  test('has exactly the columns of the field dictionary, and an index for each field said to have one', async () => {
     const { folder, tenant } = await makeFolder();
     const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
     for (const [recordType, { table }] of Object.entries(RECORD_TYPES)) {
@@ -146,7 +146,7 @@ suite('the schema', () => {
     db.close();
   });
 
-  test('holds a tenant’s 400 fields with the longest names, and the store still reads, writes and queries them', async () => {
+  test('holds a tenant’s 400 fields with the longest names, which are read, written and queried', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     const pims = new Pims(store.pims(tenant));
@@ -230,7 +230,7 @@ suite('a folder', () => {
     await store.close();
   });
 
-  test('that will not let go of a tenant’s file keeps the tenant, without its keys, until its removal is repeated', async () => {
+  test('that keeps a tenant’s file keeps the tenant, without its keys, until its removal is repeated', async () => {
     const folder = newFolder();
     const store = openFolder(folder);
     const tenant = await makeTenant(store);

@@ -33,14 +33,16 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
   return store;
 }
 
-/** A process that opens the store at a folder and runs a script with it, which knows `store` and `pims` (of 'team.1'). */
+/** A process that opens the store at a folder and runs a script, which knows `store` and `pims` (of 'team.1'). */
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
     const { SqliteStore } = await import(${JSON.stringify(STORE)});
     const { Pims } = await import(${JSON.stringify(KIT)});
     process.stdout.write('ready\\n');
     await new Promise((resolve) => process.stdin.once('data', resolve));
-    const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64, workers: 1, onFatal: (fault) => { throw fault; } });
+    const onFatal = (fault) => { throw fault; };
+    const options = { busyTimeoutMs: 0, queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64, workers: 1, onFatal };
+    const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, ...options });
     const pims = () => new Pims(store.pims({ storeId: 'team.1' }));
     ${script}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -9,6 +9,7 @@ import type { RequestBlock } from '../../src/request-log/port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openMoveStore } from '../../src/store/open.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup.ts';
+import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW } from './store-under-test.ts';
@@ -86,7 +87,7 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
   const folder = newFolder();
   const store = openForAll(folder);
   accepted(await store.tenants.createTenant('team-1', 'A tenant', NOW));
-  const blocks = Array.from({ length: 300 }, (_, number) => block(number, number * 100 + 1));
+  const blocks = times(300, (number) => block(number, number * 100 + 1));
   const refusals = [{ teamId: 'team-1', day: '2026-11-20', operation: 'getOrder', calls: 3 }];
   const use = { apiId: 'key', usedAt: NOW, client: '192.0.2.1', usedInUrlAt: '' };
   await store.requests.addRequests(blocks, refusals, [{ teamId: 'team-1', ...use }]);

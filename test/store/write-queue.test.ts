@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
+import { times } from '../kit/lists.ts';
 import { folderOf, newFolder, openForAll } from './sqlite-folder.ts';
 
 interface Opened {
@@ -45,7 +46,7 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
 
 for (const gather of ['turn', 'none'] as const)
   suite(`gathered by ${gather}`, () => {
-    test('a write that refuses after it has written, or throws, is undone, and the others of its group are not', async () => {
+    test('a write that refuses after it has written, or throws, is undone alone in its group', async () => {
       const { queue, insert, committed, fatal } = open(gather);
       const outcomes = await Promise.allSettled([
         queue.run(() => insert(1)),
@@ -110,7 +111,7 @@ test('the writes of one turn are one transaction', async () => {
   const seen = new Set<number>();
   const watcher = new Database(db.file, { mode: 'read', busyTimeoutMs: 0 });
   await Promise.all(
-    Array.from({ length: 50 }, (_, index) =>
+    times(50, (index) =>
       queue.run(() => {
         seen.add(watcher.row<[number]>('SELECT count(*) FROM T')![0]);
         return insert(index);

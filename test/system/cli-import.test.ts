@@ -12,6 +12,7 @@ import type { RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { openFolder } from '../store/sqlite-folder.ts';
+import { cellsOf, times, valuesOf } from '../kit/lists.ts';
 import { openCommandLine, readOneObject, type CommandLine } from '../kit/cli-process.ts';
 
 interface Report {
@@ -33,7 +34,7 @@ async function importRows({ run, file }: CommandLine, type: string, csv: string 
   const { exitCode, out, err } = await run('import acme', type, file('rows.csv', csv), ...options, '--json');
   assert.equal(err, '');
   const { imported, rejected, rejections } = readOneObject<Report>(out);
-  return { exitCode, imported, rejected, lines: rejections.map(({ line }) => line), rejections };
+  return { exitCode, imported, rejected, lines: valuesOf(rejections, 'line'), rejections };
 }
 
 suite('import, beside a running service', () => {
@@ -60,40 +61,20 @@ suite('import, beside a running service', () => {
     const csv =
       '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n' +
       '500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
-    assert.deepEqual(await importRows(line, 'orders', csv), {
-      exitCode: 0,
-      imported: 1,
-      rejected: 0,
-      lines: [],
-      rejections: [],
-    });
+    const report = { exitCode: 0, imported: 1, rejected: 0, lines: [], rejections: [] };
+    assert.deepEqual(await importRows(line, 'orders', csv), report);
     const [order] = await exportRows('orders');
-    const { ORDER_NUMBER, ORDER_TYPE, ORDER_DATE, FREIGHT, DROP_SHIP, NOTES, CREATE_DATE } = order!;
-    assert.deepEqual([ORDER_NUMBER, ORDER_TYPE, ORDER_DATE], ['500', 'worksheet', '03/04/2026']);
-    assert.deepEqual([FREIGHT, DROP_SHIP, NOTES], ['7.5', 'Y', 'two\r\nlines, "quoted"']);
-    assert.equal(CREATE_DATE, '2020-01-01T00:00:00.000Z');
+    const keyAndDates = cellsOf(order!, 'ORDER_NUMBER ORDER_TYPE ORDER_DATE CREATE_DATE');
+    assert.deepEqual(keyAndDates, ['500', 'worksheet', '03/04/2026', '2020-01-01T00:00:00.000Z']);
+    assert.deepEqual(cellsOf(order!, 'FREIGHT DROP_SHIP NOTES'), ['7.5', 'Y', 'two\r\nlines, "quoted"']);
   });
 
   test('rejected rows are told with line, reason and field; the others come in; the command ends with 1', async () => {
-    const rows = [
-      'ORDER_NUMBER,ORDER_DATE,NOTES',
-      '600,1/1/2026,"one\ntwo\nthree"',
-      '601,2/30/2026,',
-      '602',
-      '',
-      '600,,again',
-      '603,,',
-    ];
-    const { exitCode, imported, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
-    assert.deepEqual([exitCode, imported], [1, 2]);
-    assert.deepEqual(
-      rejections.map(({ line: at, field }) => [at, field]),
-      [
-        [5, 'ORDER_DATE'],
-        [6, undefined],
-        [8, 'ORDER_NUMBER'],
-      ],
-    );
+    const good = ['ORDER_NUMBER,ORDER_DATE,NOTES', '600,1/1/2026,"one\ntwo\nthree"'];
+    const rows = [...good, '601,2/30/2026,', '602', '', '600,,again', '603,,'];
+    const { exitCode, imported, lines, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
+    assert.deepEqual([exitCode, imported, lines], [1, 2, [5, 6, 8]]);
+    assert.deepEqual(valuesOf(rejections, 'field'), ['ORDER_DATE', undefined, 'ORDER_NUMBER']);
     assert.match(rejections[0]!.reason, /ORDER_DATE must be a date that exists/);
     assert.match(rejections[1]!.reason, /1 cells, the first line has 3/);
   });
@@ -140,41 +121,26 @@ suite('import, beside a running service', () => {
   for (const [what, [header = '', word = '']] of Object.entries(HEADERS))
     test(`a header with ${what} refuses the whole file before anything is written`, async () => {
       const was = await exportRows('orders');
-      const { message } = await line.refused(
-        'import acme orders',
-        line.file('rows.csv', header && `${header}\n900,a,b\n`),
-      );
+      const file = line.file('rows.csv', header && `${header}\n900,a,b\n`);
+      const { message } = await line.refused('import acme orders', file);
       assert.match(message, new RegExp(word));
       assert.deepEqual(await exportRows('orders'), was);
     });
 
   test('rows that are not UTF-8, or whose quotes do not close, are rejected and never stored garbled', async () => {
-    const bytes = Buffer.from('ORDER_NUMBER,NOTES\n910,caf\u{e9}\n911,\u{fffd}\n912,"a"b\n913,"open\n', 'utf8');
-    const latin = Buffer.from('914,caf\xe9\n', 'latin1');
-    const head = bytes.subarray(0, bytes.indexOf('911'));
-    assert.deepEqual((await importRows(line, 'orders', Buffer.concat([head, latin]))).lines, [3]);
-    assert.deepEqual(
-      (
-        await importRows(
-          line,
-          'orders',
-          Buffer.concat([Buffer.from('ORDER_NUMBER,NOTES\n'), bytes.subarray(bytes.indexOf('911'))]),
-        )
-      ).lines,
-      [3],
-    );
-    const notes = (await exportRows('orders'))
-      .filter((order) => order['ORDER_NUMBER']!.startsWith('91'))
-      .map((order) => order['NOTES']);
-    assert.deepEqual(notes, ['caf\u{e9}', '\u{fffd}']);
+    const header = 'ORDER_NUMBER,NOTES\n';
+    const latin = Buffer.concat([Buffer.from(`${header}910,caf\u{e9}\n`), Buffer.from('914,caf\xe9\n', 'latin1')]);
+    assert.deepEqual((await importRows(line, 'orders', latin)).lines, [3]);
+    const open = `${header}911,\u{fffd}\n912,"a"b\n913,"open\n`;
+    assert.deepEqual((await importRows(line, 'orders', open)).lines, [3]);
+    const orders = (await exportRows('orders')).filter((order) => order['ORDER_NUMBER']!.startsWith('91'));
+    assert.deepEqual(valuesOf(orders, 'NOTES'), ['caf\u{e9}', '\u{fffd}']);
   });
 
   test('a file, a team or a type that is not there is refused', async () => {
     assert.match((await line.refused('import acme orders /nowhere.csv')).message, /There is no file '\/nowhere\.csv'/);
-    assert.equal(
-      (await line.refused('import nobody orders', line.file('rows.csv', 'NOTES\n'))).code,
-      'TENANT_NOT_FOUND',
-    );
+    const file = line.file('rows.csv', 'NOTES\n');
+    assert.equal((await line.refused('import nobody orders', file)).code, 'TENANT_NOT_FOUND');
   });
 
   test('lines belong to orders that are there, and commit the stock of sales orders', async () => {
@@ -184,12 +150,12 @@ suite('import, beside a running service', () => {
     const { imported, lines } = await importRows(line, 'lines', `${rows.join('\n')}\n`);
     assert.deepEqual([imported, lines], [3, [5]]);
     const [part] = await exportRows('inventory');
-    assert.deepEqual([part!['QTY_ONHAND'], part!['QTY_COMMITTED'], part!['QTY_AVAILABLE']], ['10', '4.5', '5.5']);
+    assert.deepEqual(cellsOf(part!, 'QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE'), ['10', '4.5', '5.5']);
   });
 
   test('files longer than a chunk and a batch arrive whole and in order', async () => {
     const notes = 'A note, "quoted",\nover lines. '.repeat(4).replaceAll('"', '""');
-    const rows = Array.from({ length: 5000 }, (_, index) => `${20_000 + index},"${index} ${notes}"\n`);
+    const rows = times(5000, (index) => `${20_000 + index},"${index} ${notes}"\n`);
     rows[4000] = '24000,"never\nin order,x"\n24000,twice\n';
     const { imported, lines } = await importRows(line, 'orders', `ORDER_NUMBER,NOTES\n${rows.join('')}`);
     // 4,000 rows of five lines, one of two, after a header.
@@ -221,10 +187,8 @@ suite('what goes in comes out again', () => {
     await store.close();
     exported = await Promise.all(TYPES.map((type) => read(source, 'demo', type)));
     const records = await Promise.all(TYPES.map((type) => source.ask<Records>('export demo', type)));
-    assert.deepEqual(
-      records.map(({ records: { length } }) => length),
-      [91 + 8, 830 + 14, 2155 + 35, 77 + 15],
-    );
+    const counts = records.map(({ records: { length } }) => length);
+    assert.deepEqual(counts, [91 + 8, 830 + 14, 2155 + 35, 77 + 15]);
   });
 
   test('an exported tenant, imported again, exports the same', async () => {
@@ -236,11 +200,8 @@ suite('what goes in comes out again', () => {
 
   test('an export into a file says how many records it has', async () => {
     const file = source.file('orders.csv', '');
-    assert.deepEqual(await source.ask('export demo orders --output', file), {
-      teamID: 'demo',
-      type: 'orders',
-      exported: 844,
-    });
+    const answer = { teamID: 'demo', type: 'orders', exported: 844 };
+    assert.deepEqual(await source.ask('export demo orders --output', file), answer);
     assert.ok(readFileSync(file, 'utf8') === exported[1]);
   });
 

@@ -6,13 +6,9 @@ import { suite, test } from 'node:test';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { hashSecret, looksLikeSecret, sameHash } from '../../src/tenant/credentials.ts';
 import { openFolder } from '../store/sqlite-folder.ts';
+import type { Keys } from '../kit/service.ts';
+import { cellsOf } from '../kit/lists.ts';
 import { openCommandLine, type CommandLine } from '../kit/cli-process.ts';
-
-interface Keys {
-  teamID: string;
-  apiID: string;
-  apiSecret: string;
-}
 
 /** Opens the store beside the command line, as the service does. */
 async function withStore<T>({ data }: CommandLine, work: (store: SqliteStore) => Promise<T>): Promise<T> {
@@ -39,13 +35,13 @@ suite('tenants', () => {
     const made = await ask('tenant create acme --name', 'Acme Ltd.');
     const { createdAt, ...rest } = made;
     assert.match(String(createdAt), /^\d{4}-.*Z$/);
+    const unlimited = { monthQuota: null, callsPerSecond: null };
     assert.deepEqual(rest, {
       teamID: 'acme',
       name: 'Acme Ltd.',
       defaultStage: 'worksheet',
       strict: false,
-      monthQuota: null,
-      callsPerSecond: null,
+      ...unlimited,
     });
     assert.deepEqual(await ask('tenant list'), { tenants: [made] });
   });
@@ -66,15 +62,10 @@ suite('tenants', () => {
 
   test('settings change one by one, and none takes a limit away', async () => {
     const set = await ask('tenant set acme --strict on --default-stage quote --quota 1000 --rate 2.5');
-    assert.deepEqual(
-      [set['strict'], set['defaultStage'], set['monthQuota'], set['callsPerSecond']],
-      [true, 'quote', 1000, 2.5],
-    );
+    const names = 'strict defaultStage monthQuota callsPerSecond';
+    assert.deepEqual(cellsOf(set, names), [true, 'quote', 1000, 2.5]);
     const unset = await ask('tenant set acme --quota none');
-    assert.deepEqual(
-      [unset['strict'], unset['defaultStage'], unset['monthQuota'], unset['callsPerSecond']],
-      [true, 'quote', null, 2.5],
-    );
+    assert.deepEqual(cellsOf(unset, names), [true, 'quote', null, 2.5]);
     assert.deepEqual(await ask('tenant list'), { tenants: [unset] });
   });
 
@@ -178,10 +169,8 @@ suite('fields and usage', () => {
         { operation: 'getOrder', calls: 6 },
       ],
     });
-    assert.match(
-      (await run('usage acme --month 2020-11')).out,
-      /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/,
-    );
+    const { out } = await run('usage acme --month 2020-11');
+    assert.match(out, /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/);
   });
 
   test('usage without a month is of this month', async () => {

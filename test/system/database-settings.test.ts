@@ -26,66 +26,47 @@ after(() => server?.remove());
  * Whatever opens a store on this address ends with one sentence on what is wrong: here a command, which opens it as a
  * node does.
  */
-async function expectRefusal(
-  address: string,
-  says: RegExp,
-  words: readonly string[] = ['tenant', 'list'],
-): Promise<void> {
-  const { code, stdout, stderr } = await runCommand(address, words);
+async function expectRefusal(address: string, says: RegExp, command = 'tenant list'): Promise<void> {
+  const { code, stdout, stderr } = await runCommand(address, command.split(' '));
   assert.equal(`${code} ${stdout}`, '1 ', 'it has started');
   assert.match(stderr, /^storeroom: [^\n]+\n$/);
   assert.match(stderr, says);
   assert.ok(!stderr.includes(PASSWORD), 'the password is told');
 }
 
-const alterServer =
-  (setting: string) =>
-  async (change: 'off' | 'reset'): Promise<void> => {
-    await runStatement(url, change === 'off' ? `ALTER SYSTEM SET ${setting} = off` : `ALTER SYSTEM RESET ${setting}`);
-    await runStatement(url, 'SELECT pg_reload_conf()');
-    while ((await runStatement(url, `SHOW ${setting}`))[0]![setting] === (change === 'off' ? 'on' : 'off'));
-  };
-const alter =
-  (what: string) =>
-  async (change: 'off' | 'reset'): Promise<void> =>
-    void (await runStatement(
-      url,
-      `ALTER ${what} ${change === 'off' ? 'SET synchronous_commit = off' : 'RESET synchronous_commit'}`,
-    ));
+/** Changes a setting of something; of the server, it waits until the server has it. */
+async function alter(what: string, setting: string, change: 'off' | 'reset'): Promise<void> {
+  await runStatement(url, `ALTER ${what} ${change === 'off' ? `SET ${setting} = off` : `RESET ${setting}`}`);
+  if (what !== 'SYSTEM') return;
+  await runStatement(url, 'SELECT pg_reload_conf()');
+  while ((await runStatement(url, `SHOW ${setting}`))[0]![setting] === (change === 'off' ? 'on' : 'off'));
+}
 
-const WAYS: Record<string, { setting: string; turn: (change: 'off' | 'reset') => Promise<void> }> = {
-  'of the server': { setting: 'fsync', turn: alterServer('fsync') },
-  'of the server itself': { setting: 'full_page_writes', turn: alterServer('full_page_writes') },
-  'of the whole server': { setting: 'synchronous_commit', turn: alterServer('synchronous_commit') },
-  'of the database': {
-    setting: 'synchronous_commit',
-    turn: (change) => alter(`DATABASE ${new URL(url).pathname.slice(1)}`)(change),
-  },
-  'of the role': { setting: 'synchronous_commit', turn: alter('ROLE shop') },
-  'of the role in the database': {
-    setting: 'synchronous_commit',
-    turn: (change) => alter(`ROLE shop IN DATABASE ${new URL(url).pathname.slice(1)}`)(change),
-  },
-};
+const databaseName = (): string => new URL(url).pathname.slice(1);
+const WAYS: [setting: string, where: string, altered: () => string][] = [
+  ['fsync', 'of the server', () => 'SYSTEM'],
+  ['full_page_writes', 'of the server itself', () => 'SYSTEM'],
+  ['synchronous_commit', 'of the whole server', () => 'SYSTEM'],
+  ['synchronous_commit', 'of the database', () => `DATABASE ${databaseName()}`],
+  ['synchronous_commit', 'of the role', () => 'ROLE shop'],
+  ['synchronous_commit', 'of the role in the database', () => `ROLE shop IN DATABASE ${databaseName()}`],
+];
 
-for (const [where, { setting, turn }] of Object.entries(WAYS))
+for (const [setting, where, altered] of WAYS)
   test(`${setting}=off ${where} is refused`, async () => {
-    await turn('off');
+    await alter(altered(), setting, 'off');
     try {
       await expectRefusal(ownUrl, new RegExp(`\\b${setting}\\b`));
     } finally {
-      await turn('reset');
+      await alter(altered(), setting, 'reset');
     }
   });
 
 test('synchronous_commit=off in the address itself is refused, to a service too', async () => {
   const address = new URL(ownUrl);
   address.searchParams.set('options', '-c synchronous_commit=off');
-  for (const words of [
-    ['tenant', 'list'],
-    ['serve', '--port', '0'],
-  ])
-    await expectRefusal(address.href, /\bsynchronous_commit\b/, words);
+  for (const command of ['tenant list', 'serve --port 0'])
+    await expectRefusal(address.href, /\bsynchronous_commit\b/, command);
 });
 
 test('a wrong password and a database or server that is not there are told in one sentence', async () => {

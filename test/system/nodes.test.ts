@@ -7,6 +7,8 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { times } from '../kit/lists.ts';
+import { createOrder, getOrder } from '../kit/orders.ts';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
 import { Service, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
@@ -77,21 +79,17 @@ const FAULTS = {
 } as const satisfies Record<string, () => Promise<void>>;
 
 /** Calls with these keys from all connections until told to stop; when each began and how it was answered. */
-async function callUntil(
-  stop: AbortSignal,
-  keys: Keys,
-  orderNum: string,
-): Promise<{ begunAt: number; status: number }[]> {
+async function callUntil(stop: AbortSignal, keys: Keys, orderNum: string) {
   const calls: { begunAt: number; status: number }[] = [];
   const work = async (): Promise<void> => {
     while (!stop.aborted) {
       const begunAt = performance.now();
-      const { status, text } = await client.call(keys, 'GET', '/orders/single', { query: { orderNum } });
+      const { status, text } = await getOrder(client, keys, orderNum);
       assert.ok(status === 200 || status === 401, text);
       calls.push({ begunAt, status });
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  await Promise.all(times(CONNECTIONS, work));
   return calls;
 }
 
@@ -99,19 +97,17 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
   test('that started at the same moment on an empty database are all up, over one schema', async () => {
     assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
     const keys = await nodes[0]!.makeTenant('shop');
-    const numbers = await Promise.all(
-      nodes.map(async (node) => (await node.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string),
-    );
+    const orders = await Promise.all(nodes.map((node) => createOrder(node, keys)));
+    const numbers = orders.map(({ body }) => body.data as string);
     assert.equal(new Set(numbers).size, NODES);
     for (const node of nodes)
-      for (const orderNum of numbers)
-        assert.equal((await node.call(keys, 'GET', '/orders/single', { query: { orderNum } })).status, 200);
+      for (const orderNum of numbers) assert.equal((await getOrder(node, keys, orderNum)).status, 200);
     assert.equal(await nodes[1]!.usageOf('shop'), NODES + NODES ** 2);
   });
 
-  test(`keys replaced ${REPLACEMENTS} times: no later call succeeds with the old ones, new ones are good everywhere`, async (context) => {
+  test(`keys replaced ${REPLACEMENTS} times end at once, and the new ones are good on every node`, async (context) => {
     let keys = await nodes[0]!.makeTenant('replacing');
-    const orderNum = (await nodes[0]!.call(keys, 'PUT', '/orders/create', { body: {} })).body.data as string;
+    const orderNum = (await createOrder(client, keys)).body.data as string;
     let inForce = 0;
     let afterwards = 0;
     for (let replacement = 0; replacement < REPLACEMENTS; replacement++) {
@@ -122,10 +118,8 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
       const replacedAt = performance.now();
       assert.equal(code, 0, stderr);
       const renewed = json() as Keys;
-      const statuses = await Promise.all(
-        nodes.map(async (node) => (await node.call(renewed, 'GET', '/orders/single', { query: { orderNum } })).status),
-      );
-      assert.deepEqual(new Set(statuses), new Set([200]), 'the new keys are good on every node');
+      const answers = await Promise.all(nodes.map((node) => getOrder(node, renewed, orderNum)));
+      for (const { status } of answers) assert.equal(status, 200, 'the new keys are good on every node');
       await sleep(AFTERWARDS_MS);
       stop.abort();
       const calls = await calling;
@@ -140,42 +134,36 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.ok(inForce > 0 && afterwards >= REPLACEMENTS * CONNECTIONS, 'there were calls on both sides');
   });
 
-  test(`${KILLS} kills, ${RESTARTS} restarts of PostgreSQL, ${CUTS} cuts after a commit: nothing lost or doubled`, async (context) => {
+  test(`${KILLS} kills, ${RESTARTS} restarts, ${CUTS} cuts: nothing is lost or doubled`, async (context) => {
     const load = new MixedLoad(client, [await nodes[0]!.makeTenant('one'), await nodes[1]!.makeTenant('two')]);
     const half = Math.floor(CUTS / 2);
     const counts = { kill: KILLS, restart: RESTARTS, commit: CUTS - half, statement: half };
-    const faults = shuffle(
-      Object.entries(counts).flatMap(([name, count]) =>
-        Array.from({ length: count }, () => name as keyof typeof FAULTS),
-      ),
-    );
+    const names = Object.entries(counts) as [keyof typeof FAULTS, number][];
+    const faults = shuffle(names.flatMap(([name, count]) => times(count, () => name)));
     while (faults.length > 0) {
       let isOver = false;
       const working = load.run(CONNECTIONS, () => isOver).finally(() => (isOver = true));
-      const failing = (async (): Promise<void> => {
-        for (const fault of faults.splice(0, CHECK_EVERY)) {
-          if (isOver) return; // an answer was wrong
-          await soon(
-            'an acknowledged write',
-            untilAcknowledged(load, () => isOver),
-          );
-          await sleep(Math.random() * 200);
-          await FAULTS[fault]();
-        }
-        await soon(
+      const acknowledge = () =>
+        soon(
           'an acknowledged write',
           untilAcknowledged(load, () => isOver),
         );
+      const failing = (async (): Promise<void> => {
+        for (const fault of faults.splice(0, CHECK_EVERY)) {
+          if (isOver) return; // an answer was wrong
+          await acknowledge();
+          await sleep(Math.random() * 200);
+          await FAULTS[fault]();
+        }
+        await acknowledge();
       })().finally(() => (isOver = true));
       await Promise.all([working, failing]);
       await load.repeatUnanswered();
       await load.check(nodes[0]!);
     }
     const { commit, statement } = proxy.cuts;
-    context.diagnostic(
-      `${load.acknowledged} acknowledged writes, ${load.unanswered} calls unanswered; ${JSON.stringify([...load.statuses])}`,
-    );
-    context.diagnostic(`cut after ${commit} COMMIT and ${statement} statements`);
+    context.diagnostic(`${load.acknowledged} acknowledged writes, ${load.unanswered} calls unanswered`);
+    context.diagnostic(`${JSON.stringify([...load.statuses])}; cut after ${commit} COMMIT and ${statement} statements`);
     assert.deepEqual({ commit, statement }, { commit: counts.commit, statement: counts.statement });
     const expected = new Set([200, 400, 401, 409, '503 STORE_UNAVAILABLE', '503 SERVICE_BUSY']);
     assert.deepEqual(new Set(load.statuses.keys()).difference(expected), new Set(), 'no other answers than these');
@@ -183,7 +171,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
 
   test(`calls whose count is cut off after its commit are answered, and counted once (${CUTS} cuts)`, async () => {
     const keys = await nodes[0]!.makeTenant('counted');
-    const { body: order } = await client.call(keys, 'PUT', '/orders/create', { body: {} });
+    const orderNum = (await createOrder(client, keys)).body.data as string;
     const stop = new AbortController();
     const begun = new Map<number, number>();
     let calls = 1;
@@ -191,9 +179,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
       while (!stop.signal.aborted) {
         calls++;
         begun.set(reader, performance.now());
-        const { status, text } = await client.call(keys, 'GET', '/orders/single', {
-          query: { orderNum: order.data as string },
-        });
+        const { status, text } = await getOrder(client, keys, orderNum);
         assert.equal(status, 200, text);
       }
     };
@@ -206,7 +192,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
         while (begun.values().some((at) => at <= cutAt) && !stop.signal.aborted) await sleep(5);
       }
     })();
-    const reading = Array.from({ length: CONNECTIONS }, (_, reader) => read(reader));
+    const reading = times(CONNECTIONS, read);
     try {
       await Promise.race([cutting, Promise.all(reading)]);
     } finally {
@@ -218,12 +204,9 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
   });
 
   test('a write whose COMMIT has no answer is answered 503 and is there; its key repeats it on any node', async () => {
-    const keys: Keys = await nodes[0]!.makeTenant('repeating');
+    const keys = await nodes[0]!.makeTenant('repeating');
     const create = (node: Service, key: string) =>
-      node.call(keys, 'PUT', '/orders/create', {
-        body: { REFERENCE_NUMBER: key },
-        headers: { 'idempotency-key': key },
-      });
+      createOrder(node, keys, { REFERENCE_NUMBER: key }, { 'idempotency-key': key });
     for (const [index, node] of nodes.entries()) {
       const cutting = FAULTS.commit();
       const { status, body, headers } = await create(node, `key-${index}`);

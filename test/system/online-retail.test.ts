@@ -16,6 +16,8 @@ import {
   writeRetailFiles,
   type RetailRow,
 } from '../kit/online-retail.ts';
+import { cellsOf } from '../kit/lists.ts';
+import { getOrder } from '../kit/orders.ts';
 import { trials } from '../kit/trials.ts';
 import { placeVariables, sharedService, temporaryFolder } from '../kit/service.ts';
 
@@ -53,32 +55,19 @@ test('every customer, part, invoice and line is imported, and nothing but the an
 test(`${SAMPLE} invoices read back over HTTP equal to the file`, async () => {
   for (const invoice of chooseSample()) {
     const rows = invoices.get(invoice)!;
-    const { status, body } = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: invoice } });
+    const { status, body } = await getOrder(service, keys, invoice);
     assert.equal(status, 200);
     const { ORDER_NUMBER, ORDER_TYPE, CUSTOMER_CODE, ORDER_DATE, BCOUNTRY, CREATE_DATE } = body.data;
     const [month, day, year] = String(ORDER_DATE).split('/');
     const { InvoiceDate, Country } = rows[0]!;
+    const created = `${InvoiceDate.replace(' ', 'T')}.000Z`;
     assert.deepEqual(
       [ORDER_NUMBER, ORDER_TYPE, CUSTOMER_CODE, `${year}-${month}-${day}`, BCOUNTRY, CREATE_DATE],
-      [
-        invoice,
-        'invoice',
-        customerCode(rows[0]!),
-        orderDate(rows[0]!),
-        Country,
-        `${InvoiceDate.replace(' ', 'T')}.000Z`,
-      ],
+      [invoice, 'invoice', customerCode(rows[0]!), orderDate(rows[0]!), Country, created],
     );
-    const lines = (body.subRecords as { ORDER_LINEITEMS: Record<string, string> }[]).map(
-      ({ ORDER_LINEITEMS: line }) => [
-        line['LINE_NUMBER'],
-        line['PART_CODE'],
-        line['DESCRIPTION'],
-        line['QUANTITY'],
-        line['NUMBER_SHIPPED'],
-        line['UNIT_PRICE'],
-      ],
-    );
+    const subRecords = body.subRecords as { ORDER_LINEITEMS: Record<string, string> }[];
+    const names = 'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE';
+    const lines = subRecords.map(({ ORDER_LINEITEMS: line }) => cellsOf(line, names));
     const quantities = (row: RetailRow): string[] =>
       [row.Quantity, row.Quantity, row.UnitPrice].map((text) => String(Number(text)));
     const expected = rows.map((row, index) => [`${index + 1}`, row.StockCode, row.Description, ...quantities(row)]);

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { times } from '../kit/lists.ts';
+import { getOrder } from '../kit/orders.ts';
 import { Shop } from '../kit/records.ts';
 import { ownService } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
@@ -20,7 +22,7 @@ const client = await HttpClient.open(service, CALLERS + READERS);
 const [busy, quiet] = [await Shop.open(service, 'busy'), await Shop.open(service, 'quiet')];
 await busy.load(
   'customers',
-  Array.from({ length: CUSTOMERS }, (_, index) => ({ CUSTOMER_CODE: `C${index}` })),
+  times(CUSTOMERS, (index) => ({ CUSTOMER_CODE: `C${index}` })),
 );
 
 test('429 TOO_MANY_QUERIES with Retry-After for long queries that cannot wait; another team is served', async () => {
@@ -40,10 +42,9 @@ test('429 TOO_MANY_QUERIES with Retry-After for long queries that cannot wait; a
     }
   };
   const read = async (): Promise<void> => {
-    while (reads-- > 0)
-      assert.equal((await client.call(quiet.keys, 'GET', '/orders/single', { query: { orderNum: '1' } })).status, 404);
+    while (reads-- > 0) assert.equal((await getOrder(client, quiet.keys, '1')).status, 404);
   };
-  await Promise.all([...Array.from({ length: CALLERS }, ask), ...Array.from({ length: READERS }, read)]);
+  await Promise.all([...times(CALLERS, ask), ...times(READERS, read)]);
   assert.ok(refused > 0, 'nothing was refused: the line was never full');
   assert.equal(service.hasExited, false);
   assert.equal(await service.usageOf('quiet'), READS);

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Visitor } from '../dashboard/visitor.ts';
+import { times } from '../kit/lists.ts';
+import { getOrder } from '../kit/orders.ts';
 import { ownService } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient, NoAnswer } from '../kit/http-client.ts';
@@ -45,9 +47,7 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log at most 
     while (!service.hasExited) {
       sent++;
       try {
-        const { status, headers, text } = await client.call(keys, 'GET', '/orders/single', {
-          query: { orderNum: 'nothing' },
-        });
+        const { status, headers, text } = await getOrder(client, keys, 'nothing');
         assert.equal(status, 404, text);
         answered.push({ requestID: headers.get('x-request-id')!, endedAt: performance.now() });
       } catch (fault) {
@@ -59,17 +59,15 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log at most 
   };
   for (let kill = 0; kill < KILLS; kill++) {
     const earlier = answered.length;
-    const working = Promise.all(Array.from({ length: CONNECTIONS }, work));
+    const working = Promise.all(times(CONNECTIONS, work));
     await sleep(1500 + Math.random() * 500);
     const killedAt = performance.now();
     assert.equal(await service.stop('SIGKILL'), null, 'the service ended before it was killed');
     await working;
     await service.restart();
     const total = await service.usageOf('shop');
-    assert.ok(
-      total >= answered.length && total <= sent,
-      `${total} counted, ${answered.length} acknowledged, ${sent} sent`,
-    );
+    const counted = `${total} counted, ${answered.length} acknowledged, ${sent} sent`;
+    assert.ok(total >= answered.length && total <= sent, counted);
     const log = await readLog();
     const mustBe = answered.slice(earlier).filter(({ endedAt }) => endedAt < killedAt - LOST_MS);
     assert.ok(mustBe.length > 0, 'nothing was answered early enough to tell anything');
@@ -78,7 +76,5 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log at most 
     lost += answered.filter(({ requestID }) => !log.has(requestID)).length;
     assert.equal((await owner.get('/usage')).body.total, total);
   }
-  context.diagnostic(
-    `${answered.length} acknowledged of ${sent} sent; ${lost} not in the log, all of the last second before a kill`,
-  );
+  context.diagnostic(`${answered.length} acknowledged of ${sent} sent; ${lost} of a last second not in the log`);
 });

@@ -6,10 +6,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { runCommand, Service, temporaryFolder } from '../kit/service.ts';
+import { findFreePort } from '../kit/raw-http.ts';
+import { createOrder } from '../kit/orders.ts';
+import { ownService, runCommand, temporaryFolder } from '../kit/service.ts';
 
 interface Setting {
   variable: string;
@@ -23,12 +24,8 @@ const UNSET = { STOREROOM_DATA: '', STOREROOM_PORT: '', STOREROOM_HOST: '', STOR
 async function readSettings(env: Record<string, string>): Promise<Map<string, string>> {
   const { stdout, json } = await runCommand('', ['config', '--json'], { env: { ...UNSET, ...env } });
   assert.ok(stdout.startsWith('{'));
-  return new Map(
-    (json() as { settings: Setting[] }).settings.map(({ variable, value, source }) => [
-      variable,
-      `${value} from ${source}`,
-    ]),
-  );
+  const { settings } = json() as { settings: Setting[] };
+  return new Map(settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]));
 }
 
 /** Runs `storeroom serve` with these options and variables until the test is over, and gives the origin it tells. */
@@ -49,15 +46,6 @@ async function serve(context: TestContext, options: readonly string[], env: Reco
   }
 }
 
-/** A port that was free a moment ago. */
-async function findFreePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return String(port);
-}
-
 const isHealthy = (origin: string): Promise<boolean> =>
   fetch(`${origin}/healthz`).then(
     ({ ok }) => ok,
@@ -71,7 +59,7 @@ test('without any setting the service is on 127.0.0.1, port 8080, and its data i
 });
 
 test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', async (context) => {
-  const [port, folder] = [await findFreePort(), join(temporaryFolder(), 'made')];
+  const [port, folder] = [String(await findFreePort()), join(temporaryFolder(), 'made')];
   const origin = await serve(context, [], {
     STOREROOM_DATA: folder,
     STOREROOM_PORT: port,
@@ -83,7 +71,7 @@ test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', as
 });
 
 test('--port and --host of serve come before the variables', async (context) => {
-  const port = await findFreePort();
+  const port = String(await findFreePort());
   const env = { STOREROOM_DATA: temporaryFolder(), STOREROOM_PORT: '1', STOREROOM_HOST: '192.0.2.1' };
   const origin = await serve(context, ['--port', port, '--host', '127.0.0.3'], env);
   assert.equal(origin, `http://127.0.0.3:${port}`);
@@ -114,11 +102,10 @@ test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no f
   assert.equal(existsSync(folder), false);
 });
 
-test('STOREROOM_MAX_RETURN_DEFAULT and _MOST set how many records a query returns', async (context) => {
-  const service = await Service.start({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_MAX_RETURN_MOST: '3' } });
-  context.after(() => service.stop());
+test('STOREROOM_MAX_RETURN_DEFAULT and _MOST set how many records a query returns', async () => {
+  const service = await ownService({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_MAX_RETURN_MOST: '3' } });
   const keys = await service.makeTenant('shop');
-  for (let count = 0; count < 4; count++) await service.call(keys, 'PUT', '/orders/create', { body: {} });
+  for (let count = 0; count < 4; count++) await createOrder(service, keys);
   const count = async (query: Record<string, string>): Promise<[number, string | null]> => {
     const { body, headers } = await service.call(keys, 'POST', '/orders/query', { query, body: [] });
     return [body.data.length as number, headers.get('x-has-more')];

@@ -10,7 +10,8 @@ import { delimiter, join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder } from '../kit/service.ts';
+import { createOrder, getOrder } from '../kit/orders.ts';
+import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
@@ -30,12 +31,12 @@ async function start(context: TestContext, options: Parameters<typeof Service.st
   return service;
 }
 
-const teamsOf = async (service: Service): Promise<string[]> =>
-  ((await service.command('tenant', 'list', '--json')).json() as { tenants: { teamID: string }[] }).tenants.map(
-    ({ teamID }) => teamID,
-  );
+async function teamsOf(service: Service): Promise<string[]> {
+  const { tenants } = (await service.command('tenant', 'list', '--json')).json() as { tenants: Keys[] };
+  return tenants.map(({ teamID }) => teamID);
+}
 
-test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: exit code 0 in time, nothing acknowledged lost', async (context) => {
+test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0 in time, nothing acknowledged lost', async (context) => {
   const service = await start(context);
   const client = await HttpClient.open(service, CONNECTIONS);
   const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
@@ -110,12 +111,9 @@ if (STORE === 'sqlite')
 test('a folder or port that is taken is refused; records, keys and usage survive a restart', async (context) => {
   const service = await start(context);
   const keys = await service.makeTenant('shop');
-  const { body } = await service.call(keys, 'PUT', '/orders/create', {
-    body: { REFERENCE_NUMBER: '#1', BNAME: 'Zoë' },
-  });
+  const { body } = await createOrder(service, keys, { REFERENCE_NUMBER: '#1', BNAME: 'Zoë' });
   await service.call(keys, 'PUT', '/orders/line_item', { body: { ORDER_NUMBER: body.data, DESCRIPTION: 'a line' } });
-  const read = (): ReturnType<Service['call']> =>
-    service.call(keys, 'GET', '/orders/single', { query: { orderNum: body.data as string } });
+  const read = () => getOrder(service, keys, body.data as string);
   const before = await read();
 
   const { port } = new URL(service.origin);
@@ -156,7 +154,7 @@ if (STORE === 'sqlite')
   suite('the demo tenant', () => {
     const DEMO = { STOREROOM_DEMO: 'on' };
 
-    test('is made on an empty folder, told once, by the start that gets a port; both curl lines work', async (context) => {
+    test('is made by the first start that gets a port; its curl lines are told once and work', async (context) => {
       const taken = createServer().listen(0, '127.0.0.1');
       await once(taken, 'listening');
       context.after(() => taken.close());

@@ -17,20 +17,22 @@ const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
   callsPerSecond: null,
   ...limits,
 });
-const counted = (total: number) => ({ monthRequests: () => Promise.resolve(total) });
 const NOON = new Date('2026-11-20T12:00:00.000Z');
 const after = (ms: number): Date => new Date(NOON.getTime() + ms);
 
-/** What a check refused with, or undefined. */
-async function check(limits: Limits, who: Tenant, total: number, now: Date): Promise<Refusal | undefined> {
-  try {
-    await limits.check(who, counted(total), now);
-    return undefined;
-  } catch (fault) {
-    assert.ok(fault instanceof Refusal);
-    assert.equal(fault.httpStatus, 429);
-    return fault;
-  }
+/** Checks calls of a tenant with these limits, and gives what they were refused with, or undefined. */
+function checksOf(given: Partial<Tenant>, limits = new Limits()) {
+  const who = tenant(given);
+  return async (now = NOON, total = 1): Promise<Refusal | undefined> => {
+    try {
+      await limits.check(who, { monthRequests: () => Promise.resolve(total) }, now);
+      return undefined;
+    } catch (fault) {
+      assert.ok(fault instanceof Refusal);
+      assert.equal(fault.httpStatus, 429);
+      return fault;
+    }
+  };
 }
 
 test('without limits nothing is refused, and nothing is waited for', async () => {
@@ -40,64 +42,61 @@ test('without limits nothing is refused, and nothing is waited for', async () =>
 });
 
 test('QUOTA_EXCEEDED from the first call beyond the quota, with the time to the next month', async () => {
-  const limits = new Limits();
-  const who = tenant({ monthQuota: 100 });
-  assert.equal(await check(limits, who, 100, NOON), undefined);
-  const refusal = await check(limits, who, 101, NOON);
+  const check = checksOf({ monthQuota: 100 });
+  assert.equal(await check(NOON, 100), undefined);
+  const refusal = await check(NOON, 101);
   assert.equal(refusal?.code, 'QUOTA_EXCEEDED');
   assert.equal(refusal.retryAfterSeconds, (10 * 24 + 12) * 3600);
   assert.match(refusal.message, /100 requests.*2026-12-01T00:00:00\.000Z/);
-  const lastMoment = await check(limits, who, 101, new Date('2026-12-31T23:59:59.001Z'));
+  const lastMoment = await check(new Date('2026-12-31T23:59:59.001Z'), 101);
   assert.equal(lastMoment?.retryAfterSeconds, 1);
   assert.match(lastMoment.message, /2027-01-01/);
 });
 
 test('RATE_LIMITED after a burst of two seconds, and good again as time goes by', async () => {
-  const limits = new Limits();
-  const who = tenant({ callsPerSecond: 5 });
-  for (let call = 0; call < 10; call++) assert.equal(await check(limits, who, 1, NOON), undefined, `call ${call}`);
-  const refusal = await check(limits, who, 1, NOON);
+  const check = checksOf({ callsPerSecond: 5 });
+  for (let call = 0; call < 10; call++) assert.equal(await check(), undefined, `call ${call}`);
+  const refusal = await check();
   assert.equal(refusal?.code, 'RATE_LIMITED');
   assert.equal(refusal.retryAfterSeconds, 1);
-  assert.ok(await check(limits, who, 1, after(199)));
-  assert.equal(await check(limits, who, 1, after(200)), undefined);
-  assert.ok(await check(limits, who, 1, after(200)));
+  assert.ok(await check(after(199)));
+  assert.equal(await check(after(200)), undefined);
+  assert.ok(await check(after(200)));
   for (let call = 0; call < 10; call++)
-    assert.equal(await check(limits, who, 1, after(60_000)), undefined, 'idle time fills two seconds, not more');
-  assert.ok(await check(limits, who, 1, after(60_000)));
+    assert.equal(await check(after(60_000)), undefined, 'idle time fills two seconds, not more');
+  assert.ok(await check(after(60_000)));
 });
 
 test('Retry-After of a slow rate is as long as it takes', async () => {
-  const limits = new Limits();
-  const who = tenant({ callsPerSecond: 0.1 });
-  assert.equal(await check(limits, who, 1, NOON), undefined);
-  const refusal = await check(limits, who, 1, NOON);
+  const check = checksOf({ callsPerSecond: 0.1 });
+  assert.equal(await check(), undefined);
+  const refusal = await check();
   assert.equal(refusal?.retryAfterSeconds, 10);
-  assert.equal(await check(limits, who, 1, after(10_000)), undefined);
+  assert.equal(await check(after(10_000)), undefined);
 });
 
 test('a tenant at its limit stays there however many others come', async () => {
   const limits = new Limits();
-  const who = tenant({ storeId: 'slow', callsPerSecond: 0.01 });
-  assert.equal(await check(limits, who, 1, NOON), undefined);
+  const check = checksOf({ storeId: 'slow', callsPerSecond: 0.01 }, limits);
+  assert.equal(await check(), undefined);
   for (let other = 0; other < 20_000; other++)
-    await limits.check(tenant({ storeId: `other.${other}`, callsPerSecond: 1 }), counted(1), after(1000));
-  assert.equal((await check(limits, who, 1, after(2000)))?.code, 'RATE_LIMITED');
+    await checksOf({ storeId: `other.${other}`, callsPerSecond: 1 }, limits)(after(1000));
+  assert.equal((await check(after(2000)))?.code, 'RATE_LIMITED');
 });
 
 test('one tenant at its limit does not slow another', async () => {
   const limits = new Limits();
-  const [busy, calm] = [tenant({ callsPerSecond: 1 }), tenant({ callsPerSecond: 1, storeId: 'other.1' })];
-  while (!(await check(limits, busy, 1, NOON))) continue;
-  assert.equal(await check(limits, calm, 1, NOON), undefined);
+  const busy = checksOf({ callsPerSecond: 1 }, limits);
+  const calm = checksOf({ callsPerSecond: 1, storeId: 'other.1' }, limits);
+  while (!(await busy())) continue;
+  assert.equal(await calm(), undefined);
 });
 
 test('a clock that is set back neither blocks a tenant nor gives it calls', async () => {
-  const limits = new Limits();
-  const who = tenant({ callsPerSecond: 1 });
-  while (!(await check(limits, who, 1, NOON))) continue;
-  assert.ok(await check(limits, who, 1, after(-3_600_000)));
-  assert.equal(await check(limits, who, 1, after(-3_599_000)), undefined);
+  const check = checksOf({ callsPerSecond: 1 });
+  while (!(await check())) continue;
+  assert.ok(await check(after(-3_600_000)));
+  assert.equal(await check(after(-3_599_000)), undefined);
 });
 
 test('whatever the pattern, no stretch of time sees more than its rate and the burst', async () => {
@@ -106,13 +105,12 @@ test('whatever the pattern, no stretch of time sees more than its rate and the b
       fc.integer({ min: 1, max: 20 }),
       fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 80 }),
       async (perSecond, gaps) => {
-        const limits = new Limits();
-        const who = tenant({ callsPerSecond: perSecond });
+        const check = checksOf({ callsPerSecond: perSecond });
         const taken: number[] = [];
         let ms = 0;
         for (const gap of gaps) {
           ms += gap;
-          if (!(await check(limits, who, 1, after(ms)))) taken.push(ms);
+          if (!(await check(after(ms)))) taken.push(ms);
         }
         for (const [first, from] of taken.entries())
           for (const [last, to] of taken.entries())

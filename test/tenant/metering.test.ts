@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Meter } from '../../src/tenant/metering.ts';
-import type { MonthUsage, UsageCount, UsageStore } from '../../src/tenant/port.ts';
+import type { UsageCount, UsageStore } from '../../src/tenant/port.ts';
 
 const NOW = '2026-11-20T09:30:00.000Z';
 
@@ -40,27 +40,28 @@ class HeldUsage implements UsageStore {
     else write();
   }
 
-  loadUsage(): Promise<MonthUsage> {
-    throw new Error('The meter never asks.');
-  }
+  loadUsage = (): Promise<never> => assert.fail('The meter never asks.');
+  listMonths = (): Promise<never> => assert.fail('The meter never asks.');
+}
 
-  listMonths(): Promise<{ month: string; calls: number }[]> {
-    throw new Error('The meter never asks.');
-  }
+/** A meter over a store of its own; `count` gives what the answer to a call waits for. */
+function openMeter({ open = false } = {}) {
+  const usage = new HeldUsage();
+  usage.open = open;
+  const meter = new Meter(usage);
+  const count = (teamId = 'acme', operation = 'getOrder', now = NOW): Promise<number> =>
+    meter.count(teamId, operation, now).monthRequests();
+  return { usage, meter, count };
 }
 
 const calls = (batch: readonly UsageCount[] | undefined): number => batch!.reduce((sum, one) => sum + one.calls, 0);
 
 test('calls of one turn go out together; those that come meanwhile wait for the next batch', async () => {
-  const usage = new HeldUsage();
-  const meter = new Meter(usage);
-  const first = [1, 2, 3].map(() => meter.count('acme', 'getOrder', NOW).monthRequests());
+  const { usage, count } = openMeter();
+  const first = [count(), count(), count()];
   await nextTurn();
   assert.deepEqual(usage.batches, [[{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]]);
-  const second = [
-    meter.count('acme', 'getOrder', NOW).monthRequests(),
-    meter.count('acme', 'createOrder', NOW).monthRequests(),
-  ];
+  const second = [count(), count('acme', 'createOrder')];
   await nextTurn();
   assert.equal(usage.batches.length, 1, 'one batch at a time');
   usage.release();
@@ -72,13 +73,9 @@ test('calls of one turn go out together; those that come meanwhile wait for the 
 });
 
 test('no answer leaves before its count is written', async () => {
-  const usage = new HeldUsage();
-  const meter = new Meter(usage);
+  const { usage, count } = openMeter();
   let left = false;
-  const answer = meter
-    .count('acme', 'getOrder', NOW)
-    .monthRequests()
-    .then(() => (left = true));
+  const answer = count().then(() => (left = true));
   for (let turn = 0; turn < 20; turn++) await nextTurn();
   assert.ok(!left);
   usage.release();
@@ -86,38 +83,34 @@ test('no answer leaves before its count is written', async () => {
 });
 
 test('a fault reaches exactly the calls of its batch, and the next batch is written', async () => {
-  const usage = new HeldUsage();
-  const meter = new Meter(usage);
-  const outcome = (counted: { monthRequests: () => Promise<number> }): Promise<number | string> =>
-    counted.monthRequests().catch((fault: Error) => fault.message);
-  const broken = [outcome(meter.count('acme', 'getOrder', NOW)), outcome(meter.count('other', 'getOrder', NOW))];
+  const { usage, count } = openMeter();
+  const outcome = (teamId: string): Promise<number | string> => count(teamId).catch((fault: Error) => fault.message);
+  const broken = [outcome('acme'), outcome('other')];
   await nextTurn();
-  const next = [outcome(meter.count('acme', 'getOrder', NOW)), outcome(meter.count('other', 'getOrder', NOW))];
+  const next = [outcome('acme'), outcome('other')];
   usage.release(new Error('disk on fire'));
   assert.deepEqual(await Promise.all(broken), ['disk on fire', 'disk on fire']);
   await nextTurn();
   usage.release();
   assert.deepEqual(await Promise.all(next), [1, 1]);
-  const later = outcome(meter.count('acme', 'getOrder', NOW));
+  const later = outcome('acme');
   await nextTurn();
   usage.release();
   assert.equal(await later, 2, 'and so is one that opens later');
 });
 
 test('a fault nobody waits for harms nobody', async () => {
-  const usage = new HeldUsage();
-  const meter = new Meter(usage);
+  const { usage, meter, count } = openMeter();
   meter.count('acme', 'getOrder', NOW);
   await nextTurn();
   usage.release(new Error('disk on fire'));
   await meter.settled();
   usage.open = true;
-  assert.equal(await meter.count('acme', 'getOrder', NOW).monthRequests(), 1);
+  assert.equal(await count(), 1);
 });
 
 test('settled waits for everything counted so far, and for nothing when there is nothing', async () => {
-  const usage = new HeldUsage();
-  const meter = new Meter(usage);
+  const { usage, meter } = openMeter();
   await meter.settled();
   meter.count('acme', 'getOrder', NOW);
   await nextTurn();
@@ -145,11 +138,7 @@ test('settled also waits for calls counted in its own turn, which no batch has b
 });
 
 test('tenants, days and operations are counted apart, and a call tells its own tenant and month', async () => {
-  const usage = new HeldUsage();
-  usage.open = true;
-  const meter = new Meter(usage);
-  const count = (teamId: string, operation: string, now: string): Promise<number> =>
-    meter.count(teamId, operation, now).monthRequests();
+  const { usage, count } = openMeter({ open: true });
   const totals = await Promise.all([
     count('a', 'getOrder', '2026-11-30T23:59:59.999Z'),
     count('a', 'getOrder', '2026-12-01T00:00:00.000Z'),
@@ -168,18 +157,11 @@ test('however calls arrive, each is counted once and totals only grow', async ()
   });
   await fc.assert(
     fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (arriving) => {
-      const usage = new HeldUsage();
-      usage.open = true;
-      const meter = new Meter(usage);
+      const { usage, count } = openMeter({ open: true });
       const answers: Promise<[string, number]>[] = [];
       for (const { team, operation, turns } of arriving) {
         for (let turn = 0; turn < turns; turn++) await nextTurn();
-        answers.push(
-          meter
-            .count(team, operation, NOW)
-            .monthRequests()
-            .then((total) => [team, total]),
-        );
+        answers.push(count(team, operation).then((total) => [team, total]));
       }
       const latest = new Map<string, number>();
       for (const [team, total] of await Promise.all(answers)) {

@@ -1,0 +1,14 @@
+/** The two calls that tests of load and failure make most, through a service or a client of several. */
+import type { Answer, Keys, Service } from './service.ts';
+
+type Caller = Pick<Service, 'call'>;
+
+export const getOrder = (caller: Caller, keys: Keys, orderNum: string): Promise<Answer> =>
+  caller.call(keys, 'GET', '/orders/single', { query: { orderNum } });
+
+export const createOrder = (
+  caller: Caller,
+  keys: Keys,
+  body: Record<string, string> = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> => caller.call(keys, 'PUT', '/orders/create', { body, headers });
