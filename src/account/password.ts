@@ -8,8 +8,12 @@ import { Refusal } from '../errors.ts';
 import { PASSWORD_MAX, PASSWORD_MIN } from './limits.ts';
 import type { PasswordHash, UserName } from './port.ts';
 
-/** Longer texts take the estimator long and change nothing. */
-const ESTIMATED_MAX = 100;
+/**
+ * What the estimator looks at, since it holds up the service's one thread: 6 ms. 100 characters with 100 ways to read
+ * digits as letters took 50 ms.
+ */
+const ESTIMATED_MAX = 64;
+const LETTER_READINGS_MAX = 10;
 /** Of 0 to 4. 3 is more than 10^8 guesses by common passwords, words and patterns. */
 const SCORE_MIN = 3;
 /** The least length of a password without the words that are tried first. */
@@ -115,7 +119,8 @@ function loadEstimator(): Promise<Estimator> {
       import('@zxcvbn-ts/core'),
       import('@zxcvbn-ts/language-common'),
     ]);
-    return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
+    const options = { dictionary, graphs: adjacencyGraphs, l33tMaxSubstitutions: LETTER_READINGS_MAX };
+    return new ZxcvbnFactory(options);
   };
   return (estimator ??= load());
 }

@@ -14,6 +14,8 @@ export function ProofDialog() {
   const [password, setPassword] = useState('');
   const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
   useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
+  // Also when the session has ended meanwhile: the next question must not wait for this one.
+  useEffect(() => () => asked?.tell(false), [asked]);
   if (asked === undefined) return null;
   const end = (isProven: boolean) => {
     setAsked(undefined);
