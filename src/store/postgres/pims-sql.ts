@@ -5,6 +5,7 @@
 import type { Values } from '../../pims/values.ts';
 import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
 import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
+import type { Json } from '../../pims/script.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { foldCase, parseFilters } from '../../pims/filter.ts';
 import {
@@ -23,6 +24,15 @@ import { statement, type Bound } from '../writing.ts';
 /** An index holds this much of a value; no filter has more. */
 const INDEXED_CHARACTERS = 256;
 const TRIGRAM = 3;
+
+/** What reads that travel together bring of one order or number. What has more is read by itself. */
+const SMALL_LINES = 100;
+const SMALL_BYTES = 64 * 1024;
+export const SMALL_ORDERS = 10;
+/** In place of lines that are too many or too large. */
+export const LARGE = '';
+/** An order (`n` is 0) or a line of it (`n` is its number). The rows of an order come in any order. */
+export type LargeRow = [sortKey: string, n: number, record: Json, fieldsVersion: number];
 
 const filterDialect: Dialect = {
   perRowHook: 'TRUE',
@@ -51,9 +61,18 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const json = (recordType: RecordType): string => recordJson(columnsOf(dictionaries[recordType]));
   // Comes with everything that is read by the dictionaries, to tell whether they still hold.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
+  const linesOf = (line: string): string => `SELECT "LINE_NUMBER" AS n, ${line} AS j
+    FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
+  const all = `string_agg(j, ',' ORDER BY n)`;
   const lines = (around: (line: string) => string): string =>
-    `(SELECT '[' || string_agg(${around(json('lines'))}, ',' ORDER BY "LINE_NUMBER") || ']'
-      FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER")`;
+    `(SELECT CASE WHEN count(*) <= ${SMALL_LINES} AND octet_length(${all}) <= ${SMALL_BYTES}
+        THEN '[' || ${all} || ']' WHEN count(*) > 0 THEN '${LARGE}' END
+      FROM (${linesOf(around(json('lines')))} ORDER BY n LIMIT ${SMALL_LINES + 1}) l)`;
+  const byReference = (key: string): string => `left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) =
+    left(${key}, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = ${key}`;
+  const largeOrders = (which: string): string => `SELECT o."SORT_KEY", x.n, x.j, (${fieldsVersion})
+    FROM (SELECT * FROM ${table('ORDERS')} o WHERE ${which} LIMIT ?2) o
+    CROSS JOIN LATERAL (SELECT 0 AS n, ${json('orders')} AS j UNION ALL ${linesOf(json('lines'))}) x`;
   const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
     `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
@@ -73,12 +92,15 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     lock: `${fieldsVersion} FOR UPDATE`,
     ordersWithLines: once(() => byKeys('orders', lines(wrapLine))),
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
+    /** Of a number with many orders one more than SMALL_ORDERS. */
     ordersByReference: once(
       () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion})
-      FROM unnest(?::text[]) AS q(key) JOIN ${table('ORDERS')} o
-      ON left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) = left(q.key, ${INDEXED_CHARACTERS})
-        AND o."REFERENCE_NUMBER" = q.key`,
+      FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
+        (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
+    /** The order with this sort key, and its lines, a row each: see LargeRow. */
+    largeOrder: once(() => largeOrders('o."SORT_KEY" = ?1')),
+    largeOrdersByReference: once(() => largeOrders(byReference('?1'))),
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,

@@ -6,6 +6,8 @@ import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
+import { refuseLargeOrder } from '../../pims/line-item.ts';
+import { LOOKUP_CHARACTERS_MAX, ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import { refuseLargeLookup, viewStorefrontOrders } from '../../pims/storefront.ts';
@@ -16,7 +18,8 @@ import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
 import type { CutOptions } from './cut-statement.ts';
 import { KeyBatch } from './key-batch.ts';
-import { buildPimsSql, type PostgresPimsSql } from './pims-sql.ts';
+import { LargeOrders } from './large-orders.ts';
+import { buildPimsSql, LARGE, SMALL_ORDERS, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
 import { PostgresWriteQueue, runWriting } from './write-queue.ts';
@@ -44,6 +47,10 @@ const EXPORT_ROWS = 500;
 /** The version of a tenant without custom fields, and its dictionaries. */
 const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
+
+const neverGone = (): AbortSignal => new AbortController().signal;
+/** A line as the answer has it. */
+const wrapLine = (line: Json): Json => `{"ORDER_LINEITEMS":${line}}`;
 
 export class PostgresPimsStore implements PimsStore {
   readonly #connections: PimsConnections;
@@ -86,7 +93,14 @@ export class PostgresPimsStore implements PimsStore {
 
   async getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
     const found = await this.#ordersWithLines.ask(sortKey(orderNumber));
-    return found && { order: found[1], lines: found[2] };
+    if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2] };
+    return this.#readLarge(neverGone, async (connection, turn) => {
+      const start = (): LargeOrders<Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, (record) => record);
+      const read = await this.#loadLarge(connection, turn, 'largeOrder', [found[0], 1], start);
+      if (read.isTooLarge) return refuseLargeOrder();
+      const [large] = read.list();
+      return large && { order: large.order, lines: `[${large.lines.map(wrapLine).join(',')}]` };
+    });
   }
 
   async getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
@@ -103,9 +117,18 @@ export class PostgresPimsStore implements PimsStore {
     );
   }
 
-  async viewOrders(referenceNumber: string, { recordsMax }: LookupOptions): Promise<Outcome<Json>> {
+  async viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Json>> {
     const found = (await this.#ordersByReference.ask(referenceNumber)) ?? [];
     if (found.length > recordsMax) return refuseLargeLookup(recordsMax);
+    if (found.length > SMALL_ORDERS || found.some(([, , lines]) => lines === LARGE))
+      return this.#readLarge(signal, async (connection, turn) => {
+        const parse = (record: Json): Values => JSON.parse(record) as Values;
+        const start = (): LargeOrders<Values> => new LargeOrders(recordsMax, LOOKUP_CHARACTERS_MAX, parse);
+        const values = [referenceNumber, recordsMax + 1];
+        const read = await this.#loadLarge(connection, turn, 'largeOrdersByReference', values, start);
+        if (read.isTooLarge) return refuseLargeLookup(recordsMax);
+        return JSON.stringify(viewStorefrontOrders(referenceNumber, read.list()));
+      });
     const orders = found.map(([, order, lines]) => ({
       order: JSON.parse(order) as Values,
       lines: JSON.parse(lines ?? '[]') as Values[],
@@ -184,6 +207,25 @@ export class PostgresPimsStore implements PimsStore {
     if (await this.#follow(version))
       return this.#loadPage(connection, recordType, request, this.#sql.page(recordType, request), turn);
     return filler.page;
+  }
+
+  /** Orders and their lines, and again where the dictionaries they were asked with no longer hold. */
+  async #loadLarge<T>(
+    connection: SharedConnection,
+    turn: Turn,
+    name: 'largeOrder' | 'largeOrdersByReference',
+    values: readonly (string | number)[],
+    start: () => LargeOrders<T>,
+  ): Promise<LargeOrders<T>> {
+    let orders = start();
+    const begin = (): ((row: LargeRow) => boolean) => {
+      orders = start();
+      return (row) => orders.take(row);
+    };
+    const options = { turn, cancel: this.#connections.cancel };
+    await connection.askUntil({ sql: this.#sql[name](), values }, begin, options);
+    const isOld = await this.#follow(orders.fieldsVersion);
+    return isOld ? this.#loadLarge(connection, turn, name, values, start) : orders;
   }
 
   /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */

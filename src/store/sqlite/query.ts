@@ -2,9 +2,11 @@
  * Reads that may turn out large: pages, orders with their lines, storefront lookups. The event loop runs them within
  * milliseconds or not at all; worker threads run them to their end.
  */
-import { Refusal, type Outcome } from '../../errors.ts';
+import type { Outcome } from '../../errors.ts';
 import type { OrderFound, Page } from '../../pims/port.ts';
 import type { Json } from '../../pims/script.ts';
+import { refuseLargeOrder } from '../../pims/line-item.ts';
+import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { refuseLargeLookup, viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { cutPage } from '../pims/page.ts';
@@ -42,8 +44,6 @@ interface Found {
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
 
-/** Characters of JSON that a lookup parses. An order of 10,000 lines has room in it. */
-const LOOKUP_CHARACTERS_MAX = 16 * 1024 * 1024;
 const TOO_BIG = 18;
 
 /**
@@ -72,7 +72,7 @@ function readOrder(db: Database, { sql, orderNumber }: OrderRead): Outcome<Order
     return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };
   } catch (fault) {
     if ((fault as { errcode?: number }).errcode !== TOO_BIG) throw fault;
-    return new Refusal('RESULT_TOO_LARGE', 'The order and its lines are larger than one answer.');
+    return refuseLargeOrder();
   }
 }
 
