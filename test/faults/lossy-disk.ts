@@ -3,15 +3,26 @@
  * kernel without flushing anything. What was not synced is gone at the next mount, as after a power cut. Needs root;
  * says so where it cannot work.
  */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { temporaryFolder } from '../kit/service.ts';
 
-const MIB = 128;
-/** FS_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH. */
-const SHUT_DOWN =
-  "import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
+/** It takes what is written to it and no more. */
+const MIB = 1024;
+/**
+ * Waits for a line, then calls FS_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH at once: a program that had yet to start
+ * would leave the disk tens of milliseconds. Prints the seconds since 1970 before the call and after it.
+ */
+const SHUT_DOWN = `
+import fcntl, os, struct, sys, time
+disk = os.open(sys.argv[1], os.O_RDONLY)
+if sys.stdin.readline():
+    before = time.time()
+    fcntl.ioctl(disk, 0x8004587d, struct.pack('I', 2))
+    print(before, time.time(), flush=True)
+`;
 
 /**
  * Runs a program of the system; throws a sentence that says what the test needs when it is not there or not allowed.
@@ -20,7 +31,7 @@ export function runTool(program: string, ...words: string[]): void {
   try {
     execFileSync(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (fault) {
-    const needs = 'The fault tests need Linux, root, and mkfs.ext4, mount, umount and python3 on the PATH.';
+    const needs = 'The fault tests need Linux, root, and mkfs.ext4, mount, umount, python3 and strace on the PATH.';
     throw new Error(`${needs} Here \`${program} ${words.join(' ')}\` failed: ${(fault as Error).message}`, {
       cause: fault,
     });
@@ -30,6 +41,7 @@ export function runTool(program: string, ...words: string[]): void {
 export class LossyDisk {
   readonly #image: string;
   readonly #mountPoint: string;
+  #switch: ChildProcess | undefined;
 
   constructor() {
     const folder = temporaryFolder();
@@ -46,13 +58,24 @@ export class LossyDisk {
     return join(this.#mountPoint, 'data');
   }
 
+  /** Lets any user come to the disk, such as the one that PostgreSQL runs as, and gives where it is mounted. */
+  openToAll(): string {
+    for (const folder of [dirname(this.#mountPoint), this.#mountPoint]) chmodSync(folder, 0o755);
+    return this.#mountPoint;
+  }
+
   /**
    * Only what was answered before this is called tells anything. An fsync that has begun before the shutdown can come
    * back as a success while its journal is being aborted, since the kernel waits for a transaction to end and not for
-   * it to end well; after a power cut nobody would hear of it.
+   * it to end well; after a power cut nobody would hear of it: see shutdown-order.ts. Gives the milliseconds since
+   * 1970 at which the kernel was asked, and at which it had answered.
    */
-  losePower(): void {
-    runTool('python3', '-c', SHUT_DOWN, this.#mountPoint);
+  async losePower(): Promise<{ askedAt: number; doneAt: number }> {
+    const printed = text(this.#switch!.stdout!);
+    this.#switch!.stdin!.end('\n');
+    const [askedAt, doneAt] = (await printed).split(' ').map((seconds) => Number(seconds) * 1000);
+    if (doneAt === undefined) throw new Error('The file system was not shut down.');
+    return { askedAt: askedAt!, doneAt };
   }
 
   /** After a loss; nothing may have a file of it open any more. */
@@ -62,11 +85,13 @@ export class LossyDisk {
   }
 
   remove(): void {
+    this.#switch?.stdin!.end();
     runTool('umount', '--lazy', this.#mountPoint);
     rmSync(this.#image);
   }
 
   #mount(): void {
     runTool('mount', '-o', 'loop', this.#image, this.#mountPoint);
+    this.#switch = spawn('python3', ['-c', SHUT_DOWN, this.#mountPoint], { stdio: ['pipe', 'pipe', 'inherit'] });
   }
 }

@@ -161,9 +161,14 @@ export class PostgresServer {
 
   /** SIGKILL for all its processes, frozen ones too. */
   async kill(): Promise<void> {
-    await killProcesses(this.#folder);
+    await this.killOnLostDisk();
     // Where nobody takes note of ended processes, their ids seem alive, and the next start would refuse.
     rmSync(join(this.dataFolder, 'postmaster.pid'), { force: true });
+  }
+
+  /** The same where its disk takes no more writes. */
+  async killOnLostDisk(): Promise<void> {
+    await killProcesses(this.#folder);
   }
 
   /** SIGSTOP for all its processes: its connections stay, and nothing answers. */

@@ -1,0 +1,165 @@
+/**
+ * Values made from the schemas of the contract: leaves by fast-check, a few hundred of each schema at a time, since one
+ * by one they would cost more than the calls do; objects and lists put together from them for every call.
+ */
+import * as fc from 'fast-check';
+import { NAUGHTY } from '../kit/naughty-strings.ts';
+
+/** The part of JSON Schema that the contract uses in requests, references replaced. */
+export interface RequestSchema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, RequestSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: RequestSchema | boolean;
+  readonly items?: RequestSchema;
+  readonly allOf?: readonly RequestSchema[];
+  readonly anyOf?: readonly RequestSchema[];
+}
+
+const POOL = 400;
+/** Of values that are good by the rules too, not by the schema alone. */
+const PLAIN = [
+  '1',
+  '2',
+  '0',
+  '12.50',
+  '-3',
+  '1e3',
+  '3/4/2026',
+  '2026-11-22',
+  '02/30/2026',
+  'Y',
+  'n',
+  'quote',
+  'sales_order',
+  'OPEN',
+  '',
+];
+
+/** Numbers by chance that a seed repeats. */
+export class Chance {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 to below 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  is(share: number): boolean {
+    return this.next() < share;
+  }
+
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!;
+  }
+}
+
+const text = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...PLAIN) },
+  { weight: 3, arbitrary: fc.string({ unit: 'grapheme', maxLength: 24 }) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
+  { weight: 2, arbitrary: fc.constantFrom(...NAUGHTY) },
+);
+const number = fc.oneof(
+  fc.integer({ min: -9, max: 999 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constantFrom(0, -0, 1e21, 1e-7),
+);
+const BY_TYPE: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  string: text,
+  number,
+  integer: fc.integer(),
+  boolean: fc.boolean(),
+  null: fc.constant(null),
+};
+
+function leafOf({ const: only, enum: values, pattern, type = 'string' }: RequestSchema): fc.Arbitrary<unknown> {
+  if (only !== undefined) return fc.constant(only);
+  if (values) return fc.constantFrom(...values);
+  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
+  return fc.oneof(...[type].flat().map((name) => BY_TYPE[name]!));
+}
+
+/** Makes values; those that answers have brought are used again under the same name. */
+export class Values {
+  readonly #chance: Chance;
+  #pools = new Map<RequestSchema, unknown[]>();
+  readonly #known = new Map<string, unknown[]>();
+
+  constructor(chance: Chance) {
+    this.#chance = chance;
+  }
+
+  /** From now on others. */
+  renew(): void {
+    this.#pools = new Map();
+  }
+
+  /** Keeps a value that the service has given, to be sent again. */
+  learn(name: string, value: unknown): void {
+    const known = this.#known.get(name) ?? [];
+    this.#known.set(name, known);
+    if (known.length < POOL) known.push(value);
+    else known[this.#chance.below(POOL)] = value;
+  }
+
+  /** One of the values kept under a name. */
+  recall(name: string): unknown {
+    return this.#chance.pick(this.#known.get(name) ?? [undefined]);
+  }
+
+  /** A value that the schema allows; under a name often one that the service has given. */
+  make(schema: RequestSchema, name = ''): unknown {
+    const known = this.#known.get(name);
+    if (known && this.#chance.is(0.6)) return this.#chance.pick(known);
+    if (schema.anyOf) return this.make(this.#chance.pick(schema.anyOf), name);
+    if (schema.items) return this.#makeList(schema);
+    if (schema.properties || schema.allOf) return this.#makeObject(schema);
+    return this.#leaf(schema);
+  }
+
+  #leaf(schema: RequestSchema): unknown {
+    let pool = this.#pools.get(schema);
+    if (!pool) {
+      const most = schema.maxLength ?? Infinity;
+      const seed = this.#chance.below(2 ** 31);
+      pool = fc.sample(leafOf(schema), { numRuns: POOL, seed }).filter((value) => String(value).length <= most);
+      this.#pools.set(schema, pool);
+    }
+    return this.#chance.pick(pool);
+  }
+
+  #makeList({ items, maxItems = 9 }: RequestSchema): unknown[] {
+    const count = this.#chance.is(0.02) ? maxItems : this.#chance.below(4);
+    return Array.from({ length: count }, () => this.make(items!));
+  }
+
+  #makeObject(schema: RequestSchema): Record<string, unknown> {
+    const parts = partsOf(schema);
+    const needed = new Set(parts.flatMap(({ required = [] }) => required));
+    const names = parts.flatMap(({ properties = {} }) => Object.entries(properties));
+    const share = this.#chance.is(0.05) ? 1 : Math.min(1, 4 / names.length);
+    const made: Record<string, unknown> = {};
+    for (const [name, property] of names)
+      if (needed.has(name) || this.#chance.is(share)) made[name] = this.make(property, name);
+    return made;
+  }
+}
+
+const partsOf = (schema: RequestSchema): RequestSchema[] => [schema, ...(schema.allOf ?? []).flatMap(partsOf)];
