@@ -101,6 +101,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Whether it comes back on the port it had, as a balancer expects. */
   keepsPort?: boolean;
+  /** A program that starts the process, such as one that puts it into a control group first. */
+  under?: readonly string[];
 }
 
 export class Service {
@@ -108,16 +110,18 @@ export class Service {
   readonly place: string;
   readonly #env: Record<string, string>;
   readonly #keepsPort: boolean;
+  readonly #under: readonly string[];
   #process: ChildProcess | undefined;
   #contract: Promise<Contract> | undefined;
   origin = '';
   /** Everything the process has printed. */
   output = '';
 
-  private constructor(place: string, env: Record<string, string>, keepsPort: boolean) {
+  private constructor(place: string, env: Record<string, string>, keepsPort: boolean, under: readonly string[]) {
     this.place = place;
     this.#env = env;
     this.#keepsPort = keepsPort;
+    this.#under = under;
   }
 
   /** Waits until it is ready. Without a place the store is empty; without STOREROOM_DEMO there is no demo tenant. */
@@ -127,8 +131,9 @@ export class Service {
     place = databaseUrl ?? dataFolder,
     env = {},
     keepsPort = false,
+    under = [],
   }: ServiceOptions = {}): Promise<Service> {
-    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env }, keepsPort);
+    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env }, keepsPort, under);
     await service.restart();
     return service;
   }
@@ -146,7 +151,8 @@ export class Service {
   /** Starts the process (again) on the same store. */
   async restart(): Promise<void> {
     const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
+    const words = [...this.#under, process.execPath, MAIN, 'serve', '--port', port];
+    const child = spawn(words[0]!, words.slice(1), {
       env: { ...process.env, ...placeVariables(this.place), ...this.#env },
     });
     this.#process = child;

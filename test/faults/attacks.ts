@@ -1,0 +1,227 @@
+/**
+ * `npm run test:attacks`: what cost too much when nothing bounded it, tried one by one and all at once against a service
+ * in a control group of 512 MB. docs/reliability.md holds what it printed, and names the flags.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Service, STORE, temporaryFolder } from '../kit/service.ts';
+import { makeTarget, type Target } from './attack-data.ts';
+import { ATTACKS, type Attack } from './attack-list.ts';
+import { measure, waitForMemory, Writers, type Figures } from './attack-phases.ts';
+import { prepareLoad, prepareLooking } from './attack-process.ts';
+import { ControlGroup } from './control-group.ts';
+import type { LoadFigures } from './overload.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    seconds: { type: 'string', default: '8' },
+    'seconds-all': { type: 'string', default: '60' },
+    against: { type: 'string' },
+    json: { type: 'string' },
+  },
+});
+const ROOT = join(import.meta.dirname, '../..');
+const MEMORY_BYTES = 512 * 2 ** 20;
+const IDLE_SECONDS = 4;
+const REST_MS = 1000;
+const WRITERS = 4;
+const SETTLE_SECONDS = 60;
+const SETTLED_MIB = 100;
+const HEALTH_MS = 100;
+/** How much longer others may wait than before the attack. */
+const BARS: Readonly<Record<Attack['caller'], readonly ['p50' | 'p99', number]>> = {
+  anonymous: ['p50', 2],
+  authenticated: ['p99', 3],
+};
+const ALL = 'all at once';
+const OVERLOAD = 'overload';
+const CAPACITY_SECONDS = 8;
+const OVER = 3;
+/** Until a load has opened its connections. */
+const LOAD_MS = 2000;
+const GOODPUT_LEAST = 0.8;
+const ACCEPTED_P99_MS = 1000;
+const NORMAL_SECONDS = 5;
+
+const chosen = flags.only === '' ? [...Object.keys(ATTACKS), ALL, OVERLOAD] : flags.only.split(',');
+const others = flags.against === undefined ? {} : attackCommit(flags.against);
+const measured: Record<string, Figures> = {};
+const group = ControlGroup.make(MEMORY_BYTES);
+let service: Service;
+let target: Target;
+let writers: Writers;
+before(async () => {
+  console.log(
+    group ? `Memory: 512 MB, by ${group.kind}.` : 'No control group can be made here: memory is only measured.',
+  );
+  service = await Service.start({ under: group?.under ?? [] });
+  target = await makeTarget(service);
+  writers = await Writers.make(service, WRITERS);
+});
+after(async () => {
+  await service?.stop('SIGKILL');
+  group?.remove();
+  console.log(tableOf());
+  if (flags.json !== undefined) writeFileSync(flags.json, JSON.stringify(measured));
+});
+
+for (const [name, { caller, fault }] of Object.entries(ATTACKS))
+  if (chosen.includes(name))
+    test(`${name} (${caller}): ${fault}`, async () => {
+      await rest();
+      const figures = await measure(service, target, [name], {
+        idleSeconds: IDLE_SECONDS,
+        seconds: Number(flags.seconds),
+      });
+      measured[name] = figures;
+      const [share, most] = BARS[caller];
+      const { idle, during } = figures;
+      assert.equal(figures.diedAfter, undefined, `the service ended after ${figures.diedAfter} s`);
+      assert.equal(during['order']!.failed, 0, JSON.stringify(during['order']!.failures));
+      const ratio = during['order']![share] / idle['order']![share];
+      assert.ok(ratio <= most, `${share} of another tenant is ${ratio.toFixed(1)} times the idle one`);
+    });
+
+if (chosen.includes(ALL))
+  test(`all attacks at once for ${flags['seconds-all']} s: the service lives, answers and forgets nothing`, async (context) => {
+    await rest();
+    const names = Object.keys(ATTACKS);
+    const times = { idleSeconds: IDLE_SECONDS, seconds: Number(flags['seconds-all']) };
+    const figures = await measure(service, target, names, times, writers.run);
+    measured[ALL] = figures;
+    assert.equal(figures.diedAfter, undefined, `the service ended after ${figures.diedAfter} s`);
+    const settled = await waitForMemory(service, figures.ownIdleMib + SETTLED_MIB, SETTLE_SECONDS);
+    context.diagnostic(`memory within ${SETTLED_MIB} MiB of idle ${settled?.toFixed(1)} s after the attack`);
+    const written = await writers.check(service);
+    context.diagnostic(
+      `${written.acknowledged} writes acknowledged and found, counts exact; answers ${written.statuses}`,
+    );
+    const { health, order } = figures.during;
+    assert.deepEqual(health!.failures, {}, 'health was refused');
+    assert.ok(health!.worst <= HEALTH_MS, `health took ${Math.round(health!.worst)} ms`);
+    assert.deepEqual(order!.failures, {}, 'another tenant was refused');
+    assert.ok(settled !== undefined, `memory is ${SETTLED_MIB} MiB above idle after ${SETTLE_SECONDS} s`);
+    assert.equal(group?.kills ?? 0, 0, 'processes killed for their memory');
+  });
+
+if (chosen.includes(OVERLOAD))
+  test(`${OVER} times the capacity for ${flags['seconds-all']} s: most of it goes on, and what is accepted is quick`, async (context) => {
+    await rest();
+    const order = await prepareLooking('order', target);
+    await order.go();
+    await sleep(IDLE_SECONDS * 1000);
+    const idle = await order.report();
+    order.end();
+    const load = async (perSecond: number, seconds: number): Promise<LoadFigures> => {
+      const part = await prepareLoad(target, { perSecond });
+      await part.go();
+      await sleep(LOAD_MS);
+      await part.report();
+      await sleep(seconds * 1000);
+      const figures = await part.report();
+      part.end();
+      return figures;
+    };
+    const capacity = await load(0, CAPACITY_SECONDS);
+    const over = await load(capacity.goodPerSecond * OVER, Number(flags['seconds-all']));
+    await sleep(NORMAL_SECONDS * 1000);
+    const again = await prepareLooking('order', target);
+    await again.go();
+    await sleep(IDLE_SECONDS * 1000);
+    const normal = await again.report();
+    again.end();
+    const tell = ({ goodPerSecond, sentPerSecond, p50, p99, failures }: LoadFigures): string =>
+      `${Math.round(sentPerSecond)} calls/s, ${Math.round(goodPerSecond)} good, p50 ${ms(p50)} ms, p99 ${ms(p99)} ms, else ${JSON.stringify(failures)}`;
+    context.diagnostic(`capacity: ${tell(capacity)}`);
+    context.diagnostic(`overload: ${tell(over)}`);
+    context.diagnostic(`order p99 before ${ms(idle.p99)} ms, ${NORMAL_SECONDS} s after ${ms(normal.p99)} ms`);
+    assert.equal(service.hasExited, false, 'the service ended');
+    const share = over.goodPerSecond / capacity.goodPerSecond;
+    assert.ok(share >= GOODPUT_LEAST, `goodput is ${share.toFixed(2)} of the peak`);
+    assert.ok(over.p99 <= ACCEPTED_P99_MS, `p99 of what was accepted is ${ms(over.p99)} ms`);
+    assert.equal(normal.failed, 0, 'refused after the overload');
+    assert.ok(normal.p50 <= idle.p50 * 2, `p50 is ${ms(normal.p50)} ms after the overload`);
+  });
+
+/** Nothing of the attack before is left. */
+async function rest(): Promise<void> {
+  await service.stop('SIGKILL');
+  await service.restart();
+  target = { ...target, origin: service.origin };
+  await sleep(REST_MS);
+}
+
+/** The figures of a commit: its tree, with the tests of this one, does the same. */
+function attackCommit(commit: string): Record<string, Figures> {
+  const folder = join(temporaryFolder(), 'tree');
+  mkdirSync(folder);
+  const archive = execFileSync('git', ['archive', commit], { cwd: ROOT, maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['x'], { cwd: folder, input: archive });
+  rmSync(join(folder, 'test'), { recursive: true });
+  cpSync(join(ROOT, 'test'), join(folder, 'test'), { recursive: true });
+  cpSync(join(ROOT, 'dashboard/dist'), join(folder, 'dashboard/dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const file = join(folder, 'figures.json');
+  const words = [
+    '--only',
+    chosen.join(','),
+    '--seconds',
+    flags.seconds,
+    '--seconds-all',
+    flags['seconds-all'],
+    '--json',
+    file,
+  ];
+  try {
+    execFileSync(process.execPath, ['test/faults/attacks.ts', ...words], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  } catch {
+    // It fails where the commit does; its figures tell how.
+  }
+  return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Figures>;
+}
+
+const ms = (value: number): string => (Number.isFinite(value) ? value.toFixed(value < 10 ? 1 : 0) : '–');
+
+/** The figures as a table in Markdown, those of the other commit first. */
+function tableOf(): string {
+  const head =
+    '| attack | | order p50, ms | order p99, ms | refused | search, worst ms | health, worst ms | own memory, MiB | resident, MiB | files, MiB |';
+  const rows = chosen.flatMap((name) => {
+    const sides: [string, Figures | undefined][] = [
+      ['before', others[name]],
+      ['now', measured[name]],
+    ];
+    return sides.flatMap(([side, figures]) => (figures ? [rowOf(name, side, figures)] : []));
+  });
+  return ['', `Store: ${STORE}.`, '', head, `|---${'|---'.repeat(9)}|`, ...rows, ''].join('\n');
+}
+
+function rowOf(name: string, side: string, figures: Figures): string {
+  const { idle, during, idleMib, peakMib, ownIdleMib, ownPeakMib, grownMib, diedAfter, counts } = figures;
+  const pair = (share: 'p50' | 'p99'): string => `${ms(idle['order']![share])} → ${ms(during['order']![share])}`;
+  const fate = diedAfter === undefined ? '' : `; killed after ${diedAfter.toFixed(1)} s`;
+  const { order, search, health } = during;
+  const cells = [
+    name,
+    side,
+    pair('p50'),
+    pair('p99'),
+    `${order!.failed} of ${order!.failed + order!.count}`,
+    ms(search!.worst),
+    health!.failed > 0 ? `${ms(health!.worst)}, ${health!.failed} refused` : ms(health!.worst),
+    `${Math.round(ownIdleMib)} → ${Math.round(ownPeakMib)}${fate}`,
+    `${Math.round(idleMib)} → ${Math.round(peakMib)}`,
+    grownMib.toFixed(1),
+  ];
+  if (process.env['STOREROOM_TEST_SHOW_COUNTS']) console.log(name, side, JSON.stringify(counts));
+  return `| ${cells.join(' | ')} |`;
+}

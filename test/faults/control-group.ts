@@ -1,0 +1,57 @@
+/**
+ * A control group of Linux with a bound on memory, for a service that must not need more. Where none can be made the
+ * memory is only measured, and the caller says so.
+ */
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const V1 = '/sys/fs/cgroup/memory';
+const V2 = '/sys/fs/cgroup';
+/** Puts itself into the group and becomes the program. */
+const ENTER = 'echo $$ > "$0" && exec "$@"';
+
+export class ControlGroup {
+  readonly #folder: string;
+  /** What is named in the output. */
+  readonly kind: string;
+
+  private constructor(folder: string, kind: string) {
+    this.#folder = folder;
+    this.kind = kind;
+  }
+
+  /** A group whose processes have at most so many bytes; undefined where none can be made. */
+  static make(bytes: number): ControlGroup | undefined {
+    const name = `storeroom-test-${process.pid}`;
+    for (const { parent, kind, bounds } of [
+      { parent: V1, kind: 'cgroup v1', bounds: { 'memory.limit_in_bytes': bytes } },
+      { parent: V2, kind: 'cgroup v2', bounds: { 'memory.max': bytes, 'memory.swap.max': 0 } },
+    ])
+      try {
+        if (!existsSync(join(parent, 'cgroup.procs'))) continue;
+        const folder = join(parent, name);
+        mkdirSync(folder);
+        for (const [bound, value] of Object.entries(bounds)) writeFileSync(join(folder, bound), String(value));
+        return new ControlGroup(folder, kind);
+      } catch {
+        // Not allowed, or no such bound here.
+      }
+    return undefined;
+  }
+
+  /** The words that start a program in the group. */
+  get under(): string[] {
+    return ['sh', '-c', ENTER, join(this.#folder, 'cgroup.procs')];
+  }
+
+  /** How often the kernel has killed a process of the group for its memory. */
+  get kills(): number {
+    const file = ['memory.oom_control', 'memory.events'].find((name) => existsSync(join(this.#folder, name)))!;
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(this.#folder, file), 'utf8'))?.[1] ?? 0);
+  }
+
+  /** Its processes have to have ended. */
+  remove(): void {
+    rmdirSync(this.#folder);
+  }
+}
