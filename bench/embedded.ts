@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: the service with its embedded store beside a bare HTTP server, how fast it starts and how fast it
- * imports. Ends with 1 when a bar was missed. bench/README.md names the flags and says how to read the figures.
+ * `npm run bench`: the service with its embedded store beside a bare HTTP server, how fast it starts and imports, and
+ * many tenants called in turn. Ends with 1 when a bar was missed. bench/README.md names the flags and says how to read
+ * the figures.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { load, type LoadRequest } from './load-generator.ts';
 import { checkBar, measureInTurns, median, medianOf, printMachine, printRow, ratiosOf, reportBars } from './report.ts';
 import { ORDERS, seed } from './seed-data.ts';
 import { startServer, startService } from './servers.ts';
+import { measureTenants } from './tenants.ts';
 import { buildWorkloads, type Workload } from './workloads.ts';
 
 const { values: flags } = parseArgs({
@@ -126,7 +128,8 @@ async function openData(): Promise<{ folder: string; keys: Keys }> {
 
 printMachine();
 if (isWanted('import')) await reportImport();
-if (flags.only !== 'import') {
+if (isWanted('tenants')) await measureTenants(rounds, seconds);
+if (!['import', 'tenants'].includes(flags.only)) {
   const { folder, keys } = await openData();
   const workloads = buildWorkloads(keys);
   const wanted = workloads.filter(({ name }) => isWanted(name));

@@ -6,18 +6,13 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { addLineItem, createOrder } from '../src/pims/operations.ts';
-import { Refusal } from '../src/errors.ts';
-import { openStore, type Store } from '../src/store/open.ts';
-import { issueKey } from '../src/tenant/credentials.ts';
-import { TURNS } from '../test/kit/caller.ts';
 import { PostgresServer, runStatement } from '../test/kit/postgres.ts';
-import { BASE_PATH, type Keys } from '../test/kit/service.ts';
 import { load, type LoadRequest } from './load-generator.ts';
 import { checkBar, measureInTurns, median, medianOf, printMachine, printRow, ratiosOf, reportBars } from './report.ts';
 import { seed } from './seed-data.ts';
 import { startServer, startService } from './servers.ts';
-import { authorize, buildWorkloads, type Workload } from './workloads.ts';
+import { makeTenants, orderOf } from './tenants.ts';
+import { buildWorkloads, type Workload } from './workloads.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -82,7 +77,7 @@ async function measureSecondNode([first, second]: [string, string], { requests }
 async function measureTenants(postgres: PostgresServer, count: number): Promise<void> {
   const url = await postgres.newDatabase();
   const begunAt = performance.now();
-  const keys = await makeTenants(url, count);
+  const keys = await makeTenants({ data: '', databaseUrl: url }, count);
   console.log(`\nMade ${count} tenants in ${((performance.now() - begunAt) / 1000).toFixed(1)} s.`);
   await runStatement(url, 'VACUUM ANALYZE');
   const service = await startService(url);
@@ -122,50 +117,6 @@ function privateBytes(pid: number): number {
   const parts = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB/gm);
   return [...parts].reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
 }
-
-/** Through the store, as a command for each would take an hour. */
-async function makeTenants(url: string, count: number): Promise<Keys[]> {
-  const settings = {
-    ...TURNS,
-    data: '',
-    databaseUrl: url,
-    databaseConnections: 4,
-    queryBudgetMs: 5000,
-    queryThreads: 1,
-  };
-  const store = await openStore(settings, { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal: () => undefined });
-  const keys: Keys[] = [];
-  for (let index = 0; index < count; index++) keys.push(await makeTenant(store, `team-${index}`));
-  await store.close();
-  return keys;
-}
-
-async function makeTenant(store: Store, teamID: string): Promise<Keys> {
-  const now = new Date().toISOString();
-  const tenant = await store.tenants.createTenant(teamID, teamID, now);
-  if (tenant instanceof Refusal) throw tenant;
-  const { apiId: apiID, apiSecret, secretHash } = issueKey();
-  await store.tenants.replaceKeys(teamID, { apiId: apiID, secretHash }, now, {
-    at: now,
-    actor: 'bench',
-    action: 'keys.replaced',
-    target: apiID,
-    client: '',
-    detail: {},
-  });
-  const pims = store.pims(tenant);
-  const context = { now, strict: false, defaultStage: 'worksheet' } as const;
-  await createOrder(pims, { REFERENCE_NUMBER: '#1', BNAME: teamID }, context);
-  for (const PART_CODE of ['A', 'B', 'C'])
-    await addLineItem(pims, { ORDER_NUMBER: '10001', PART_CODE, QUANTITY: '1' }, context);
-  return { teamID, apiID, apiSecret };
-}
-
-const orderOf = (keys: Keys): LoadRequest => ({
-  method: 'GET',
-  path: `${BASE_PATH}/orders/single?teamID=${keys.teamID}&orderNum=10001`,
-  headers: authorize(keys),
-});
 
 printMachine();
 const postgres = await PostgresServer.start({ settings: { shared_buffers: '512MB', max_connections: '200' } });

@@ -133,6 +133,12 @@ export const SETTINGS = {
     ...wholeNumber('STOREROOM_QUERIES_WAITING_MOST', 64, [1, 10_000]),
     meaning: 'Long queries of a tenant that wait for their turn. More are answered 429.',
   },
+  openTenantsMost: {
+    ...wholeNumber('STOREROOM_OPEN_TENANTS_MOST', 0, [0, 100_000]),
+    meaning:
+      'Tenants whose files the embedded store has open at the same time. More are served too, and slower. 0: as many ' +
+      'as a quarter of the memory and half of the file handles allow, at most 4,000.',
+  },
   idempotencyHours: {
     ...wholeNumber('STOREROOM_IDEMPOTENCY_HOURS', 24, [24, 8760]),
     meaning: 'Hours an Idempotency-Key is kept.',

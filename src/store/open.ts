@@ -39,6 +39,7 @@ export interface OpenStoreSettings extends StorePlace {
   readonly queryThreads: number;
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
+  readonly openTenantsMost: number;
 }
 
 export interface StoreUser {

@@ -164,7 +164,8 @@ async function readAll(service: Service, keys: Keys): Promise<string[]> {
 /** Works with the store at a place, as a command does, or as who is named. */
 async function withStore<T>(place: string, work: (store: Store) => Promise<T>, name = 'storeroom command'): Promise<T> {
   const databaseUrl = place.startsWith('postgres') ? place : '';
-  const settings = { ...TURNS, data: place, databaseUrl, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1 };
+  const bounds = { ...TURNS, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1, openTenantsMost: 0 };
+  const settings = { ...bounds, data: place, databaseUrl };
   const store = await openStore(settings, { name, busyTimeoutMs: 5000, onFatal: assert.ifError });
   try {
     return await work(store);

@@ -78,6 +78,11 @@ export class Database {
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${MAP_BYTES}`);
   }
 
+  /** Lets go of what is beyond it. */
+  limitCache(kib: number): void {
+    this.exec(`PRAGMA cache_size=-${kib}`);
+  }
+
   /** A prepared statement, kept for the life of the connection (the oldest of 256 goes). */
   statement(sql: string): StatementSync {
     const kept = this.#statements.get(sql);

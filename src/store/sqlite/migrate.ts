@@ -10,6 +10,13 @@ export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 const folder = new URL('migrations/', import.meta.url);
 const migrations = new Map<SqliteSchema, string[]>();
 
+/** Whether there is nothing to migrate. Waits for a process that opens the file. */
+export function isNewest(db: Database, schema: SqliteSchema): boolean {
+  let version = 0;
+  retryWhileBusy(OPENING_TIMEOUT_MS, () => ([version] = db.row<[number]>('PRAGMA user_version')!));
+  return version === loadMigrations(schema).length;
+}
+
 /** Throws when the file is from a newer version. Safe when several processes start together. */
 export function migrate(db: Database, schema: SqliteSchema): void {
   const scripts = loadMigrations(schema);

@@ -1,6 +1,6 @@
 /**
  * The embedded store's PimsStore: one tenant's inventory system in one SQLite file. One connection reads what is
- * committed; the other writes through the group commit.
+ * committed; the other writes through the group commit, and is opened by the first write.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries } from '../../pims/fields.ts';
@@ -12,7 +12,7 @@ import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, runWriting } from './database.ts';
-import { migrate } from './migrate.ts';
+import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
 import { runRead, type FoundBy, type Read } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
@@ -37,30 +37,32 @@ const EXPORT_ROWS = 500;
 export class SqlitePimsStore implements PimsStore {
   readonly #readerDb: Database;
   readonly #reader: TurnReader;
-  readonly #writerDb: Database;
-  readonly #queue: SqliteWriteQueue;
   readonly #scripts: ScriptRunner;
   readonly #options: PimsStoreOptions;
   #sql: SqlitePimsSql;
   #schemaVersion = -1;
+  #cacheKib: number | undefined;
+  #writer: { readonly db: Database; readonly queue: SqliteWriteQueue } | undefined;
+  #isClosed = false;
+  #hasReadLarge = false;
+  #largeReads = 0;
 
   constructor(file: string, options: PimsStoreOptions) {
     this.#options = options;
-    this.#writerDb = new Database(file, { mode: 'write', busyTimeoutMs: options.busyTimeoutMs });
-    migrate(this.#writerDb, 'pims');
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
+    if (!isNewest(this.#readerDb, 'pims')) migrate(this.#openWriter().db, 'pims');
     this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
     this.#sql = this.#followSchema(this.#readerDb);
-    const { checkpoint, onFatal } = options;
-    this.#queue = new SqliteWriteQueue(this.#writerDb, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script,
       refresh: () => this.dictionaries(),
-      commit: (work) =>
-        this.#queue.run(() => {
-          this.#followSchema(this.#writerDb);
-          return runWriting(this.#writerDb, work());
-        }),
+      commit: (work) => {
+        const { db, queue } = this.#openWriter();
+        return queue.run(() => {
+          this.#followSchema(db);
+          return runWriting(db, work());
+        });
+      },
     });
   }
 
@@ -104,20 +106,21 @@ export class SqlitePimsStore implements PimsStore {
       yield* this.#scripts.importEach(recordType, batches, now);
       return;
     }
-    this.#writerDb.run('BEGIN IMMEDIATE');
+    const { db } = this.#openWriter();
+    db.run('BEGIN IMMEDIATE');
     let isGood = false;
     try {
-      this.#followSchema(this.#writerDb);
+      this.#followSchema(db);
       let rejected = 0;
       for await (const rows of batches) {
-        const result = orThrow(runWriting(this.#writerDb, this.#scripts.importBatch(recordType, rows, now)));
+        const result = orThrow(runWriting(db, this.#scripts.importBatch(recordType, rows, now)));
         rejected += result.rejected.length;
         yield result;
       }
       isGood = rejected === 0;
     } finally {
       // Also reached when the reader of the results stops: then nothing is kept.
-      this.#writerDb.run(isGood ? 'COMMIT' : 'ROLLBACK');
+      db.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
   }
 
@@ -132,14 +135,35 @@ export class SqlitePimsStore implements PimsStore {
     if (chunk.length > 0) yield chunk;
   }
 
-  /** Waits for the calls under way. */
-  async close(): Promise<void> {
+  /** What each connection may keep of pages. */
+  limitCaches(kib: number): void {
+    this.#cacheKib = kib;
+    this.#readerDb.limitCache(kib);
+    this.#writer?.db.limitCache(kib);
+  }
+
+  /** Waits for the calls under way. `aside`: the event loop does not wait for the disk, nor do other tenants. */
+  async close(aside = false): Promise<void> {
     await this.#reader.close();
-    await this.#queue.close();
-    this.#options.workers.forget(this.#readerDb.file);
+    const writer = this.#writer;
+    await writer?.queue.close();
+    this.#isClosed = true;
+    this.#letWorkersGo();
+    if (writer) measureIndexes(writer.db);
+    // Otherwise SQLite does it here when the last connection closes.
+    if (writer && aside) await this.#options.checkpoint(writer.db.file);
     this.#readerDb.close();
-    this.#measureIndexes();
-    this.#writerDb.close();
+    writer?.db.close();
+  }
+
+  #openWriter(): { readonly db: Database; readonly queue: SqliteWriteQueue } {
+    if (this.#writer) return this.#writer;
+    const { busyTimeoutMs, checkpoint, onFatal } = this.#options;
+    const db = new Database(this.#readerDb.file, { mode: 'write', busyTimeoutMs });
+    if (this.#cacheKib !== undefined) db.limitCache(this.#cacheKib);
+    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
+    this.#writer = { db, queue };
+    return this.#writer;
   }
 
   /** Reads on the event loop, and in a worker what turns out large. Small answers need no promise of their own. */
@@ -149,22 +173,25 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   /** Reads in a worker, in the tenant's turn. */
-  #readLarge<R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
+  async #readLarge<R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
     const { turns, workers, queryBudgetMs: budgetMs } = this.#options;
     const { file } = this.#readerDb;
-    return turns.run(file, signal, (turn) => workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn));
+    this.#largeReads++;
+    this.#hasReadLarge = true;
+    try {
+      return await turns.run(file, signal, (turn) =>
+        workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
+      );
+    } finally {
+      this.#largeReads--;
+      this.#letWorkersGo();
+    }
   }
 
-  /**
-   * Lets SQLite measure its indexes, so that the most selective one leads a query. Skipped when the file is busy or
-   * full.
-   */
-  #measureIndexes(): void {
-    try {
-      this.#writerDb.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');
-    } catch (fault) {
-      if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
-    }
+  /** Once nothing more is asked of them. */
+  #letWorkersGo(): void {
+    if (this.#isClosed && this.#hasReadLarge && this.#largeReads === 0)
+      this.#options.workers.forget(this.#readerDb.file);
   }
 
   /** Builds the SQL anew when the schema has changed; another process may have added a field. */
@@ -174,10 +201,27 @@ export class SqlitePimsStore implements PimsStore {
       const fields = db.rows<[RecordType, string, CustomField['type']]>(
         'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid',
       );
-      const dictionaries = buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
-      this.#sql = buildPimsSql(dictionaries);
+      this.#sql = sqlOf(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
       this.#schemaVersion = version;
     }
     return this.#sql;
+  }
+}
+
+let sqlOfBuiltIn: SqlitePimsSql | undefined;
+
+/** Tenants without custom fields share theirs. */
+function sqlOf(customFields: readonly CustomField[]): SqlitePimsSql {
+  if (customFields.length > 0) return buildPimsSql(buildDictionaries(customFields));
+  sqlOfBuiltIn ??= buildPimsSql(buildDictionaries([]));
+  return sqlOfBuiltIn;
+}
+
+/** Lets SQLite measure its indexes, so that the most selective one leads a query. Skipped when the file is busy or full. */
+function measureIndexes(db: Database): void {
+  try {
+    db.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');
+  } catch (fault) {
+    if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
   }
 }

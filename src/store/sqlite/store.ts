@@ -1,6 +1,5 @@
 /**
- * The embedded store: control.db, usage.db, requests.db and tenants/<store>.db. Opens the files of tenants when they
- * are called, closes the ones called longest ago, and locks the folder for one service.
+ * The embedded store: control.db, usage.db, requests.db and tenants/<store>.db. Locks the folder for one service.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,6 +17,7 @@ import { SqlUserStore } from '../control/user-store.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
+import { OpenTenants } from './open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteRequests } from './request-store.ts';
 import { SqliteTenants } from './tenant-store.ts';
@@ -33,12 +33,13 @@ export interface OpenStoreOptions {
   /** Of a tenant. */
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
+  /** Not given or 0: as many as memory and file handles allow. */
+  readonly openTenantsMost?: number;
   readonly onFatal: (fault: unknown) => void;
   /** Told when the request log cannot be used. The rest of the store goes on. */
   readonly report?: ((event: string) => void) | undefined;
 }
 
-const OPEN_TENANTS_MAX = 200;
 const SQLITE_OLDEST = [3, 51, 3];
 
 export class SqliteStore {
@@ -48,8 +49,7 @@ export class SqliteStore {
   readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
   readonly #checkpoints = new WorkerPool(1);
-  readonly #open = new Map<string, SqlitePimsStore>();
-  readonly #closing = new Set<Promise<void>>();
+  readonly #open: OpenTenants;
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
   #lock: Database | undefined;
@@ -70,6 +70,7 @@ export class SqliteStore {
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting });
     const [checkpoint, report] = [this.#checkpoint, options.report ?? (() => undefined)];
+    this.#open = new OpenTenants({ most: options.openTenantsMost ?? 0, open: (id) => this.#openPims(id), onFatal });
     const control = { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) } as const;
     this.#control = new SqliteControl(new Database(join(folder, 'control.db'), control), { checkpoint, onFatal });
     const usage = { mode: 'write', sync: 'deferred', busyTimeoutMs } as const;
@@ -89,20 +90,7 @@ export class SqliteStore {
   }
 
   pims({ storeId }: Tenant): PimsStore {
-    let store = this.#open.get(storeId);
-    if (store) {
-      if (this.#open.size === OPEN_TENANTS_MAX) {
-        this.#open.delete(storeId);
-        this.#open.set(storeId, store);
-      }
-      return store;
-    }
-    const [oldest] = this.#open;
-    if (this.#open.size >= OPEN_TENANTS_MAX && oldest) void this.#close(oldest[0], oldest[1]);
-    const [workers, turns, checkpoint] = [this.#workers, this.#turns, this.#checkpoint];
-    store = new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, turns, checkpoint });
-    this.#open.set(storeId, store);
-    return store;
+    return this.#open.get(storeId);
   }
 
   /** Locks the folder for one service. The operating system unlocks it when the process ends. */
@@ -138,8 +126,7 @@ export class SqliteStore {
 
   async close(): Promise<void> {
     this.endQueries();
-    for (const [storeId, store] of this.#open) void this.#close(storeId, store);
-    await Promise.all(this.#closing);
+    await this.#open.closeAll();
     await this.#usage.close();
     await this.#requests.close();
     await this.#control.close();
@@ -150,19 +137,13 @@ export class SqliteStore {
   readonly #checkpoint = async (file: string): Promise<void> =>
     void (await this.#checkpoints.run({ kind: 'checkpoint', file }));
 
-  #close(storeId: string, store: SqlitePimsStore): Promise<void> {
-    this.#open.delete(storeId);
-    const closing = store
-      .close()
-      .catch(this.#options.onFatal)
-      .finally(() => this.#closing.delete(closing));
-    this.#closing.add(closing);
-    return closing;
+  #openPims(storeId: string): SqlitePimsStore {
+    const [workers, turns, checkpoint] = [this.#workers, this.#turns, this.#checkpoint];
+    return new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, turns, checkpoint });
   }
 
   async #deletePims(storeId: string): Promise<void> {
-    const store = this.#open.get(storeId);
-    if (store) await this.#close(storeId, store);
+    await this.#open.close(storeId);
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.#file(storeId) + suffix, { force: true });
   }
 

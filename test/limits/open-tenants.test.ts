@@ -1,0 +1,60 @@
+/** More tenants than may be open are served all the same: their files close and open again under load. */
+import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { times, valuesOf } from '../kit/lists.ts';
+import { Shop, succeed, type Values } from '../kit/records.ts';
+import { ownService } from '../kit/service.ts';
+
+const TENANTS = 8;
+const OPEN_MOST = 3;
+const ROUNDS = 8;
+const CLOSED_MS = 5000;
+/** The file and its log, for what reads, what writes and four threads, and the index of the log, which all share. */
+const HANDLES_EACH = 13;
+
+/** The files of tenants that a process has open. PostgreSQL's are its own. */
+function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      const file = readlinkSync(`${folder}/${name}`);
+      return file.includes('/tenants/') ? [file] : [];
+    } catch {
+      // Closed meanwhile.
+      return [];
+    }
+  });
+}
+
+const tenantsOf = (files: readonly string[]): number => new Set(files.map((file) => file.replace(/\.db.*/, ''))).size;
+
+test(`200 ${TENANTS} tenants called in turn with room for ${OPEN_MOST}: no write is lost, and no file stays open`, async () => {
+  const service = await ownService({ env: { STOREROOM_OPEN_TENANTS_MOST: String(OPEN_MOST) } });
+  const shops = [];
+  for (const index of times(TENANTS, (place) => place)) shops.push(await Shop.open(service, `many-${index}`));
+  const made = new Map(shops.map((shop) => [shop, new Set<string>()]));
+  const work = async (shop: Shop, round: number): Promise<void> => {
+    const reference = `#${round}`;
+    const number = await succeed<string>(shop.createOrder({ REFERENCE_NUMBER: reference, NOTES: 'Some note' }));
+    made.get(shop)!.add(`${number} ${reference}`);
+    const { body } = await shop.getOrder(number);
+    assert.equal(body.data?.REFERENCE_NUMBER, reference);
+    // A search without an index runs in a thread, which opens the file as well.
+    if (round % 4 === 0) await succeed(shop.queryOrders([{ field: 'NOTES', value: 'note', contains: true }]));
+  };
+  for (const round of times(ROUNDS, (place) => place)) await Promise.all(shops.map((shop) => work(shop, round)));
+  const closedBy = performance.now() + CLOSED_MS;
+  while (tenantsOf(openFiles(service.pid)) > OPEN_MOST && performance.now() < closedBy) await sleep(20);
+  const files = openFiles(service.pid);
+  assert.ok(tenantsOf(files) <= OPEN_MOST, `${tenantsOf(files)} tenants are open`);
+  for (const shop of shops) {
+    const orders = await succeed<Values[]>(shop.queryOrders([]));
+    const found = orders.map((order) => `${order['ORDER_NUMBER']} ${order['REFERENCE_NUMBER']}`);
+    assert.deepEqual(new Set(found), made.get(shop));
+    assert.equal(new Set(valuesOf(orders, 'ORDER_NUMBER')).size, ROUNDS);
+  }
+  assert.ok(files.every((file) => !file.endsWith('(deleted)')));
+  assert.ok(files.length <= OPEN_MOST * HANDLES_EACH, `${files.length} handles`);
+});
