@@ -20,6 +20,8 @@ import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { printReady } from './print-ready.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
+/** What long queries get to finish when the service stops. */
+const QUERIES_WAIT_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Time for the last answers to leave before a fatal fault of the store stops the process. */
@@ -63,10 +65,13 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       diskFree: () => disk?.freeBytes,
     });
     await app.listen({ port: config.port, host: config.host });
-    stopOnSignal(app, state, config.drainMs, async () => {
-      await meter.settled();
-      await requestLog.settled();
-      await store.close();
+    stopOnSignal(app, state, config.drainMs, {
+      endQueries: () => store.endQueries(),
+      close: async () => {
+        await meter.settled();
+        await requestLog.settled();
+        await store.close();
+      },
     });
     printReady(app, config, demo, asJson);
     if (demo) finishDemo(config.data);
@@ -81,13 +86,19 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
 }
 
 /** A second signal (npm sends one on Ctrl-C) changes nothing. */
-function stopOnSignal(app: FastifyInstance, state: ServiceState, drainMs: number, close: () => Promise<void>): void {
+function stopOnSignal(
+  app: FastifyInstance,
+  state: ServiceState,
+  drainMs: number,
+  { endQueries, close }: { endQueries: () => void; close: () => Promise<void> },
+): void {
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
     await sleep(drainMs);
     // Not http.Server's close, which resets idle connections: their next request is still answered, and then closed.
     Server.prototype.close.call(app.server);
+    setTimeout(endQueries, QUERIES_WAIT_MS);
     const giveUpAt = performance.now() + IN_FLIGHT_WAIT_MS;
     while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);
     app.server.closeAllConnections();

@@ -59,7 +59,7 @@ export const refuseLargeLookup = (recordsMax: number): Refusal =>
   refuseField(
     'RESULT_TOO_LARGE',
     'storefront_order_number',
-    `One answer holds at most ${recordsMax} orders of a storefront number, and 16 MiB of them and their lines.`,
+    `One answer holds at most ${recordsMax} orders of a storefront number, and 8 MiB of them and their lines.`,
   );
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

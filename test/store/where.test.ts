@@ -1,4 +1,4 @@
-/** What a filter tree becomes: its WHERE, whether an index leads it, whether its rows have to be sorted; and a page. */
+/** What a filter tree becomes: its WHERE, whether an index leads it, what finds its candidates; and a page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilters, type Filter } from '../../src/pims/filter.ts';
@@ -13,7 +13,7 @@ const DIALECT: Dialect = {
   contains: (column, placeholder) => `${column} has ${placeholder}`,
   search: (table, placeholder) => `${table} finds ${placeholder}`,
   searchNeedle: (needle) => (needle.length < 3 ? undefined : `<${needle}>`),
-  perRowHook: 'hook',
+  lead: (sql) => `lead ${sql}`,
 };
 const where = (...filters: Filter[]): Where => buildWhere('orders', parseFilters(orders, 'orders', filters), DIALECT);
 const [KEY, LED] = [
@@ -25,7 +25,7 @@ const FOUND = { field: 'BNAME', value: 'smith', contains: true };
 const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
 
 test('no filter asks for everything, in one walk over the key', () => {
-  assert.deepEqual(where(), { sql: 'TRUE', values: [], indexLed: true, merged: false });
+  assert.deepEqual(where(), { sql: 'TRUE', values: [], indexLed: true, candidates: undefined });
 });
 
 test('an exact value of an indexed field leads; the key of the record type is asked for by its sort key', () => {
@@ -33,18 +33,18 @@ test('an exact value of an indexed field leads; the key of the record type is as
     sql: '("CUSTOMER_CODE" is ? AND "NOTES" = ?)',
     values: ['C1', 'n'],
     indexLed: true,
-    merged: false,
+    candidates: undefined,
   });
-  assert.deepEqual(where(KEY), { sql: '("SORT_KEY" = ?)', values: ['00017'], indexLed: true, merged: false });
+  assert.deepEqual(where(KEY), { sql: '("SORT_KEY" = ?)', values: ['00017'], indexLed: true, candidates: undefined });
   for (const filter of [PLAIN, { ...LED, contains: true }, FOUND]) assert.equal(where(filter).indexLed, false);
 });
 
-test('the search index narrows what no index leads, by the first needle that it knows', () => {
+test('the search index finds the candidates of what no index leads, by the first needle that it knows', () => {
   assert.deepEqual(where(PLAIN, FOUND, { ...FOUND, value: 'other' }), {
-    sql: '("NOTES" = ? AND "BNAME" has ? AND "BNAME" has ? AND ORDERS finds ?)',
-    values: ['n', 'SMITH', 'OTHER', '<SMITH>'],
+    sql: '("NOTES" = ? AND "BNAME" has ? AND "BNAME" has ?)',
+    values: ['n', 'SMITH', 'OTHER'],
     indexLed: false,
-    merged: true,
+    candidates: { sql: '(lead ORDERS finds ?)', values: ['<SMITH>'] },
   });
   for (const [filters, why] of [
     [[LED, FOUND], 'an index leads'],
@@ -52,31 +52,45 @@ test('the search index narrows what no index leads, by the first needle that it 
     [[{ ...FOUND, field: 'NOTES' }], 'the field is not searched'],
     [[{ ...FOUND, contains: false }], 'the value is exact'],
   ] as const)
-    assert.doesNotMatch(where(...filters).sql, /finds/, why);
+    assert.equal(where(...filters).candidates, undefined, why);
   const next = where({ ...FOUND, value: 'ab' }, FOUND);
-  assert.deepEqual(next.values, ['AB', 'SMITH', '<SMITH>'], 'a needle that the index does not know is passed over');
+  assert.deepEqual(next.candidates?.values, ['<SMITH>'], 'a needle that the index does not know is passed over');
+});
+
+test('a store that looks for no candidates first narrows by the search index in the WHERE itself', () => {
+  const { lead: _lead, ...dialect } = DIALECT;
+  assert.deepEqual(buildWhere('orders', parseFilters(orders, 'orders', [PLAIN, FOUND, or(LED)]), dialect), {
+    sql: '("NOTES" = ? AND "BNAME" has ? AND ORDERS finds ?) OR ("CUSTOMER_CODE" is ?)',
+    values: ['n', 'SMITH', '<SMITH>', 'C1'],
+    indexLed: false,
+    candidates: undefined,
+  });
 });
 
 test('a text that contains nothing is contained by every text', () => {
   assert.equal(where({ ...FOUND, value: '' }).sql, '(TRUE)');
 });
 
-test('alternatives walk each their own index: looked at row by row, and sorted when all of them or a search leads', () => {
+test('alternatives find candidates along an index each; where one has none, all records are walked', () => {
   assert.deepEqual(where(LED, or(KEY)), {
-    sql: '(hook AND "CUSTOMER_CODE" is ?) OR (hook AND "SORT_KEY" = ?)',
+    sql: '("CUSTOMER_CODE" is ?) OR ("SORT_KEY" = ?)',
     values: ['C1', '00017'],
     indexLed: true,
-    merged: true,
+    candidates: { sql: '(lead "CUSTOMER_CODE" is ?) OR (lead "SORT_KEY" = ?)', values: ['C1', '00017'] },
+  });
+  assert.deepEqual(where(LED, PLAIN, or(FOUND)).candidates, {
+    sql: '(lead "CUSTOMER_CODE" is ?) OR (lead ORDERS finds ?)',
+    values: ['C1', '<SMITH>'],
   });
   assert.deepEqual(where(LED, or(PLAIN)), {
-    sql: '(hook AND "CUSTOMER_CODE" is ?) OR ("NOTES" = ?)',
+    sql: '("CUSTOMER_CODE" is ?) OR ("NOTES" = ?)',
     values: ['C1', 'n'],
     indexLed: false,
-    merged: false,
+    candidates: undefined,
   });
   const searched = where(PLAIN, or(FOUND));
-  assert.equal(searched.sql, '("NOTES" = ?) OR (hook AND "BNAME" has ? AND ORDERS finds ?)');
-  assert.deepEqual([searched.indexLed, searched.merged], [false, true]);
+  assert.equal(searched.sql, '("NOTES" = ?) OR ("BNAME" has ? AND ORDERS finds ?)');
+  assert.deepEqual([searched.indexLed, searched.candidates], [false, undefined]);
 });
 
 const ROWS: [string, string][] = [

@@ -15,41 +15,71 @@ export interface Dialect {
   search(table: string, placeholder: string): string;
   /** The needle as the search index wants it; undefined when the index cannot help. */
   searchNeedle(needle: string): string | undefined;
-  /** An expression that always holds, and is to be evaluated for every row that one of several index walks looks at. */
-  readonly perRowHook: string;
+  /** The lead of an alternative, where records are first looked for along indexes alone. */
+  readonly lead?: (sql: string) => string;
 }
 
-export interface Where {
+interface Condition {
   readonly sql: string;
-  readonly values: string[];
+  readonly values: readonly string[];
+}
+
+/** A condition that holds for the records that match. */
+export interface Where extends Condition {
   /** Whether every alternative is led by an exact match on an index: then the query is short. */
   readonly indexLed: boolean;
-  /** Whether rows come from several index walks and have to be sorted; one walk yields them in order. */
-  readonly merged: boolean;
+  /**
+   * Holds for these records and perhaps more, and only needs indexes. Set where several walks find records in no order;
+   * one walk finds them in the order of their keys.
+   */
+  readonly candidates: Condition | undefined;
 }
 
 export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dialect): Where {
+  const leads = tree.map((terms) => findLead(terms, dialect));
+  const indexLed = leads.every((lead) => Array.isArray(lead));
+  const isWalk = tree.length === 0 || (tree.length === 1 && indexLed) || leads.includes(undefined);
+  const candidates = dialect.lead && !isWalk ? buildCandidates(recordType, leads as Lead[], dialect) : undefined;
   const values: string[] = [];
-  const bind = (value: string): string => {
+  const bind = binder(values);
+  const alternatives = tree.map((terms, index) => {
+    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bind));
+    const lead = leads[index];
+    if (!candidates && typeof lead === 'string') parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(lead)));
+    return parts.join(' AND ');
+  });
+  return { sql: joinAlternatives(alternatives), values, indexLed, candidates };
+}
+
+/** What finds the records of an alternative by an index: exact terms, or a needle for the search index. */
+type Lead = readonly FilterTerm[] | string;
+
+function findLead(terms: readonly FilterTerm[], dialect: Dialect): Lead | undefined {
+  const exact = terms.filter(isIndexed);
+  return exact.length > 0 ? exact : findNeedle(terms, dialect);
+}
+
+function buildCandidates(recordType: KeyedType, leads: readonly Lead[], dialect: Dialect): Condition {
+  const values: string[] = [];
+  const bind = binder(values);
+  const alternatives = leads.map((lead) =>
+    dialect.lead!(
+      typeof lead === 'string'
+        ? dialect.search(RECORD_TYPES[recordType].table, bind(lead))
+        : lead.map((term) => buildTerm(recordType, term, dialect, bind)).join(' AND '),
+    ),
+  );
+  return { sql: joinAlternatives(alternatives), values };
+}
+
+const joinAlternatives = (alternatives: readonly string[]): string =>
+  alternatives.map((sql) => `(${sql})`).join(' OR ') || 'TRUE';
+
+function binder(values: string[]): (value: string) => string {
+  return (value) => {
     values.push(value);
     return '?';
   };
-  let searched = false;
-  const alternatives = tree.map((terms) => {
-    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bind));
-    const led = terms.some(isIndexed);
-    const needle = led ? undefined : findNeedle(terms, dialect);
-    if (needle !== undefined) {
-      searched = true;
-      parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(needle)));
-    }
-    // Each alternative is a walk of its own, whose rows the outer WHERE sees only when they match.
-    if (tree.length > 1 && (led || needle !== undefined)) parts.unshift(dialect.perRowHook);
-    return { sql: parts.join(' AND '), led };
-  });
-  const indexLed = alternatives.every(({ led }) => led);
-  const merged = alternatives.length > 1 ? indexLed || searched : searched;
-  return { sql: alternatives.map(({ sql }) => `(${sql})`).join(' OR ') || 'TRUE', values, indexLed, merged };
 }
 
 const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;

@@ -35,7 +35,6 @@ export const LARGE = '';
 export type LargeRow = [sortKey: string, n: number, record: Json, fieldsVersion: number];
 
 const filterDialect: Dialect = {
-  perRowHook: 'TRUE',
   equals: (column, isIndexed, bind) =>
     (isIndexed ? `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND ` : '') +
     `${column} = ${bind()}`,

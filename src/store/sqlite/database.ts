@@ -12,6 +12,8 @@ export interface OpenOptions {
   readonly busyTimeoutMs: number;
   /** How long to wait for another process that opens or creates the same file. */
   readonly openingTimeoutMs?: number;
+  /** How much of the file a reader maps. */
+  readonly mapBytes?: number;
 }
 
 export const OPENING_TIMEOUT_MS = 5000;
@@ -27,10 +29,13 @@ const ROWS_PER_LOOK = 64;
 /** Folding this many characters costs about as much as a row. */
 const CHARACTERS_PER_ROW = 128;
 /** The longest value a reader builds, in bytes: an order with its lines. */
-const READ_BYTES_MAX = 64 * 1024 * 1024;
+const READ_BYTES_MAX = 32 * 1024 * 1024;
 /** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
+/** Texts that functions are given before a walk begins anew. */
+const WALK_CHARACTERS_MAX = 8 * 1024 * 1024;
+const PAUSE_MESSAGE = 'walk paused';
 const BUDGET_MESSAGE = 'time budget used up';
 /** In place of what a read has found, when its time budget was used up first. */
 export const CUT_SHORT = Symbol('cut short');
@@ -47,35 +52,46 @@ export class Database {
   readonly #statements = new Map<string, StatementSync>();
   readonly #iterated = new Set<string>();
   #deadline = Infinity;
+  /** What functions were given since a row was fetched; the key of the last row they were given. */
+  #characters = 0;
+  #walkedTo = '';
   #isEnded: () => boolean = () => false;
   #rows = 0;
   #rowsPerLook = ROWS_PER_LOOK;
 
   constructor(
     file: string,
-    { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions,
+    { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes = MAP_BYTES }: OpenOptions,
   ) {
     this.file = file;
     const limits = mode === 'read' ? { ...LIMITS, length: READ_BYTES_MAX } : LIMITS;
     const options = { readOnly: false, timeout: busyTimeoutMs, limits, enableForeignKeyConstraints: true };
     this.#connection = new DatabaseSync(file, options);
-    retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync));
+    retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
       const searched = String(text);
+      const folded = String(needle);
+      this.#characters += searched.length + folded.length;
       this.#chargeRows(searched.length / CHARACTERS_PER_ROW);
-      return containsFolded(searched, String(needle)) ? 1 : 0;
+      return containsFolded(searched, folded) ? 1 : 0;
+    });
+    this.#connection.function('walk_row', { deterministic: false }, (key) => {
+      if (this.#characters > WALK_CHARACTERS_MAX) throw new Error(PAUSE_MESSAGE);
+      this.#walkedTo = String(key);
+      this.#characters += this.#walkedTo.length;
+      return this.#chargeRows(1);
     });
     this.#connection.function('charge_row', { deterministic: false }, (_row) => this.#chargeRows(1));
   }
 
-  #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync']): void {
+  #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync'], mapBytes: number): void {
     this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode === 'write') {
       this.#set('journal_mode', 'wal');
       this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
       this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
-    } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${MAP_BYTES}`);
+    } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${mapBytes}`);
   }
 
   /** Lets go of what is beyond it. */
@@ -115,6 +131,26 @@ export class Database {
     return this.statement(sql).iterate(...values) as unknown as IterableIterator<R>;
   }
 
+  /**
+   * Rows of a statement that calls `walk_row(key)` for every row it looks at, by ascending keys. Begins anew behind the
+   * last key now and then: until a statement comes up with a row, Node keeps all texts that functions were given.
+   */
+  *walk<R extends Row>(sql: string, valuesFrom: (key: string) => Bound[], after: string): IterableIterator<R> {
+    for (let from = after; ; from = this.#walkedTo) {
+      this.#characters = 0;
+      try {
+        for (const row of this.each<R>(sql, ...valuesFrom(from))) {
+          yield row;
+          this.#characters = 0;
+        }
+        return;
+      } catch (fault) {
+        if (!(fault instanceof Error) || fault.message !== PAUSE_MESSAGE) throw fault;
+        this.#statements.delete(sql);
+      }
+    }
+  }
+
   /** Rows one by one, from a statement of their own. Do not write on the connection meanwhile. */
   iterate<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     const statement = this.#connection.prepare(sql);
@@ -132,12 +168,13 @@ export class Database {
     this.#isEnded = isEnded;
     this.#rows = 0;
     this.#rowsPerLook = 1;
+    this.#characters = 0;
     try {
       return work();
     } catch (fault) {
       // A statement that failed while its rows were read one by one would fail again.
       for (const sql of this.#iterated) this.#statements.delete(sql);
-      if (fault instanceof Error && fault.message === BUDGET_MESSAGE) return CUT_SHORT;
+      if (fault instanceof Error && [BUDGET_MESSAGE, PAUSE_MESSAGE].includes(fault.message)) return CUT_SHORT;
       throw fault;
     } finally {
       this.#deadline = Infinity;

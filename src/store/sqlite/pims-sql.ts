@@ -19,12 +19,15 @@ import { buildWhere, type Dialect } from '../pims/where.ts';
 import { statement } from '../writing.ts';
 import type { PageRead } from './query.ts';
 
+// SQLite compiles a statement anew when the value of a bare `LIMIT ?` changes, which takes longer than most reads.
+const LIMIT = 'LIMIT ? + 0';
+
 const SEARCH_TRIGRAMS_MAX = 16;
 
 const CHARGE_ROW = 'charge_row(ID)';
 
 const dialect: Dialect = {
-  perRowHook: CHARGE_ROW,
+  lead: (sql) => `${CHARGE_ROW} AND ${sql}`,
   equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
   contains: (column, placeholder) => `contains_folded(${column}, ${placeholder})`,
   search: (table, placeholder) =>
@@ -93,9 +96,9 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
     orderWithLines: `SELECT ${keyedJson.orders},
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
-          FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER))
+          FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
-    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND ${CHARGE_ROW} LIMIT ?`,
+    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND ${CHARGE_ROW} ${LIMIT}`,
     linesOfOrder: `SELECT ${json('lines')} FROM ORDER_LINEITEMS
       WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER) ORDER BY LINE_NUMBER`,
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
@@ -105,17 +108,23 @@ export function buildPimsSql(dictionaries: Dictionaries) {
       { filters, limit, bytesMax, after }: QueryRequest,
     ): { read: PageRead; indexLed: boolean } {
       const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), dialect);
-      // A plus sign keeps SQLite from walking the whole table in key order where index walks have to be merged.
-      const key = where.merged ? '+SORT_KEY' : 'SORT_KEY';
       const { table } = RECORD_TYPES[recordType];
-      const found = `FROM ${table} WHERE ${CHARGE_ROW} AND (${where.sql}) AND ${key} > ? ORDER BY ${key} LIMIT ?`;
-      // Keys alone are sorted. JSON is built of a row when it is fetched, so that the page can end before.
-      const sql = where.merged
-        ? `WITH FOUND AS MATERIALIZED (SELECT ID, SORT_KEY ${found})
-          SELECT SORT_KEY, (SELECT ${keyedJson[recordType]} FROM ${table} R WHERE R.ID = FOUND.ID) FROM FOUND`
-        : `SELECT SORT_KEY, ${keyedJson[recordType]} ${found}`;
-      const values = [...where.values, after];
-      return { read: { kind: 'page', sql, values, limit, bytesMax }, indexLed: where.indexLed };
+      const record = keyedJson[recordType];
+      const { sql: condition, values, indexLed, candidates } = where;
+      const page = { kind: 'page', after, limit, bytesMax } as const;
+      if (!candidates) {
+        const sql = `SELECT SORT_KEY, ${record} FROM ${table}
+          WHERE walk_row(SORT_KEY) AND (${condition}) AND SORT_KEY > ? ORDER BY SORT_KEY ${LIMIT}`;
+        return { read: { ...page, sql, valuesBefore: values, valuesBehind: [] }, indexLed };
+      }
+      // Keys alone are sorted; the plus sign keeps SQLite from walking the whole table in their order. What indexes
+      // cannot tell is found out, and JSON built, of a record when it is its turn, so that a page can end before.
+      const sql = `WITH FOUND AS MATERIALIZED (
+          SELECT ID AS "found ID" FROM ${table}
+          WHERE ${CHARGE_ROW} AND (${candidates.sql}) AND +SORT_KEY > ? ORDER BY +SORT_KEY)
+        SELECT SORT_KEY, ${record} FROM FOUND CROSS JOIN ${table} ON ID = "found ID"
+          WHERE walk_row(SORT_KEY) AND (${condition}) ${LIMIT}`;
+      return { read: { ...page, sql, valuesBefore: candidates.values, valuesBehind: values }, indexLed };
     },
   };
 }

@@ -14,7 +14,7 @@ import { ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, runWriting } from './database.ts';
 import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
-import { runRead, type FoundBy, type Read } from './query.ts';
+import { readOrder, runRead, type FoundBy, type Read } from './query.ts';
 import { TurnReader } from './turn-reader.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import { SqliteWriteQueue } from './write-queue.ts';
@@ -29,16 +29,27 @@ export interface PimsStoreOptions {
 }
 
 /** What is probably small gets this long on the event loop, then goes to a worker. Larger pages go there at once. */
-const LOOP_BUDGET = { ms: 2, isEnded: () => false };
+const LOOP_BUDGET = { ms: 5, isEnded: () => false };
 const LOOP_RECORDS_MAX = 500;
+/** An order with more characters of lines is read in a worker from then on. */
+const LOOP_CHARACTERS_MAX = 256 * 1024;
+const LARGE_KEYS_MAX = 1000;
 const neverGone = (): AbortSignal => new AbortController().signal;
 const EXPORT_ROWS = 500;
+
+function remember(keys: Set<string>, key: string): void {
+  if (keys.size >= LARGE_KEYS_MAX) keys.delete(keys.values().next().value!);
+  keys.add(key);
+}
 
 export class SqlitePimsStore implements PimsStore {
   readonly #readerDb: Database;
   readonly #reader: TurnReader;
   readonly #scripts: ScriptRunner;
   readonly #options: PimsStoreOptions;
+  /** Keys of what was read on the event loop once and turned out large. */
+  readonly #largeOrders = new Set<string>();
+  readonly #largeReferences = new Set<string>();
   #sql: SqlitePimsSql;
   #schemaVersion = -1;
   #cacheKib: number | undefined;
@@ -71,9 +82,14 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
-    return this.#reader.read(() =>
-      this.#readSmall({ kind: 'order', sql: this.#sql.orderWithLines, orderNumber }, neverGone),
-    );
+    return this.#reader.read(() => {
+      const order = { kind: 'order', sql: this.#sql.orderWithLines, orderNumber } as const;
+      if (this.#largeOrders.has(orderNumber)) return this.#readLarge(order, neverGone);
+      const found = readOrder(this.#readerDb, order);
+      if (found && (found instanceof Refusal || (found.lines?.length ?? 0) > LOOP_CHARACTERS_MAX))
+        remember(this.#largeOrders, orderNumber);
+      return found;
+    });
   }
 
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
@@ -93,7 +109,11 @@ export class SqlitePimsStore implements PimsStore {
   viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Json>> {
     return this.#reader.read(() => {
       const { ordersByReference: ordersSql, linesOfOrder: linesSql } = this.#sql;
-      return this.#readSmall({ kind: 'lookup', ordersSql, linesSql, referenceNumber, recordsMax }, signal);
+      const read = { kind: 'lookup', ordersSql, linesSql, referenceNumber, recordsMax } as const;
+      if (this.#largeReferences.has(referenceNumber)) return this.#readLarge(read, signal);
+      const found = this.#readSmall(read, signal);
+      if (found instanceof Promise) remember(this.#largeReferences, referenceNumber);
+      return found;
     });
   }
 

@@ -9,6 +9,7 @@ import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { refuseLargeLookup, viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
+import type { Bound } from '../writing.ts';
 import { cutPage } from '../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from './database.ts';
 
@@ -16,7 +17,10 @@ import { CUT_SHORT, type Budget, type Database } from './database.ts';
 export interface PageRead {
   readonly kind: 'page';
   readonly sql: string;
-  readonly values: readonly string[];
+  /** What is bound before and behind `after`. */
+  readonly valuesBefore: readonly string[];
+  readonly valuesBehind: readonly string[];
+  readonly after: string;
   readonly limit: number;
   readonly bytesMax: number;
 }
@@ -63,10 +67,20 @@ export function runRead<R extends Read>(
   return db.withBudget(budget, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
 }
 
-const readPage = (db: Database, { sql, values, limit, bytesMax }: PageRead, fetch: 'rows' | 'each'): Page =>
-  cutPage(db[fetch]<[string, Json]>(sql, ...values, limit + 1), limit, bytesMax);
+function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Page {
+  const { sql, valuesBefore, valuesBehind, after, limit, bytesMax } = read;
+  const valuesFrom = (from: string): Bound[] => [...valuesBefore, from, ...valuesBehind, limit + 1];
+  type PageRow = [sortKey: string, record: Json];
+  const rows =
+    fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
+  return cutPage(rows, limit, bytesMax);
+}
 
-function readOrder(db: Database, { sql, orderNumber }: OrderRead): Outcome<OrderFound | undefined> {
+/** One row, which nothing cuts short. Its size is bounded by that of the longest value. */
+export function readOrder(
+  db: Database,
+  { sql, orderNumber }: Omit<OrderRead, 'kind'>,
+): Outcome<OrderFound | undefined> {
   try {
     const row = db.row<[Json, Json]>(sql, orderNumber, sortKey(orderNumber));
     return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };

@@ -8,6 +8,7 @@ interface Thread {
   readonly worker: Worker;
   /** 1 tells the thread to end its job. */
   readonly isEnded: Int32Array;
+  idleSince: number;
   running: Pending | undefined;
 }
 
@@ -18,11 +19,18 @@ interface Pending {
   readonly reject: (fault: unknown) => void;
 }
 
+/** MiB of a thread. It holds a page, or an order or lookup with all it is made of. */
+const HEAP = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
+const TOO_LARGE = new Refusal('QUERY_TOO_COSTLY', 'The query needs more memory than one query has.');
+/** A thread that had nothing to do for this long ends. */
+const IDLE_MS = 10_000;
+
 export class WorkerPool {
   readonly #size: number;
   readonly #idle: Thread[] = [];
   readonly #all = new Set<Thread>();
   readonly #waiting: Pending[] = [];
+  #ending: NodeJS.Timeout | undefined;
 
   constructor(size: number) {
     this.#size = size;
@@ -42,6 +50,7 @@ export class WorkerPool {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#ending);
     await Promise.all([...this.#all].map(({ worker }) => worker.terminate()));
   }
 
@@ -57,14 +66,30 @@ export class WorkerPool {
     worker.postMessage(pending.job);
   }
 
+  /** Gives the memory of threads back that have had nothing to do. */
+  #endIdle(): void {
+    const idleLong = performance.now() - IDLE_MS;
+    // The thread that finished last is taken first, so those at the front are idle for longest.
+    while (this.#idle[0] && this.#idle[0].idleSince <= idleLong) {
+      const thread = this.#idle.shift()!;
+      this.#all.delete(thread);
+      void thread.worker.terminate();
+    }
+    if (this.#all.size > 0) return;
+    clearInterval(this.#ending);
+    this.#ending = undefined;
+  }
+
   #start(): Thread {
     const isEnded = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const worker = new Worker(new URL('store-worker.ts', import.meta.url), {
       workerData: { isEnded } satisfies WorkerData,
+      resourceLimits: HEAP,
     });
-    const thread: Thread = { worker, isEnded, running: undefined };
+    const thread: Thread = { worker, isEnded, idleSince: 0, running: undefined };
     worker.unref();
     this.#all.add(thread);
+    this.#ending ??= setInterval(() => this.#endIdle(), IDLE_MS).unref();
     const finish = (): Pending => {
       const { turn } = thread.running!;
       if (turn) turn.end = undefined;
@@ -74,6 +99,7 @@ export class WorkerPool {
     };
     worker.on('message', ({ result, refusal, error }: Reply) => {
       const { resolve, reject } = finish();
+      thread.idleSince = performance.now();
       this.#idle.push(thread);
       if (error) reject(Object.assign(new Error(error.message), { errcode: error.errcode }));
       else resolve((refusal ? new Refusal(refusal.code, refusal.message, refusal) : result) as never);
@@ -81,7 +107,9 @@ export class WorkerPool {
     });
     worker.on('error', (fault) => {
       this.#all.delete(thread);
-      if (thread.running) finish().reject(fault);
+      const pending = thread.running && finish();
+      if ((fault as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') pending?.resolve(TOO_LARGE as never);
+      else pending?.reject(fault);
       this.#next();
     });
     return thread;

@@ -1,0 +1,102 @@
+/** Long queries take turns: a tenant's, abandoned or not, never delay another's, and nobody's run for a caller who is gone. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asker, memoryOf, sendUnread } from '../kit/attack.ts';
+import { times } from '../kit/lists.ts';
+import { basicOf } from '../kit/operations.ts';
+import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
+import { Shop } from '../kit/records.ts';
+import { BASE_PATH, ownService } from '../kit/service.ts';
+
+const CUSTOMERS = 2000;
+const BUDGET_MS = 1500;
+const ABANDONED = 60;
+const MEMORY_MIB = 256;
+/** Of a tenant: one runs, as there is one thread, and 64 wait. */
+const RUNNING_AND_WAITING = 65;
+/** What runs is ended within this, where it would run for another second or longer. */
+const SOON_MS = 1000;
+const STOP_MS = 4000;
+
+const service = await ownService({
+  env: { STOREROOM_QUERY_BUDGET_MS: String(BUDGET_MS), STOREROOM_QUERY_THREADS: '1' },
+});
+const [busy, quiet] = [await Shop.open(service, 'busy'), await Shop.open(service, 'quiet')];
+const note = 'Long Text '.repeat(800);
+await busy.load(
+  'customers',
+  times(CUSTOMERS, (index) => ({ CUSTOMER_CODE: `C${index}`, NOTES: note })),
+);
+await quiet.createCustomer({ CUSTOMER_NAME: 'Bolts and Nuts' });
+
+/** Fifty searches of long texts, which find nothing. */
+const worst = times(50, (index) => ({ field: 'NOTES', value: `needle ${index}`, contains: true, conjunction: 'OR' }));
+const bytes = writeRequest(
+  'POST',
+  `${BASE_PATH}/customers/query?teamID=busy`,
+  [`Authorization: ${basicOf(busy.keys)}`, 'Content-Type: application/json'],
+  JSON.stringify(worst),
+);
+
+async function search(shop: Shop): Promise<{ ms: number; status: number }> {
+  const begunAt = performance.now();
+  const { status } = await shop.queryCustomers([{ field: 'CUSTOMER_NAME', value: 'bolts', contains: true }]);
+  return { ms: performance.now() - begunAt, status };
+}
+
+suite('turns for costly work', () => {
+  test('the texts that queries look through cost at most 256 MiB of memory', async () => {
+    const idle = memoryOf(service.pid).now;
+    for (const shop of [busy, busy]) assert.equal((await shop.queryCustomers(worst)).body.code, 'QUERY_TOO_COSTLY');
+    const { peak } = memoryOf(service.pid);
+    assert.ok(peak - idle < MEMORY_MIB, `memory rose from ${idle} to ${peak} MiB`);
+  });
+
+  test('queries that nobody waits for any more keep neither another tenant waiting nor their own', async () => {
+    const sockets = times(ABANDONED, () => sendUnread(service.origin, bytes));
+    await sleep(200);
+    const during = await search(quiet);
+    for (const socket of sockets) socket.resetAndDestroy();
+    const [other, own] = await Promise.all([search(quiet), search(busy)]);
+    assert.deepEqual([during.status, other.status, own.status], [200, 200, 200]);
+    assert.ok(during.ms < SOON_MS, `while they waited, another tenant waited ${during.ms} ms`);
+    assert.ok(other.ms < SOON_MS, `after they were gone, another tenant waited ${other.ms} ms`);
+    assert.ok(own.ms < SOON_MS, `after they were gone, their own tenant waited ${own.ms} ms`);
+  });
+
+  test('a caller who has only finished sending still gets the answer', async () => {
+    const socket = openSocket(service.origin);
+    await once(socket, 'connect');
+    socket.end(bytes);
+    const [answer] = await readAnswers(socket);
+    assert.equal(answer?.body.code, 'QUERY_TOO_COSTLY');
+  });
+
+  test('429 TOO_MANY_QUERIES with Retry-After for more than run and wait; records by key are answered meanwhile', async () => {
+    const sockets = times(RUNNING_AND_WAITING + 20, () => openSocket(service.origin));
+    for (const socket of sockets) socket.write(bytes);
+    const answers = Promise.all(sockets.map((socket) => readAnswers(socket)));
+    await asker(service, busy.keys, '/customers/single', { customerCode: 'C1' })();
+    await sleep(200);
+    for (const socket of sockets) socket.resetAndDestroy();
+    const refused = (await answers).flat().filter(({ status }) => status === 429);
+    for (const { body, headers } of refused)
+      assert.deepEqual([body.code, headers.get('retry-after')], ['TOO_MANY_QUERIES', '1']);
+    assert.ok(refused.length >= 10, `${refused.length} were refused`);
+  });
+
+  test('a service that stops ends them, and answers 503 SERVICE_BUSY to those who wait', async () => {
+    const sockets = times(ABANDONED, () => openSocket(service.origin));
+    for (const socket of sockets) socket.write(bytes);
+    const answers = Promise.all(sockets.map((socket) => readAnswers(socket)));
+    await asker(service, quiet.keys, '/customers/query', {})().catch(() => undefined);
+    const begunAt = performance.now();
+    assert.equal(await service.stop(), 0);
+    const ms = performance.now() - begunAt;
+    assert.ok(ms < STOP_MS, `it took ${ms} ms to stop`);
+    const codes = new Set((await answers).flat().map(({ body }) => body.code as string));
+    assert.ok(codes.has('SERVICE_BUSY'), [...codes].join());
+  });
+});
