@@ -28,7 +28,7 @@ import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   readonly url: string;
-  /** For each of: reads by key, writes, queries. Three more are for keys, counts and availability. */
+  /** For each of: reads by key, writes, queries. Four more are for keys, counts, availability, and queries of quiet tenants. */
   readonly connections: number;
   readonly queryBudgetMs: number;
   /** Of a tenant. */
@@ -77,8 +77,8 @@ export class PostgresStore {
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
-    // One connection is for a tenant that has none running.
-    this.#turns = new Turns({ running: options.connections - 1, tenantRunning, tenantWaiting });
+    // One connection more is for a tenant that has none running.
+    this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting });
     const short = this.#connect({
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
@@ -95,7 +95,7 @@ export class PostgresStore {
     const [keys, usage] = [share(short), share(short)];
     this.#readers = shareMany(short);
     this.#shared = [keys, usage, ...this.#readers];
-    this.#pools = [new Pool(shareMany(short)), new Pool(shareMany(long))];
+    this.#pools = [new Pool(shareMany(short)), new Pool([...shareMany(long), share(long)])];
     const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
     this.tenants = new SqlTenantStore(control, new PostgresTenants(keys, () => this.openOwn()));
     this.users = new SqlUserStore(control);
