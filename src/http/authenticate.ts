@@ -16,6 +16,7 @@ import type { Tenant, TenantStore } from '../tenant/port.ts';
 import { parseBody, type ReadBody } from './body.ts';
 
 type Parameters = Record<string, unknown>;
+type Basic = ReturnType<typeof parseBasic>;
 
 const NOTHING: Parameters = {};
 const NO_HASH = hashSecret('');
@@ -29,10 +30,10 @@ export interface Claim {
 /** The claim of header and query; undefined when the body has to be looked into. Throws PARAMETER_CONFLICT. */
 export function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
   const query = request.query as Parameters;
-  const isHere =
-    hasPair(query) || request.authorizations > 1 || parseBasic(request.headers.authorization) !== undefined;
+  const basic = parseBasic(request.headers.authorization);
+  const isHere = basic !== undefined || request.authorizations > 1 || hasPair(query);
   const teamId = first(query['teamID']);
-  return teamId && isHere ? claimOf(request, teamId, NOTHING) : undefined;
+  return teamId && isHere ? claimOf(request, teamId, basic, NOTHING) : undefined;
 }
 
 /** Takes the three parameters out of the body. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
@@ -42,14 +43,21 @@ export function parseClaim(request: FastifyRequest): Claim {
   const body = takeFromBody(read?.value);
   const teamId = first((request.query as Parameters)['teamID']) || first(body['teamID']);
   if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
-  return claimOf(request, teamId, body);
+  if (!request.tenant) return claimOf(request, teamId, parseBasic(request.headers.authorization), body);
+  // The caller is known from header or query.
+  checkConflicts(request.query as Parameters, body);
+  return { teamId, credentials: null };
 }
 
-function claimOf(request: FastifyRequest, teamId: string, body: Parameters): Claim {
+function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Parameters): Claim {
   const query = request.query as Parameters;
-  for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
+  checkConflicts(query, body);
   if (request.authorizations > 1) return { teamId, credentials: null };
-  return { teamId, credentials: parseCredentials(request.headers.authorization, query, body) };
+  return { teamId, credentials: basic === undefined ? parsePair(hasPair(query) ? query : body) : basic };
+}
+
+function checkConflicts(query: Parameters, body: Parameters): void {
+  for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
 }
 
 /** The tenant of the claim. Throws the same INVALID_CREDENTIALS whatever is wrong. */
@@ -71,13 +79,8 @@ export function foldQuery(query: Parameters): void {
   }
 }
 
-/**
- * From the Basic header if there is one, else from the query, else from the body. A pair comes whole from one place.
- */
-function parseCredentials(authorization: string | undefined, query: Parameters, body: Parameters): Credentials | null {
-  const basic = parseBasic(authorization);
-  if (basic !== undefined) return basic;
-  const place = hasPair(query) ? query : body;
+/** A pair comes whole from one place: the Basic header if there is one, else the query, else the body. */
+function parsePair(place: Parameters): Credentials | null {
   const apiId = first(place['apiID']);
   const apiSecret = first(place['apiSecret']);
   return apiId && apiSecret ? { apiId, apiSecret } : null;

@@ -18,26 +18,26 @@ const NESTING_MAX = 1000;
 
 /** A body as it arrived, or its refusal; its text and value once it is parsed. Empty without a body. */
 export interface ReadBody {
-  bytes?: Buffer;
-  text?: string;
+  bytes?: Buffer | undefined;
+  text?: string | undefined;
   value?: unknown;
-  refusal?: Refusal;
+  refusal?: Refusal | undefined;
 }
 
 /** Content-type parser for every media type. A body that is too large stays unread, and its connection ends. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
-  const refusal = new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`);
-  if (Number(stream.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return { refusal };
-  invite(stream);
-  const bytes = await collect(request, stream);
-  return bytes ? { bytes } : { refusal };
+  const isTooLarge = Number(stream.headers['content-length'] ?? 0) > BODY_BYTES_MAX;
+  if (!isTooLarge) invite(stream);
+  const bytes = isTooLarge ? undefined : await collect(request, stream);
+  if (bytes) return { bytes, text: undefined, value: undefined, refusal: undefined };
+  return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`) };
 }
 
 /** Parses a body that was read, once, without a reviver. Its faults are kept until the call is counted. */
 export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody): void {
   const { bytes } = body;
   if (!bytes) return;
-  delete body.bytes;
+  body.bytes = undefined;
   if (bytes.length === 0) return;
   if (!isJsonType(sentType) || headers['content-encoding'] !== undefined)
     body.refusal = new Refusal('UNSUPPORTED_MEDIA_TYPE');

@@ -9,14 +9,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** Requests that wait behind the one being answered: of a connection, and of all. Node parses 64 KiB of them at once. */
 const WAITING_MAX = 512;
 const WAITING_IN_ALL_MAX = 2048;
-/** Milliseconds without progress after which an answer that is not taken ends its connection. */
-const UNTAKEN_MS_MAX = 30_000;
+/** An answer of which nothing is taken from look to look, so many times in a row, ends its connection: 30 s. */
 const LOOK_MS = 5000;
+const UNTAKEN_LOOKS_MAX = 6;
 /** Milliseconds a request may take to arrive. */
 const ARRIVAL = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
 
 /** Node's mark on a socket it has stopped reading from. */
 const PAUSED = '_paused';
+/** What writes: it knows how much of a text is still to be taken, the socket only how many texts are. */
+const HANDLE = '_handle';
 const LINE = Symbol('line');
 const EXPECTING = Symbol('expecting');
 
@@ -27,6 +29,9 @@ interface Line {
   request: FastifyRequest | undefined;
   caller: AbortController | undefined;
   readonly waiting: [IncomingMessage, ServerResponse][];
+  /** Bytes that were to be taken at the last look, and looks in a row at which they were as many. */
+  untaken: number;
+  looks: number;
   /** Runs when the answer is taken, or its connection has ended. */
   readonly next: () => void;
 }
@@ -34,6 +39,7 @@ interface Line {
 interface LinedSocket extends Socket {
   [LINE]: Line;
   [PAUSED]: boolean;
+  readonly [HANDLE]: { readonly writeQueueSize: number } | null;
   readonly parser: { resume(): void } | null;
 }
 type ExpectingMessage = IncomingMessage & { [EXPECTING]?: ServerResponse };
@@ -103,6 +109,8 @@ export function createLinedServer(handle: RequestListener, options: ConnectionOp
       request: undefined,
       caller: undefined,
       waiting: [],
+      untaken: 0,
+      looks: 0,
       next: () => goOn(socket, line),
     };
     socket[LINE] = line;
@@ -124,15 +132,20 @@ export function createLinedServer(handle: RequestListener, options: ConnectionOp
   server.on('checkExpectation', take);
   // No path takes it. Node would close the connection without a word.
   server.on('connect', (_message, socket) => server.emit('clientError', { code: 'CONNECT' }, socket));
-  // Comes for idle connections as well. A call that takes long to answer is not stuck.
-  server.on('timeout', (socket: LinedSocket) => {
-    if (!socket[LINE].isBusy || socket.writableLength > 0) socket.destroy();
-  });
-  // Armed for the few that are slow: a timeout for every request would cost each of them.
+  // A timeout of each socket would cost every request, and Node's own waits twice as long when a part was taken.
   setInterval(() => {
-    for (const socket of open) if (socket.writableLength > 0 && !socket.timeout) socket.setTimeout(UNTAKEN_MS_MAX);
+    for (const socket of open) if (isStuck(socket)) socket.destroy();
   }, LOOK_MS).unref();
   return server;
+}
+
+/** Takes a look. A call that takes long to answer is not stuck. */
+function isStuck(socket: LinedSocket): boolean {
+  const line = socket[LINE];
+  const untaken = socket[HANDLE]?.writeQueueSize ?? 0;
+  line.looks = untaken > 0 && untaken === line.untaken ? line.looks + 1 : 0;
+  line.untaken = untaken;
+  return line.looks >= UNTAKEN_LOOKS_MAX;
 }
 
 /** Node's own way of stopping a flood: `pause` alone would be undone when the body of a request is read. */
