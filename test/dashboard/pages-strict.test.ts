@@ -199,8 +199,8 @@ test('requests: what was sent, as a name or a value, is shown as it is', async (
   const asked: [Record<string, string>, string][] = [];
   const idOf = async (method: string, path: string, options: CallOptions): Promise<string> =>
     (await service.call(shop.keys, method, `/orders/${path}`, options)).headers.get('x-request-id')!;
-  for (let from = 0; from < short.length; from += 30) {
-    const batch = short.slice(from, from + 30);
+  for (let from = 0; from < short.length; from += 3) {
+    const batch = short.slice(from, from + 3); // a logged line has 2 KB
     const values = batch.map((text, index) => [`p${index}`, text]);
     const names = batch.map((text) => [text, 'x']);
     const query = Object.fromEntries([...values, ...names]) as Record<string, string>;

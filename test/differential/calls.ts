@@ -20,7 +20,7 @@ export interface System {
   getOrder(key: string): MaybeLater<{ order: string; lines: string | null }>;
   getCustomer(key: string): MaybeLater<string>;
   getInventoryItem(key: string): MaybeLater<string>;
-  findOrdersByStorefrontReference(key: string): MaybeLater<object>;
+  findOrdersByStorefrontReference(key: string): MaybeLater<string>;
   queryOrders(request: QueryRequest): MaybeLater<Page>;
   queryCustomers(request: QueryRequest): MaybeLater<Page>;
   queryInventoryItems(request: QueryRequest): MaybeLater<Page>;
@@ -93,9 +93,8 @@ async function answerOf(system: System, call: Call): Promise<string> {
     }
     case 'getCustomer':
     case 'getInventoryItem':
-      return system[call.name](call.key);
     case 'findOrdersByStorefrontReference':
-      return JSON.stringify(await system.findOrdersByStorefrontReference(call.key));
+      return system[call.name](call.key);
     case 'queryOrders':
     case 'queryCustomers':
     case 'queryInventoryItems': {

@@ -133,17 +133,17 @@ export class Model {
     });
   }
 
-  findOrdersByStorefrontReference(storefrontNumber: string): object {
+  findOrdersByStorefrontReference(storefrontNumber: string): string {
     checkText('storefront_order_number', storefrontNumber);
     const found = this.values('orders').filter((order) => order['REFERENCE_NUMBER'] === storefrontNumber);
     const newestFirst = (a: Values, b: Values) =>
       Date.parse(b['CREATE_DATE'] || '0001-01-01') - Date.parse(a['CREATE_DATE'] || '0001-01-01');
     const rank = (order: Values) => LOOKUP_ORDER.indexOf(order['ORDER_TYPE']!);
     found.sort((a, b) => rank(a) - rank(b) || newestFirst(a, b) || compareKeys(a['ORDER_NUMBER']!, b['ORDER_NUMBER']!));
-    return {
+    return JSON.stringify({
       storefront_order_number: storefrontNumber,
       orders: found.map((order) => viewOrder(order, this.#linesOf(order['ORDER_NUMBER']!))),
-    };
+    });
   }
 
   /** The step of an operator between two calls. */

@@ -66,14 +66,14 @@ test('a lookup answers all orders of its number in their order: 9 to 12, with li
   }
 });
 
-test('422 RESULT_TOO_LARGE for a storefront number with more than 16 MiB of lines; its orders are answered', async () => {
+test('422 RESULT_TOO_LARGE for a storefront number with more than 8 MiB of lines; its orders are answered', async () => {
   const text = 'x'.repeat(8000);
-  await load('#heavy', 5000, [700, 700], { DESCRIPTION: text });
+  await load('#heavy', 5000, [350, 350], { DESCRIPTION: text });
   const refused = (): Promise<Answer> => shop.findOrdersByStorefrontReference('#heavy');
   assert.equal((await refused()).status, 200);
-  await load('#heavy', 5002, [700], { DESCRIPTION: text });
+  await load('#heavy', 5002, [350], { DESCRIPTION: text });
   expectRefusal(await refused(), 422, 'RESULT_TOO_LARGE', 'storefront_order_number');
-  await expectLines('5002', 700);
+  await expectLines('5002', 350);
 });
 
 test(`an order of ${LINES} lines is answered with all of them, alone and looked up`, async () => {
