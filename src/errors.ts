@@ -8,7 +8,7 @@
  * a path without an operation, the dashboard, or a command.
  */
 export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
-type KindPlace = 'get' | 'single' | 'lookup' | 'query' | 'write' | 'body';
+type KindPlace = 'get' | 'single' | 'query' | 'write' | 'body';
 
 interface ErrorEntry {
   readonly httpStatus: number;

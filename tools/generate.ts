@@ -27,7 +27,6 @@ const PLACES: Record<ErrorPlace, string> = {
   operation: 'operations',
   get: 'GET',
   single: 'single record',
-  lookup: 'storefront lookup',
   query: 'query',
   write: 'write',
   body: 'query, write',

@@ -20,7 +20,6 @@ const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   operation: ['single', 'lookup', 'query', 'write'],
   get: ['single', 'lookup', 'service'],
   single: ['single'],
-  lookup: ['lookup'],
   query: ['query'],
   write: ['write'],
   body: ['query', 'write'],

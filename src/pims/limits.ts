@@ -5,7 +5,7 @@ export const VALUE_CHARACTERS_MAX = 8192;
 export const FIELDS_MAX = 512;
 export const LINES_MAX = 10_000;
 /** Of the JSON of an order and its lines, and of all that a storefront lookup reads. */
-export const ORDER_CHARACTERS_MAX = 64 * 1024 * 1024;
+export const ORDER_CHARACTERS_MAX = 32 * 1024 * 1024;
 export const LOOKUP_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** What an index entry of PostgreSQL (2,704 bytes) and the URL with a cursor have room for, whatever the characters. */
 export const KEY_CHARACTERS_MAX = 256;

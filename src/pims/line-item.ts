@@ -66,7 +66,7 @@ export function checkLineCount(orderNumber: string, count: number): void {
 
 /** RESULT_TOO_LARGE: an order is answered with all its lines or not at all. */
 export const refuseLargeOrder = (): Refusal =>
-  refuseField('RESULT_TOO_LARGE', 'orderNum', 'The order and its lines are larger than one answer holds, 64 MiB.');
+  refuseField('RESULT_TOO_LARGE', 'orderNum', 'The order and its lines are larger than one answer holds, 32 MiB.');
 
 const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is an invoice; ${reason}.`, { field });
