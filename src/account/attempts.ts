@@ -111,7 +111,7 @@ export class Attempts {
   }
 
   /**
-   * The same for the user of a session, who is counted apart: attempts to sign in, by whomever, do not stand in the way.
+   * The same for the user of a session, who is counted apart: attempts to sign in, by anyone, do not stand in the way.
    * NOT_SIGNED_IN when the session has ended.
    */
   async proveAgain(

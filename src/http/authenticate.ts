@@ -1,6 +1,6 @@
 /**
  * Who calls: takes teamID and credentials out of header and query, else out of the body, and checks them against the
- * tenant's keys on every call. Neither a log nor an answer shows them. Source: specification section 5, decisions "Calls".
+ * tenant's keys on every call. No log and no answer shows them. Source: specification section 5, decisions "Calls".
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';

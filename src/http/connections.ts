@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Requests that wait behind the one being answered: of a connection, and of all. Node parses 64 KiB of them at once. */
+/** Requests that wait behind the one being answered: of a connection, and of all. Node parses 64 KiB at once. */
 const WAITING_MAX = 512;
 const WAITING_IN_ALL_MAX = 2048;
 /** An answer of which nothing is taken from look to look, so many times in a row, ends its connection: 30 s. */

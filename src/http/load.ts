@@ -89,7 +89,7 @@ export class Load {
     }
   }
 
-  /** Before a large answer is made or sent: whether it has room. TOO_MANY_QUERIES for the tenant, SERVICE_BUSY in all. */
+  /** Before a large answer is made or sent: is there room? TOO_MANY_QUERIES for the tenant, SERVICE_BUSY in all. */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
     const { trafficBytesMost: most } = this.#limits;
     const isFull = (taken: number, room: number): boolean => taken > 0 && taken + bytes > room;

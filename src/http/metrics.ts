@@ -31,7 +31,7 @@ interface Series {
   readonly durations: Histogram.Internal<'operation'>;
 }
 
-/** Calls by operation and status, their durations, what the request log left out, what was refused, the disk, the process. */
+/** Calls by operation and status, their durations, what the request log left out, refusals, the disk, the process. */
 export function addMetrics(
   app: FastifyInstance,
   requestLog: RequestLog,

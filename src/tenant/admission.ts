@@ -1,5 +1,5 @@
 /**
- * Turns for costly work: so much runs at the same time, and what waits is taken tenant by tenant, so that nobody's queue
+ * Turns for costly work: so much runs at the same time, and what waits is taken tenant by tenant, so that no queue
  * delays another's. Work ends, waiting or running, when its caller is gone. Source: decision 0030.
  */
 import { Refusal, type Outcome } from '../errors.ts';

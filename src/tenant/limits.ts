@@ -1,6 +1,6 @@
 /**
- * Limits of calls: of a tenant a month and a second, none by default; of a user who looks at records. metering.ts counts
- * the calls.
+ * Limits of calls: of a tenant a month and a second, none by default; of a user who looks at records. metering.ts
+ * counts the calls.
  */
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';

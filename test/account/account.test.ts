@@ -109,10 +109,19 @@ suite('sessions', () => {
     const ann = await Person.create();
     const { signedIn } = await ann.signIn(visit());
     const provenAt = (session: { provenAt: string }, seconds: number) => isProven(session, START + seconds * 1000);
-    assert.deepEqual([0, 299, 300].map((seconds) => provenAt(signedIn.session, seconds)), [true, true, false]); // prettier-ignore
+    assert.deepEqual(
+      [0, 299, 300].map((seconds) => provenAt(signedIn.session, seconds)),
+      [true, true, false],
+    );
     const { signedIn: again } = await accounts.confirm(signedIn, PASSWORD, visit(600));
-    assert.deepEqual([600, 899, 900].map((seconds) => provenAt(again.session, seconds)), [true, true, false]); // prettier-ignore
-    assert.deepEqual([-60, -61].map((seconds) => provenAt(signedIn.session, seconds)), [true, false]); // prettier-ignore
+    assert.deepEqual(
+      [600, 899, 900].map((seconds) => provenAt(again.session, seconds)),
+      [true, true, false],
+    );
+    assert.deepEqual(
+      [-60, -61].map((seconds) => provenAt(signedIn.session, seconds)),
+      [true, false],
+    );
     assert.equal(provenAt({ provenAt: '' }, 0), false);
     assert.throws(() => requireProof(signedIn, START + 300_000), { code: 'PROOF_NEEDED' });
   });

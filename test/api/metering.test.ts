@@ -160,7 +160,7 @@ test('429 RATE_LIMITED beyond the calls a second, over all operations; other ten
   assert.equal((await list(keys)).status, 200);
 });
 
-test('429 a tenant at its quota or rate is told so whatever else is wrong with the call, its body first of all', async () => {
+test('429 a tenant at its quota or rate is told so whatever else is wrong with the call, even its body', async () => {
   const faults: [method: 'PUT' | 'GET', path: string, more: Parameters<Service['call']>[3]][] = [
     ['PUT', '/orders/create', { body: '{' }],
     ['PUT', '/orders/create', { body: '[]' }],

@@ -150,7 +150,7 @@ test('every other fault is told to a caller that is known, and its call is count
   assert.equal(await service.usageOf('shop'), counted);
 });
 
-test('429 a used-up quota is told to a caller that is known before any other fault, and its call is counted', async () => {
+test('429 a used-up quota is told to a known caller before any other fault, and its call is counted', async () => {
   await service.command('tenant', 'set', 'shop', '--quota', String(counted));
   for (const { name, answer } of await sendAll('shop', basicOf(shop.keys))) {
     assert.equal(`${answer.status} ${answer.body.code}`, '429 QUOTA_EXCEEDED', name);

@@ -1,4 +1,4 @@
-/** The list of requests that follows the log: each request stands in it once, newest first, whatever came between two looks. */
+/** The list of requests that follows the log: each is in it once, newest first, whatever came between two looks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -30,9 +30,15 @@ test('Live shows each request once, newest first, and none between two is left o
         const merged = mergeNewest(pages, pageOf(downFrom(newest, PAGE)));
         ({ pages } = merged);
         const rows = shown(pages);
-        assert.deepEqual(rows, downFrom(newest, rows.length).map((number) => `r${number}`)); // prettier-ignore
+        assert.deepEqual(
+          rows,
+          downFrom(newest, rows.length).map((number) => `r${number}`),
+        );
         assert.ok(rows.length >= Math.min(PAGE, newest));
-        assert.deepEqual(merged.added, rows.slice(0, PAGE).filter((id) => !before.has(id))); // prettier-ignore
+        assert.deepEqual(
+          merged.added,
+          rows.slice(0, PAGE).filter((id) => !before.has(id)),
+        );
       }
     }),
   );

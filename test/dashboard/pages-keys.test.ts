@@ -214,7 +214,7 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await expectNowhere(page, apiSecret);
 });
 
-test('the password is asked for once in five minutes, a wrong one is said at its field, and what was begun goes on', async (context) => {
+test('a password is asked for once in 5 minutes, a fault is at its field, what was begun goes on', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');

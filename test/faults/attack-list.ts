@@ -70,8 +70,8 @@ function flood(target: Target, callers: number, calls: readonly Call[], count: C
 }
 
 /**
- * Connections that send these bytes, then `more` every 2 s, and begin anew when they are closed. Those that read nothing
- * notice the end when they write.
+ * Connections that send these bytes, then `more` every 2 s, and begin anew when they are closed. Those that read
+ * nothing notice the end when they write.
  */
 function hold({ origin }: Target, connections: number, bytes: string, more: string, count: Count): void {
   const isReading = more.length === 1;
@@ -147,8 +147,9 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     fault: '3: 1,100 bodies that arrive a byte every 2 s, without keys, renewed when they are ended',
     caller: 'anonymous',
     begin: (target, count) => {
-      const head = `PUT ${BASE_PATH}/orders/create?teamID=quiet HTTP/1.1\r\nHost: storeroom\r\nContent-Type: application/json\r\n`;
-      hold(target, 1100, `${head}Content-Length: 1000\r\n\r\n{`, ' ', count);
+      const head = `PUT ${BASE_PATH}/orders/create?teamID=quiet HTTP/1.1\r\nHost: storeroom\r\n`;
+      const bytes = `${head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
+      hold(target, 1100, bytes, ' ', count);
     },
   },
   'large pages': {
@@ -160,7 +161,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     fault: '5: 4 callers ask for an order with as many lines as it can have, and for a number with 30,000 orders',
     caller: 'authenticated',
     begin: (target, count) => {
-      const lookup = `${BASE_PATH}/orders/by_storefront_reference?storefront_order_number=${encodeURIComponent(NUMBER_OF_MANY)}`;
+      const number = encodeURIComponent(NUMBER_OF_MANY);
+      const lookup = `${BASE_PATH}/orders/by_storefront_reference?storefront_order_number=${number}`;
       const order = `${BASE_PATH}/orders/single?orderNum=${target.orderOf.manyLines}`;
       const calls = [order, lookup].map((path) => ({ method: 'GET', path, keys: target.greedy }));
       flood(target, 4, calls, count);

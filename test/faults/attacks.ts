@@ -1,6 +1,6 @@
 /**
- * `npm run test:attacks`: what cost too much when nothing bounded it, tried one by one and all at once against a service
- * in a control group of 512 MB. docs/reliability.md holds what it printed, and names the flags.
+ * `npm run test:attacks`: what cost too much when nothing bounded it, tried one by one and all at once against a
+ * service in a control group of 512 MB. docs/reliability.md holds what it printed, and names the flags.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -49,6 +49,7 @@ const GOODPUT_LEAST = 0.8;
 const ACCEPTED_P99_MS = 1000;
 const NORMAL_SECONDS = 5;
 
+const SECONDS_ALL = Number(flags['seconds-all']);
 const chosen = flags.only === '' ? [...Object.keys(ATTACKS), ALL, OVERLOAD] : flags.only.split(',');
 const others = flags.against === undefined ? {} : attackCommit(flags.against);
 const measured: Record<string, Figures> = {};
@@ -89,10 +90,10 @@ for (const [name, { caller, fault }] of Object.entries(ATTACKS))
     });
 
 if (chosen.includes(ALL))
-  test(`all attacks at once for ${flags['seconds-all']} s: the service lives, answers and forgets nothing`, async (context) => {
+  test(`all attacks at once for ${SECONDS_ALL} s: the service lives, answers and forgets nothing`, async (context) => {
     await rest();
     const names = Object.keys(ATTACKS);
-    const times = { idleSeconds: IDLE_SECONDS, seconds: Number(flags['seconds-all']) };
+    const times = { idleSeconds: IDLE_SECONDS, seconds: SECONDS_ALL };
     const figures = await measure(service, target, names, times, writers.run);
     measured[ALL] = figures;
     assert.equal(figures.diedAfter, undefined, `the service ended after ${figures.diedAfter} s`);
@@ -111,7 +112,7 @@ if (chosen.includes(ALL))
   });
 
 if (chosen.includes(OVERLOAD))
-  test(`${OVER} times the capacity for ${flags['seconds-all']} s: most of it goes on, and what is accepted is quick`, async (context) => {
+  test(`${OVER} times the capacity for ${SECONDS_ALL} s: most goes on, what is accepted is quick`, async (context) => {
     await rest();
     const order = await prepareLooking('order', target);
     await order.go();
@@ -129,15 +130,17 @@ if (chosen.includes(OVERLOAD))
       return figures;
     };
     const capacity = await load(0, CAPACITY_SECONDS);
-    const over = await load(capacity.goodPerSecond * OVER, Number(flags['seconds-all']));
+    const over = await load(capacity.goodPerSecond * OVER, SECONDS_ALL);
     await sleep(NORMAL_SECONDS * 1000);
     const again = await prepareLooking('order', target);
     await again.go();
     await sleep(IDLE_SECONDS * 1000);
     const normal = await again.report();
     again.end();
-    const tell = ({ goodPerSecond, sentPerSecond, p50, p99, failures }: LoadFigures): string =>
-      `${Math.round(sentPerSecond)} calls/s, ${Math.round(goodPerSecond)} good, p50 ${ms(p50)} ms, p99 ${ms(p99)} ms, else ${JSON.stringify(failures)}`;
+    const tell = ({ goodPerSecond, sentPerSecond, p50, p99, failures }: LoadFigures): string => {
+      const calls = `${Math.round(sentPerSecond)} calls/s, ${Math.round(goodPerSecond)} good`;
+      return `${calls}, p50 ${ms(p50)} ms, p99 ${ms(p99)} ms, else ${JSON.stringify(failures)}`;
+    };
     context.diagnostic(`capacity: ${tell(capacity)}`);
     context.diagnostic(`overload: ${tell(over)}`);
     context.diagnostic(`order p99 before ${ms(idle.p99)} ms, ${NORMAL_SECONDS} s after ${ms(normal.p99)} ms`);
@@ -194,7 +197,8 @@ const ms = (value: number): string => (Number.isFinite(value) ? value.toFixed(va
 /** The figures as a table in Markdown, those of the other commit first. */
 function tableOf(): string {
   const head =
-    '| attack | | order p50, ms | order p99, ms | refused | search, worst ms | health, worst ms | own memory, MiB | resident, MiB | files, MiB |';
+    '| attack | | order p50, ms | order p99, ms | refused | search, worst ms | health, worst ms ' +
+    '| own memory, MiB | resident, MiB | files, MiB |';
   const rows = chosen.flatMap((name) => {
     const sides: [string, Figures | undefined][] = [
       ['before', others[name]],

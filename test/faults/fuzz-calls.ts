@@ -284,7 +284,8 @@ function write({ method, path, query, headers, body, raw }: Draft, chance: Chanc
   const search = query
     .map(([name, value]) => `${encodeName(name)}=${encodeURIComponent(value.toWellFormed())}`)
     .join('&');
-  const head = `${method} ${path}${search === '' ? '' : `?${search}`} HTTP/1.1\r\nHost: storeroom\r\n${lines}${framing}\r\n`;
+  const target = search === '' ? path : `${path}?${search}`;
+  const head = `${method} ${target} HTTP/1.1\r\nHost: storeroom\r\n${lines}${framing}\r\n`;
   if (!isChunked) return Buffer.concat([Buffer.from(head), content]);
   return Buffer.concat([
     Buffer.from(`${head}${content.length.toString(16)}\r\n`),

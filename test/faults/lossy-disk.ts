@@ -12,8 +12,8 @@ import { temporaryFolder } from '../kit/service.ts';
 /** It takes what is written to it and no more. */
 const MIB = 1024;
 /**
- * Waits for a line, then calls FS_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH at once: a program that had yet to start
- * would leave the disk tens of milliseconds. Prints the seconds since 1970 before the call and after it.
+ * Waits for a line, then calls FS_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH at once: a program that had yet to
+ * start would leave the disk tens of milliseconds. Prints the seconds since 1970 before the call and after it.
  */
 const SHUT_DOWN = `
 import fcntl, os, struct, sys, time

@@ -1,6 +1,6 @@
 /**
- * More calls than the service can answer, from eight tenants: seven in ten read an order, two create one, one asks for a
- * page of 50. In one process, as fast as they are answered (the capacity) or at a rate, whatever becomes of them.
+ * More calls than the service can answer, from eight tenants: seven in ten read an order, two create one, one asks for
+ * a page of 50. In one process, as fast as they are answered (the capacity) or at a rate, whatever becomes of them.
  */
 import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
@@ -60,7 +60,7 @@ async function repeat(connection: RawConnection, send: Send): Promise<never> {
   for (;;) await send(connection, performance.now());
 }
 
-/** Connections are opened first, as a burst of new ones is lost in the kernel. Calls that find all taken are not sent. */
+/** Connections are opened first: the kernel loses a burst of new ones. Calls that find all taken are not sent. */
 async function pace(perSecond: number, origin: string, send: Send, miss: () => void): Promise<void> {
   const idle: RawConnection[] = [];
   while (idle.length < CONNECTIONS) {

@@ -1,4 +1,4 @@
-/** A connection that sends requests as bytes, one after the other, and reads the answers with as little work as can be. */
+/** A connection that sends requests as bytes, one by one, and reads the answers with as little work as can be. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { openSocket } from '../kit/raw-http.ts';

@@ -55,7 +55,7 @@ after(async () => {
   disk?.remove();
 });
 
-test(`${LOSSES} losses: no answer is lost whose fsync had returned before the shutdown was asked for`, async (context) => {
+test(`${LOSSES} losses: no answer is lost whose fsync returned before the shutdown was asked for`, async (context) => {
   const sums = new Map<string, number>();
   for (let loss = 0; loss < LOSSES; loss++) {
     const trace = await traceSyncs(service.pid);

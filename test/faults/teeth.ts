@@ -53,7 +53,7 @@ const BREAKS: Record<string, Record<string, Break>> = {
     'records and counts are synced before the answer, on PostgreSQL': {
       file: 'store/postgres/connection.ts',
       good: 'await client.connect();',
-      // Once the service has looked at the setting. Of records alone nobody would notice: syncing a count syncs all before.
+      // Once the service has looked at the setting. Records alone would not show it: syncing a count syncs all before.
       broken:
         'await client.connect();\n' +
         "setTimeout(() => client.query('SET synchronous_commit TO off').catch(() => undefined), 300);",

@@ -47,7 +47,7 @@ test('401, 404 and 405 are told before the body has arrived', async () => {
   }
 });
 
-test('200 a connection goes on after a small body that was not read, and ends after one that may be large', async () => {
+test('200 a connection goes on after a small body that was not read, and ends after one that may be big', async () => {
   const health = writeRequest('GET', '/healthz');
   const after = async (request: Buffer): Promise<number[]> =>
     (await exchange(service.origin, Buffer.concat([request, health]), 2)).map(({ status }) => status);

@@ -1,4 +1,4 @@
-/** Long queries take turns: a tenant's, abandoned or not, never delay another's, and nobody's run for a caller who is gone. */
+/** Long queries take turns: a tenant's, abandoned or not, delay no other's, and none runs when its caller is gone. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, test } from 'node:test';
@@ -74,7 +74,7 @@ suite('turns for costly work', () => {
     assert.equal(answer?.body.code, 'QUERY_TOO_COSTLY');
   });
 
-  test('429 TOO_MANY_QUERIES with Retry-After for more than run and wait; records by key are answered meanwhile', async () => {
+  test('429 TOO_MANY_QUERIES with Retry-After for more than run and wait; reads by key are answered', async () => {
     const sockets = times(RUNNING_AND_WAITING + 20, () => openSocket(service.origin));
     for (const socket of sockets) socket.write(bytes);
     const answers = Promise.all(sockets.map((socket) => readAnswers(socket)));

@@ -14,7 +14,7 @@ const STOPS = 5;
 const STOP_MS = 400;
 const PATIENCE_MS = 10_000;
 
-test('a process that is kept from running refuses some of 600 calls at once, and none once it is let go on', async () => {
+test('a process kept from running refuses some of 600 calls at once, and none once it is let go on', async () => {
   const service = await ownService();
   const headers = [`Authorization: ${basicOf(await service.makeTenant('shop'))}`, 'Content-Type: application/json'];
   const create = writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, headers, '{}');

@@ -26,7 +26,7 @@ async function importLines(rows: readonly Values[]): Promise<{ code: number | nu
   return { code, report: json() as Report };
 }
 
-test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay as they are, and change as before', async () => {
+test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay, and change as before', async () => {
   const [ORDER_NUMBER] = orders;
   // The numbers have gaps: what counts is the lines.
   await shop.load(

@@ -30,7 +30,7 @@ function openFiles(pid: number): string[] {
 
 const tenantsOf = (files: readonly string[]): number => new Set(files.map((file) => file.replace(/\.db.*/, ''))).size;
 
-test(`200 ${TENANTS} tenants called in turn with room for ${OPEN_MOST}: no write is lost, and no file stays open`, async () => {
+test(`200 ${TENANTS} tenants in turn, with room for ${OPEN_MOST}: no write is lost, no file stays open`, async () => {
   const service = await ownService({ env: { STOREROOM_OPEN_TENANTS_MOST: String(OPEN_MOST) } });
   const shops = [];
   for (const index of times(TENANTS, (place) => place)) shops.push(await Shop.open(service, `many-${index}`));

@@ -12,7 +12,7 @@ const PATIENCE_MS = 5000;
 
 const service = await openScene();
 
-test('429 a session that looks at records without pause is told to wait; other users, the explorer and the API go on', async () => {
+test('429 a session that reads records without pause must wait; other users, explorer and API go on', async () => {
   const { owner, keys, teamID } = await openTenant(service);
   const viewer = await owner.add('viewer');
   const look = () => viewer.get('/records/orders/single', { orderNum: '1' });

@@ -1,6 +1,6 @@
 /**
- * The request log under a flood: what is kept of a tenant is bounded in lines and bytes, others lose nothing, counts are
- * exact, and on a disk that fills up the log stops first.
+ * The request log under a flood: what is kept of a tenant is bounded in lines and bytes, others lose nothing, counts
+ * are exact, and on a disk that fills up the log stops first.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -64,7 +64,7 @@ async function start(env: Record<string, string>): Promise<{ service: Service; c
   return { service, client: await HttpClient.open(service, CONNECTIONS + 1), keys: await service.makeTenant('flood') };
 }
 
-test('refused calls beyond a rate are counted and not kept, and no line of another tenant is lost to them', async () => {
+test('refused calls beyond a rate are counted and not kept, and no other tenant loses a line to them', async () => {
   const { service, client, keys } = await start({ STOREROOM_REQUEST_LOG_RATE: String(RATE) });
   const other = await service.makeTenant('other');
   const owners = [
@@ -111,7 +111,7 @@ test('of more bytes than a tenant may log the newest stay', async () => {
   assert.equal(await service.usageOf('flood'), CHANGED);
 });
 
-test('below its bound of free disk the log stops and says so, calls go on, and /readyz has a bound of its own', async () => {
+test('below its bound of free disk the log stops and says so, calls go on; /readyz has its own bound', async () => {
   const { service, client, keys } = await start({
     STOREROOM_DISK_FREE_MB: '999999999',
     STOREROOM_DISK_FREE_PERCENT: '100',

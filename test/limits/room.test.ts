@@ -12,7 +12,7 @@ import { BASE_PATH, ownService } from '../kit/service.ts';
 const MIB = 1024 * 1024;
 const PATIENCE_MS = 5000;
 
-test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics counts, the log has a line a second', async () => {
+test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics counts, a log line a second', async () => {
   const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MOST: '2' } });
   const keys = await service.makeTenant('shop');
   const calling = times(100, () => service.call(keys, 'PUT', '/orders/create', { body: {} }));
@@ -29,13 +29,19 @@ test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics coun
   const lines = service.output.split('\n').filter((line) => line.includes('SERVICE_BUSY'));
   assert.ok(lines.length > 0 && lines.length <= 5, `${lines.length} lines`);
   const logged = lines.map((line) => (JSON.parse(line) as { refused: number }).refused);
-  assert.equal(logged.reduce((sum, count) => sum + count, 0), refused.length); // prettier-ignore
+  assert.equal(
+    logged.reduce((sum, count) => sum + count, 0),
+    refused.length,
+  );
 });
 
 test('429 TOO_MANY_QUERIES while answers to the tenant wait to be taken; another tenant is answered', async () => {
   const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(8 * MIB) } });
   const [busy, other] = [await Shop.open(service, 'busy'), await Shop.open(service, 'other')];
-  await busy.load('customers', times(40, (index) => ({ CUSTOMER_CODE: `${index}`, ...WIDE_CUSTOMER }))); // prettier-ignore
+  await busy.load(
+    'customers',
+    times(40, (index) => ({ CUSTOMER_CODE: `${index}`, ...WIDE_CUSTOMER })),
+  );
   await other.load('customers', [{ CUSTOMER_CODE: '1' }]);
   const lines = [`Authorization: ${basicOf(busy.keys)}`, 'Content-Type: application/json'];
   const query = writeRequest('POST', `${BASE_PATH}/customers/query?teamID=busy`, lines, '[]');

@@ -1,4 +1,4 @@
-/** Secrets in odd clothes: what decodes to a secret or a password is in no log and in no answer, wherever it was sent. */
+/** Secrets in odd clothes: what decodes to a secret or a password is in no log and no answer, wherever it was sent. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ async function assertHidden(where: string, text: string, value: string): Promise
   assert.ok(!text.replaceAll(/\\n|[\s=/]/g, '').includes(tailOf(value)), `${where} shows ${text}`);
 }
 
-test('a secret, however it is written, is hidden in parameters, names, bodies, answers and the log of the service', async () => {
+test('a secret, however written, is hidden in parameters, names, bodies, answers and the log', async () => {
   for (const [name, value] of Object.entries(VALUES)) {
     const answers = [
       await service.call(keys, 'GET', '/orders/single', { query: { orderNum: '1', note: value } }),

@@ -54,7 +54,7 @@ test('a line from a file has a whole LINE_NUMBER from 1, or none; others are ref
   refused(importLine(line({ NUMBER_SHIPPED: '6' }), undefined), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
 });
 
-test('a line from a file is filled from its part, and without quantities has none; what was given stays as it is', () => {
+test('a line from a file is filled from its part, and without quantities has none; what was given stays', () => {
   for (const [part, filled] of [
     [undefined, {}],
     [PART, { DESCRIPTION: 'Widget', CARE_PLAN: 'N' }],

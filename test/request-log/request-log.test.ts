@@ -389,7 +389,7 @@ test('a store that failed, before or after it took a call, has every call once i
   await fc.assert(fc.asyncProperty(ways, check), { numRuns: 30 });
 });
 
-test('settled waits for the calls recorded before it, also for those that came while others were being saved', async () => {
+test('settled waits for the calls recorded before it, also for those that came while others were saved', async () => {
   const teamId = newTeam();
   const saves: (() => void)[] = [];
   const addRequests: RequestStore['addRequests'] = async (...batch) => {
@@ -483,7 +483,7 @@ test('a flood of any number of tenants that fills the memory drops no line of on
   for (const teamId of floods) assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, 7500);
 });
 
-test('beyond so many lines a second refusals are counted and not kept, and leave half of a burst to other calls', async () => {
+test('beyond so many lines a second refusals are counted, not kept, and leave half of a burst to others', async () => {
   const [log, teamId, other] = [newLog(requests, { requestLogRate: 5 }), newTeam(), newTeam()];
   const burst = (httpStatus: number): LoggedCall[] => Array.from({ length: 400 }, () => call(teamId, { httpStatus }));
   await record(log, [...burst(429), call(other)]);

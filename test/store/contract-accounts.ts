@@ -274,7 +274,7 @@ function describeSessions(people: People): void {
     assert.equal((await readChain(store.audit, name.teamId)).length, 2);
   });
 
-  test('a session goes on under another token, with the time of its proof; the one before is none any more', async () => {
+  test('a session goes on under another token, with the time of its proof; the one before is gone', async () => {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const name = await people.newUser();
     const [first, second] = [newSession(name, { failures: 3, nextTryAt: at(9) }), newSession(name)];
@@ -303,7 +303,13 @@ function describeSessions(people: People): void {
       untilTaken(() => one.sessions.countAttempt(mine.tokenHash, 0, at(1))),
     );
     assert.equal((await Promise.all(taken)).filter(Boolean).length, 1);
-    assert.deepEqual([await stateOf(mine), await stateOf(theirs)], [[1, at(1)], [0, '']]); // prettier-ignore
+    assert.deepEqual(
+      [await stateOf(mine), await stateOf(theirs)],
+      [
+        [1, at(1)],
+        [0, ''],
+      ],
+    );
     assert.equal(await store.sessions.countAttempt(mine.tokenHash, 1, at(2)), true);
     await store.sessions.undoAttempt(mine.tokenHash, 0, '');
     assert.deepEqual(await stateOf(mine), [2, at(2)], 'another was counted since');

@@ -41,7 +41,8 @@ export async function runProcess(folder: string, script: string): Promise<ChildP
     process.stdout.write('ready\\n');
     await new Promise((resolve) => process.stdin.once('data', resolve));
     const onFatal = (fault) => { throw fault; };
-    const options = { busyTimeoutMs: 0, queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64, workers: 1, onFatal };
+    const queries = { queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64 };
+    const options = { busyTimeoutMs: 0, ...queries, workers: 1, onFatal };
     const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, ...options });
     const pims = () => new Pims(store.pims({ storeId: 'team.1' }));
     ${script}`;

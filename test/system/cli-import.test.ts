@@ -205,7 +205,7 @@ suite('what goes in comes out again', () => {
     assert.ok(readFileSync(file, 'utf8') === exported[1]);
   });
 
-  test('--spreadsheet puts an apostrophe before cells that begin as a formula; without it every byte stays', async () => {
+  test('--spreadsheet puts an apostrophe before cells that begin as formulas; without it all bytes stay', async () => {
     const line = openCommandLine();
     await line.ask('tenant create acme --name Acme');
     const cells = [

@@ -58,7 +58,7 @@ test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0 in time, nothing 
   await load.check(service);
 });
 
-/** The same path without Node 26 in front, so that storeroom.js has to hand over where the machine's own Node is older. */
+/** The same path without Node 26 in front, so that storeroom.js has to hand over where the machine's Node is older. */
 const ownPath = process.env['PATH']!.split(delimiter).filter((folder) => !folder.includes('node_modules'));
 
 if (STORE === 'sqlite')

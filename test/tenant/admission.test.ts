@@ -77,7 +77,11 @@ test('TOO_MANY_QUERIES beyond what may wait, for that tenant alone; who has gone
   void work.run('a3');
   assert.equal(await work.run('a4'), 'TOO_MANY_QUERIES');
   void work.run('b1');
-  const refusal = await work.turns.run('a', () => PRESENT, () => Promise.resolve(1)); // prettier-ignore
+  const refusal = await work.turns.run(
+    'a',
+    () => PRESENT,
+    () => Promise.resolve(1),
+  );
   assert.ok(refusal instanceof Refusal);
   assert.equal(refusal.retryAfterSeconds, 1);
   assert.match(refusal.message, /^At most 2 queries of a tenant wait and 1 run/);
@@ -126,7 +130,7 @@ test('a fault or a refusal of the work reaches its caller, and its place is free
   assert.deepEqual(await Promise.all(outcomes), ['disk on fire', 'SERVICE_BUSY', 'a3 is done']);
 });
 
-test('who waits and has gone is told so while the others work; work of a caller who is there is left alone', async () => {
+test('who waits and has gone is told so while others work; work of a caller who is there is left alone', async () => {
   const work = new HeldWork(1, 1, 9);
   const caller = new AbortController();
   const first = work.run('a1', PRESENT, true);

@@ -55,7 +55,7 @@ test('a secret in the middle of a long text is hidden wherever it begins', () =>
     assert.equal(hideSecrets(`${'long '.repeat(before / 5)}${secret} and more`), HIDDEN, String(before));
 });
 
-test('a plain secret is cut out of its text; credentials of other schemes and passwords in addresses are hidden', () => {
+test('a plain secret is cut out of its text; other credentials and passwords in addresses are hidden', () => {
   const { apiSecret } = issueKey();
   assert.equal(HIDDEN, '…');
   assert.equal(hideSecrets(`before ${apiSecret} after`), `before sr_sk_${HIDDEN} after`);

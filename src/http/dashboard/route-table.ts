@@ -43,7 +43,7 @@ export const NOTHING = object({});
  * ROLE_NOT_ALLOWED, one that needs a recent proof 403 PROOF_NEEDED; errors have the body of the API's errors.
  */
 export const ROUTES = {
-  /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat it with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
+  /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
   'POST /sign-in': { body: object({ teamID: any, email: any, password: any }, { code: any }) },
   /** Whom a one-time link is for. LINK_INVALID. */
   'POST /link/check': { body: object({ token: any }) },

@@ -58,8 +58,8 @@ export class SharedConnection {
   }
 
   /**
-   * Runs a statement that is not kept and may be repeated without harm, until it has enough rows. `begin` gives for each
-   * try what takes them. The caller answers a statement over its time limit.
+   * Runs a statement that is not kept and may be repeated without harm, until it has enough rows. `begin` gives for
+   * each try what takes them. The caller answers a statement over its time limit.
    */
   async askUntil<R extends Row>(
     { sql, values }: { readonly sql: string; readonly values: StatementValues },

@@ -28,7 +28,7 @@ import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   readonly url: string;
-  /** For each of: reads by key, writes, queries. Four more are for keys, counts, availability, and queries of quiet tenants. */
+  /** For each of: reads by key, writes, queries. Four more: keys, counts, availability, queries of quiet tenants. */
   readonly connections: number;
   readonly queryBudgetMs: number;
   /** Of a tenant. */

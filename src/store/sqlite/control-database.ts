@@ -33,7 +33,7 @@ export class SqliteControl implements ControlDatabase {
     return this.#reader.read(() => this.#db.rows<R>(sql, ...values));
   }
 
-  /** What the row of the statement for this key says. Rows are kept, and never older than the snapshot of their turn. */
+  /** What the row of the statement for this key says. Rows are kept, never older than the snapshot of their turn. */
   readKept<R extends Row, T>(sql: string, key: string, parse: (row: R) => T | undefined): Promise<T | undefined> {
     return this.#reader.read(() => {
       const kept = this.#kept.get(key);

@@ -24,7 +24,7 @@ const MAP_BYTES = 256 * 1024 * 1024;
 /** The size the log is truncated to when it is restarted. */
 const LOG_BYTES_KEPT = 4 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Reads call `charge_row(ID)` for every row. The clock is read once in this many; more often at first: rows can be large. */
+/** Reads call `charge_row(ID)` for each row. The clock is read once in so many, oftener at first: rows can be large. */
 const ROWS_PER_LOOK = 64;
 /** Folding this many characters costs about as much as a row. */
 const CHARACTERS_PER_ROW = 128;

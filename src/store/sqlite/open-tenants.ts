@@ -53,7 +53,7 @@ export class OpenTenants {
     this.#cachesKib = Math.min(memory / 8, CACHES_BYTES_MOST) / 1024;
   }
 
-  /** The tenant's store. Use it at once: it may be closed after a later call, when what it was asked by then is done. */
+  /** The tenant's store. Use it at once: after a later call it may be closed, once what it was asked is done. */
   get(storeId: string): SqlitePimsStore {
     const open = this.#byId.get(storeId) ?? this.#add(storeId);
     open.calledAt = ++this.#calls;

@@ -237,7 +237,7 @@ function sqlOf(customFields: readonly CustomField[]): SqlitePimsSql {
   return sqlOfBuiltIn;
 }
 
-/** Lets SQLite measure its indexes, so that the most selective one leads a query. Skipped when the file is busy or full. */
+/** Lets SQLite measure its indexes, so that the most selective leads a query. Skipped when the file is busy or full. */
 function measureIndexes(db: Database): void {
   try {
     db.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');
