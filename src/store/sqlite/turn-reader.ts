@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database } from './database.ts';
 
 /** Reads for longer than this go on in the next turn, so that others come in between. */
-const TURN_MS = 2;
+const TURN_MS = 4;
 
 interface QueuedRead {
   readonly read: () => unknown;
