@@ -47,9 +47,15 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
   },
   {
-    files: ['request-log', 'secrets-in-log'].map((name) => `test/limits/${name}.test.ts`),
+    files: ['bodies', 'connections', 'open-tenants', 'record-pages', 'room', 'secrets-in-log', 'stolen-session']
+      .concat('unread-answers')
+      .map((name) => `test/limits/${name}.test.ts`),
     store: 'postgres',
-    reason: 'lines are bounded and hidden before the store is asked; that the oldest go is tested on both stores',
+    reason: 'what is bounded before the store is asked, or in files of its own; queries and pages run on both stores',
+  },
+  {
+    files: ['late-loop', 'request-log'].map((name) => `test/limits/${name}.test.ts`),
+    reason: 'a process that is held, and floods; room has what is refused, test/request-log the rules of the log',
   },
   {
     files: ['test/dashboard/second-factor.test.ts'],

@@ -193,14 +193,26 @@ test('lines: every string is shown as it is in the lines and in the form that in
   await expectOnlyText(page);
 });
 
+/** A line of the request log has room for so many bytes of a query. */
+const LOGGED_BYTES = 500;
+/** As a value, and as a name. */
+const bytesOf = (text: string): number => 2 * Buffer.byteLength(JSON.stringify(text)) + 12;
+function countFitting(all: readonly string[]): number {
+  let room = LOGGED_BYTES;
+  const beyond = all.findIndex((text) => (room -= bytesOf(text)) < 0);
+  return beyond < 0 ? all.length : beyond;
+}
+
 test('requests: what was sent, as a name or a value, is shown as it is', async (context) => {
   const page = await openStrict(context);
-  const short = STORED.filter((text) => text.length <= WHOLE_MAX);
+  // Of a parameter that is called like a secret the log keeps nothing.
+  const short = STORED.filter((text) => bytesOf(text) <= LOGGED_BYTES / 2 && !/passw/i.test(text));
   const asked: [Record<string, string>, string][] = [];
   const idOf = async (method: string, path: string, options: CallOptions): Promise<string> =>
     (await service.call(shop.keys, method, `/orders/${path}`, options)).headers.get('x-request-id')!;
-  for (let from = 0; from < short.length; from += 3) {
-    const batch = short.slice(from, from + 3); // a logged line has 2 KB
+  for (let rest = short; rest.length > 0;) {
+    const batch = rest.slice(0, Math.max(1, countFitting(rest)));
+    rest = rest.slice(batch.length);
     const values = batch.map((text, index) => [`p${index}`, text]);
     const names = batch.map((text) => [text, 'x']);
     const query = Object.fromEntries([...values, ...names]) as Record<string, string>;
@@ -211,14 +223,15 @@ test('requests: what was sent, as a name or a value, is shown as it is', async (
     const told = Object.fromEntries(await textsOfCells(region(page, 'Names and values').locator('tbody tr'))) as Values;
     for (const [name, value] of Object.entries(query)) assert.equal(told[name], value, name);
   }
-  const written = Object.fromEntries(MARKUP.map((text) => [text, text]));
-  const filters = MARKUP.map((value) => ({ field: value, value }));
-  for (const [method, path, body] of [
-    ['PUT', 'create', written],
-    ['POST', 'query', filters],
-  ] as const) {
-    await visit(page, `/requests/${await idOf(method, path, { body })}`);
-    assert.deepEqual(JSON.parse((await texts(region(page, 'Body of the request')))[0]!), body);
+  for (let from = 0; from < MARKUP.length; from += 6) {
+    const some = MARKUP.slice(from, from + 6);
+    for (const [method, path, body] of [
+      ['PUT', 'create', Object.fromEntries(some.map((text) => [text, text]))],
+      ['POST', 'query', some.map((value) => ({ field: value, value }))],
+    ] as const) {
+      await visit(page, `/requests/${await idOf(method, path, { body })}`);
+      assert.deepEqual(JSON.parse((await texts(region(page, 'Body of the request')))[0]!), body);
+    }
   }
   await visit(page, '/requests');
 });

