@@ -12,9 +12,9 @@ import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { checkText } from './values.ts';
 import * as writes from './writes.ts';
 
-export async function getOrder(store: PimsStore, orderNumber: string): Promise<OrderFound> {
+export async function getOrder(store: PimsStore, orderNumber: string, signal: () => AbortSignal): Promise<OrderFound> {
   checkText('orderNum', orderNumber);
-  return orThrow(await store.getOrder(orderNumber)) ?? notFound('orders', orderNumber, 'orderNum');
+  return orThrow(await store.getOrder(orderNumber, signal)) ?? notFound('orders', orderNumber, 'orderNum');
 }
 
 export const getCustomer = (store: PimsStore, customerCode: string): Promise<Json> =>

@@ -43,8 +43,8 @@ export interface ImportOptions {
 export interface PimsStore {
   /** The field dictionaries as they stand now, also when another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
-  /** `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. */
-  getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>>;
+  /** `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. Without a signal the caller stays. */
+  getOrder(orderNumber: string, signal?: () => AbortSignal): Promise<Outcome<OrderFound | undefined>>;
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined>;
   /**
    * One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up,

@@ -51,7 +51,7 @@ export type Call =
 /** The operations of the service over a store. */
 export function systemOver(store: PimsStore): System {
   return {
-    getOrder: (key) => operations.getOrder(store, key),
+    getOrder: (key) => operations.getOrder(store, key, PATIENT.signal),
     getCustomer: (key) => operations.getCustomer(store, key),
     getInventoryItem: (key) => operations.getInventoryItem(store, key),
     findOrdersByStorefrontReference: (key) => operations.findOrdersByStorefrontReference(store, key, PATIENT),

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { memoryOf } from '../kit/attack.ts';
+import { memoryOf, type Waits } from '../kit/attack.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import type { Service } from '../kit/service.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
 import type { Target } from './attack-data.ts';
 import { prepareAttack, prepareLooking, type Counts, type Part } from './attack-process.ts';
-import { ONLOOKERS, type Waits } from './onlooker.ts';
+import { ONLOOKERS } from './onlooker.ts';
 
 export type Looks = Readonly<Record<keyof typeof ONLOOKERS, Waits>>;
 

@@ -6,9 +6,10 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { Waits } from '../kit/attack.ts';
 import type { Target } from './attack-data.ts';
 import { attack, ATTACKS } from './attack-list.ts';
-import { look, type Waits } from './onlooker.ts';
+import { look } from './onlooker.ts';
 import { overload, type Load, type LoadFigures } from './overload.ts';
 
 /** What an attack was answered, by status. */

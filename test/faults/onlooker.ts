@@ -3,20 +3,10 @@
  * due, so that a service that stands still is not let off.
  */
 import { Agent, request as openRequest } from 'node:http';
+import { summarize, type Waits } from '../kit/attack.ts';
 import { basicOf } from '../kit/operations.ts';
 import { BASE_PATH } from '../kit/service.ts';
 import type { Target } from './attack-data.ts';
-
-/** Milliseconds of the calls answered 200, and how many were not. */
-export interface Waits {
-  readonly p50: number;
-  readonly p99: number;
-  readonly worst: number;
-  readonly count: number;
-  readonly failed: number;
-  /** What the failed ones were answered. */
-  readonly failures: Record<string, number>;
-}
 
 export interface Onlooker {
   readonly perSecond: number;
@@ -76,12 +66,4 @@ export function look(name: string, target: Target): () => Waits {
     [waits, failures] = [[], {}];
     return summary;
   };
-}
-
-export function summarize(waits: readonly number[], failures: Record<string, number> = {}): Waits {
-  const sorted = waits.toSorted((a, b) => a - b);
-  const at = (share: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
-  const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
-  return { p50: at(0.5), p99: at(0.99), worst: sorted.at(-1) ?? Infinity, count: sorted.length, failed, failures };
 }

@@ -2,11 +2,11 @@
  * More calls than the service can answer, from eight tenants: seven in ten read an order, two create one, one asks for
  * a page of 50. In one process, as fast as they are answered (the capacity) or at a rate, whatever becomes of them.
  */
+import { summarize, type Waits } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
 import { BASE_PATH, type Keys } from '../kit/service.ts';
 import type { Target } from './attack-data.ts';
-import { summarize, type Waits } from './onlooker.ts';
 import { RawConnection } from './raw-connection.ts';
 
 /** Calls a second; 0 for as many as CAPACITY_CONNECTIONS get answered. */

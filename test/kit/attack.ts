@@ -25,14 +25,23 @@ export function sendUnread(origin: string, bytes: Buffer | string): Socket {
   return socket;
 }
 
+/** Milliseconds of the calls answered as expected, and how many were not. */
 export interface Waits {
-  /** Milliseconds, of the calls answered as expected. */
   readonly p50: number;
   readonly p99: number;
   readonly worst: number;
   readonly count: number;
-  /** Calls with another status, or without an answer. */
   readonly failed: number;
+  /** How the failed ones ended: a status, or the code of a fault. */
+  readonly failures: Record<string, number>;
+}
+
+export function summarize(waits: readonly number[], failures: Record<string, number> = {}): Waits {
+  const sorted = waits.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
+  const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
+  return { p50: at(0.5), p99: at(0.99), worst: sorted.at(-1) ?? Infinity, count: sorted.length, failed, failures };
 }
 
 /** Calls a path again and again, one call at a time, while `work` runs: how long another caller waits meanwhile. */
@@ -42,14 +51,14 @@ export async function waitsDuring(
   pauseMs = 5,
 ): Promise<Waits> {
   const waits: number[] = [];
-  let failed = 0;
+  const failures: Record<string, number> = {};
   const state = { isOver: false };
   const asking = (async () => {
     while (!state.isOver) {
       const begunAt = performance.now();
       await ask().then(
         () => waits.push(performance.now() - begunAt),
-        () => failed++,
+        ({ message }: Error) => (failures[message] = (failures[message] ?? 0) + 1),
       );
       await sleep(pauseMs);
     }
@@ -57,9 +66,7 @@ export async function waitsDuring(
   await work();
   state.isOver = true;
   await asking;
-  waits.sort((a, b) => a - b);
-  const at = (share: number): number => waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? Infinity;
-  return { p50: at(0.5), p99: at(0.99), worst: waits.at(-1) ?? Infinity, count: waits.length, failed };
+  return summarize(waits, failures);
 }
 
 /** A call that throws unless it is answered 200 in time. */

@@ -1,12 +1,6 @@
-/** The nine keys of a shipping address in the storefront lookup, and the fields they are taken from. */
-export const SHIPPING_ADDRESS = {
-  name: 'SNAME',
-  attention: 'SATTN',
-  address_1: 'SADDRESS1',
-  address_2: 'SADDRESS2',
-  city: 'SCITY',
-  state: 'SSTATE',
-  zip: 'SZIPCODE',
-  country: 'SCOUNTRY',
-  phone: 'SPHONE',
-};
+/** The shipping address of the storefront lookup, as the specification has it: each key, and the field it is taken from. */
+const PAIRS = `name=SNAME attention=SATTN address_1=SADDRESS1 address_2=SADDRESS2 city=SCITY state=SSTATE
+  zip=SZIPCODE country=SCOUNTRY phone=SPHONE`;
+export const SHIPPING_ADDRESS = Object.fromEntries(
+  PAIRS.split(/\s+/).map((pair) => pair.split('=') as [string, string]),
+);

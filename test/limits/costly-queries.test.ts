@@ -89,6 +89,26 @@ suite('turns for costly work', () => {
     assert.ok(refused.length >= 10, `${refused.length} were refused`);
   });
 
+  test('reads of a large order that nobody waits for any more leave their places to others', async () => {
+    const orderNum = await busy.newOrder();
+    await busy.load(
+      'lines',
+      times(40, () => ({ ORDER_NUMBER: orderNum, DESCRIPTION: note })),
+    );
+    await busy.getOrder(orderNum); // From here on the embedded store knows that it is large.
+    const path = `${BASE_PATH}/orders/single?orderNum=${orderNum}&teamID=busy`;
+    const read = writeRequest('GET', path, [`Authorization: ${basicOf(busy.keys)}`]);
+    const running = times(5, () => sendUnread(service.origin, bytes));
+    const sockets = times(RUNNING_AND_WAITING, () => openSocket(service.origin));
+    const refused = Promise.any(sockets.map((socket) => readAnswers(socket)));
+    for (const socket of sockets) socket.write(read);
+    assert.equal((await refused)[0]?.body.code, 'TOO_MANY_QUERIES');
+    for (const socket of sockets) socket.resetAndDestroy();
+    await asker(service, busy.keys, '/customers/single', { customerCode: 'C1' })();
+    assert.equal((await search(busy)).status, 200);
+    for (const socket of running) socket.resetAndDestroy();
+  });
+
   test('a service that stops ends them, and answers 503 SERVICE_BUSY to those who wait', async () => {
     const sockets = times(ABANDONED, () => openSocket(service.origin));
     for (const socket of sockets) socket.write(bytes);

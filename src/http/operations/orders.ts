@@ -39,8 +39,8 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     kind: 'single',
     query: queryOf({ orderNum: required('The ORDER_NUMBER.') }),
     answer: envelopeOf(ORDER, { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL] }),
-    run: async ({ store, query }: Call) => {
-      const { order, lines } = await getOrder(store, query['orderNum']!);
+    run: async ({ store, query, reply }: Call) => {
+      const { order, lines } = await getOrder(store, query['orderNum']!, signalOf(reply));
       return renderEnvelope(order, lines);
     },
     example: { query: { orderNum: '10248' }, answer: envelope(ORDER_EXAMPLE, [{ ORDER_LINEITEMS: LINE_EXAMPLE }]) },

@@ -91,10 +91,10 @@ export class PostgresPimsStore implements PimsStore {
     return this.#sql.dictionaries;
   }
 
-  async getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
+  async getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
     const found = await this.#ordersWithLines.ask(sortKey(orderNumber));
     if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2] };
-    return this.#readLarge(neverGone, async (connection, turn) => {
+    return this.#readLarge(signal, async (connection, turn) => {
       const start = (): LargeOrders<Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, (record) => record);
       const read = await this.#loadLarge(connection, turn, 'largeOrder', [found[0], 1], start);
       if (read.isTooLarge) return refuseLargeOrder();

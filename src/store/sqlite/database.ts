@@ -1,6 +1,7 @@
 /** Connections to SQLite files: WAL, fsync at every commit, bounded caches, time budgets, prepared statements. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { containsFolded } from '../../pims/filter.ts';
+import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 
 export interface OpenOptions {
@@ -28,8 +29,6 @@ const STATEMENTS_MAX = 256;
 const ROWS_PER_LOOK = 64;
 /** Folding this many characters costs about as much as a row. */
 const CHARACTERS_PER_ROW = 128;
-/** The longest value a reader builds, in bytes: an order with its lines. */
-const READ_BYTES_MAX = 32 * 1024 * 1024;
 /** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
@@ -64,7 +63,8 @@ export class Database {
     { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes = MAP_BYTES }: OpenOptions,
   ) {
     this.file = file;
-    const limits = mode === 'read' ? { ...LIMITS, length: READ_BYTES_MAX } : LIMITS;
+    // The longest value a reader builds, in bytes, is an order with its lines.
+    const limits = mode === 'read' ? { ...LIMITS, length: ORDER_CHARACTERS_MAX } : LIMITS;
     const options = { readOnly: false, timeout: busyTimeoutMs, limits, enableForeignKeyConstraints: true };
     this.#connection = new DatabaseSync(file, options);
     retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));

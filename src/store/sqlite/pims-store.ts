@@ -81,10 +81,10 @@ export class SqlitePimsStore implements PimsStore {
     return this.#reader.read(() => this.#sql.dictionaries);
   }
 
-  getOrder(orderNumber: string): Promise<Outcome<OrderFound | undefined>> {
+  getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
     return this.#reader.read(() => {
       const order = { kind: 'order', sql: this.#sql.orderWithLines, orderNumber } as const;
-      if (this.#largeOrders.has(orderNumber)) return this.#readLarge(order, neverGone);
+      if (this.#largeOrders.has(orderNumber)) return this.#readLarge(order, signal);
       const found = readOrder(this.#readerDb, order);
       if (found && (found instanceof Refusal || (found.lines?.length ?? 0) > LOOP_CHARACTERS_MAX))
         remember(this.#largeOrders, orderNumber);
