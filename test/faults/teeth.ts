@@ -44,8 +44,8 @@ const BREAKS: Record<string, Record<string, Break>> = {
     },
     'records are synced before the answer': {
       file: 'store/sqlite/pims-store.ts',
-      good: "new Database(file, { mode: 'write', ",
-      broken: "new Database(file, { mode: 'write', sync: 'deferred', ",
+      good: 'syncAfterCommit: isService',
+      broken: 'syncAfterCommit: false',
       says: LOSS,
     },
   },

@@ -4,13 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { close, closeSync, mkdirSync, open as openFile, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
+import type { Tenant } from '../../src/tenant/port.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
 import { times } from '../kit/lists.ts';
 import { folderOf, newFolder, openForAll } from './sqlite-folder.ts';
+import { Pims } from './store-under-test.ts';
 
 interface Opened {
   readonly db: Database;
@@ -142,30 +144,64 @@ function holdSyncs(): () => Promise<void> {
 
 suite('nobody is answered while the sync is under way', () => {
   const { queue, insert, committed } = open('none');
-  const { usage } = openForAll(newFolder());
+  const folder = newFolder();
+  const { usage } = openForAll(folder);
+  const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' } as Tenant));
+  const [pims, elsewhere] = [openPims(), openPims()];
   const day = '2026-11-20';
-  const writes: Record<string, { write: () => Promise<unknown>; isCommitted: () => Promise<boolean> }> = {
-    'of a queue that syncs after its commit': {
+  /** What the service is asked for while the sync lasts, the first once it has committed, and how to see that. */
+  interface Held {
+    readonly write: () => Promise<unknown>;
+    readonly isCommitted: () => Promise<boolean>;
+    readonly read?: () => Promise<unknown>;
+  }
+  const createThenRead = (code: string, read: (code: string) => Promise<unknown>): Held => ({
+    write: () => pims.createCustomer({ CUSTOMER_CODE: code }),
+    isCommitted: async () => (await elsewhere.readRecord('customers', code)) !== undefined,
+    read: () => read(code),
+  });
+  const held: Record<string, Held> = {
+    'a write of a queue that syncs after its commit': {
       write: () => queue.run(() => insert(1)),
       isCommitted: async () => committed().length === 1,
     },
-    'of the counts': {
+    'the counts': {
       write: () => usage.addUsage([{ teamId: 'acme', day, operation: 'getOrder', calls: 1 }]),
       isCommitted: async () => (await usage.listMonths('acme')).length === 1,
     },
+    'a write of a record, nor who reads it': createThenRead('A', (code) => pims.readRecord('customers', code)),
+    'a write that is refused for what is not synced': createThenRead('B', (code) =>
+      pims.createRecord('customers', { CUSTOMER_CODE: code }),
+    ),
+    'a page that a worker reads': createThenRead('C', () => pims.ask('customers', [], { limit: 1000 })),
+    'pages that workers begin to read before the commit and show what it has written': {
+      ...createThenRead('E', () => pims.ask('customers', [])),
+      write() {
+        const pages = times(10, () => pims.ask('customers', []));
+        const created = pims.createCustomer({ CUSTOMER_CODE: 'E' });
+        const showing = pages.map(async (page) => {
+          if (!(await page).records.some((record) => record['CUSTOMER_CODE'] === 'E')) await created;
+        });
+        return Promise.race([created, ...showing]);
+      },
+    },
+    'an export by another process': createThenRead('D', () => elsewhere.readAll('customers')),
   };
-  for (const [what, { write, isCommitted }] of Object.entries(writes))
+  for (const [what, { write, isCommitted, read }] of Object.entries(held))
     test(what, async () => {
+      // A worker has to have started: it cannot while the threads are kept busy.
+      await pims.ask('customers', [], { limit: 1000 });
       const letGo = holdSyncs();
-      let isAnswered = false;
-      const answer = write().then(() => (isAnswered = true));
+      let answers = 0;
+      const answered = [write().then(() => answers++)];
       try {
         while (!(await isCommitted())) await nextTurn();
-        for (let turn = 0; turn < 20; turn++) await nextTurn();
-        assert.ok(!isAnswered);
+        if (read) answered.push(read().then(() => answers++));
+        await sleep(20);
+        assert.equal(answers, 0);
       } finally {
         await letGo();
       }
-      await answer;
+      await Promise.all(answered);
     });
 });

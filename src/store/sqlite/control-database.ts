@@ -25,7 +25,7 @@ export class SqliteControl implements ControlDatabase {
   constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal'>) {
     migrate(db, 'control');
     this.#db = db;
-    this.#reader = new TurnReader(db, options.onFatal, () => this.#followChanges());
+    this.#reader = new TurnReader(db, { onFatal: options.onFatal, onSnapshot: () => this.#followChanges() });
     this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
   }
 

@@ -1,4 +1,6 @@
-/** Connections to SQLite files: WAL, fsync at every commit, bounded caches, time budgets, prepared statements. */
+/** Connections to SQLite files: WAL, when its commits are synced, bounded caches, time budgets, prepared statements. */
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { containsFolded } from '../../pims/filter.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
@@ -236,6 +238,17 @@ export function retryWhileBusy(timeoutMs: number, work: () => void): void {
       if (faultOf(fault) !== 'busy' || performance.now() > giveUpAt) throw fault;
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * OPENING_RETRY_MS);
+  }
+}
+
+/** Brings to the disk what any process has committed so far, whether it has synced it or not. */
+export async function syncLog(file: string): Promise<void> {
+  if (!existsSync(`${file}-wal`)) return;
+  const log = await open(`${file}-wal`);
+  try {
+    await log.datasync();
+  } finally {
+    await log.close();
   }
 }
 

@@ -11,7 +11,7 @@ import type { Idempotency, Json, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { ScriptRunner, settle } from '../pims/script-runner.ts';
-import { CUT_SHORT, Database, faultOf, runWriting } from './database.ts';
+import { CUT_SHORT, Database, faultOf, runWriting, syncLog } from './database.ts';
 import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
 import { readOrder, runRead, type FoundBy, type Read } from './query.ts';
@@ -62,7 +62,11 @@ export class SqlitePimsStore implements PimsStore {
     this.#options = options;
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     if (!isNewest(this.#readerDb, 'pims')) migrate(this.#openWriter().db, 'pims');
-    this.#reader = new TurnReader(this.#readerDb, options.onFatal, () => this.#followSchema(this.#readerDb));
+    this.#reader = new TurnReader(this.#readerDb, {
+      onSnapshot: () => this.#followSchema(this.#readerDb),
+      unsynced: () => this.#writer?.queue.unsynced,
+      onFatal: options.onFatal,
+    });
     this.#sql = this.#followSchema(this.#readerDb);
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script,
@@ -126,7 +130,7 @@ export class SqlitePimsStore implements PimsStore {
       yield* this.#scripts.importEach(recordType, batches, now);
       return;
     }
-    const { db } = this.#openWriter();
+    const { db, queue } = this.#openWriter();
     db.run('BEGIN IMMEDIATE');
     let isGood = false;
     try {
@@ -142,12 +146,17 @@ export class SqlitePimsStore implements PimsStore {
       // Also reached when the reader of the results stops: then nothing is kept.
       db.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
+    await queue.sync();
   }
 
   async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
     const rows = this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows(recordType));
     let chunk: string[][] = [];
+    let isSynced = false;
     for (const row of rows) {
+      // The snapshot is open. The service may have committed, and not yet synced, some of what it shows.
+      if (!isSynced) await syncLog(this.#readerDb.file);
+      isSynced = true;
       if (chunk.push(row) < EXPORT_ROWS) continue;
       yield chunk;
       chunk = [];
@@ -179,9 +188,12 @@ export class SqlitePimsStore implements PimsStore {
   #openWriter(): { readonly db: Database; readonly queue: SqliteWriteQueue } {
     if (this.#writer) return this.#writer;
     const { busyTimeoutMs, checkpoint, onFatal } = this.#options;
-    const db = new Database(this.#readerDb.file, { mode: 'write', busyTimeoutMs });
+    // The service alone leaves its log unsynced for a moment: it alone waits before it tells what it has read.
+    const isService = busyTimeoutMs === 0;
+    const sync = isService ? 'deferred' : 'full';
+    const db = new Database(this.#readerDb.file, { mode: 'write', sync, busyTimeoutMs });
     if (this.#cacheKib !== undefined) db.limitCache(this.#cacheKib);
-    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: false, checkpoint, onFatal });
+    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: isService, checkpoint, onFatal });
     this.#writer = { db, queue };
     return this.#writer;
   }
@@ -199,9 +211,11 @@ export class SqlitePimsStore implements PimsStore {
     this.#largeReads++;
     this.#hasReadLarge = true;
     try {
-      return await turns.run(file, signal, (turn) =>
+      const found = await turns.run(file, signal, (turn) =>
         workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
       );
+      await this.#writer?.queue.unsynced;
+      return found;
     } finally {
       this.#largeReads--;
       this.#letWorkersGo();

@@ -1,6 +1,6 @@
 /**
  * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end. Each sees everything
- * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0030.
+ * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0030, 0037.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database } from './database.ts';
@@ -14,17 +14,23 @@ interface QueuedRead {
   readonly reject: (fault: unknown) => void;
 }
 
+export interface TurnReaderOptions {
+  /** Runs at the start of each snapshot, inside it. */
+  readonly onSnapshot: () => void;
+  /** Resolves when all that a snapshot shows is on disk; nothing when it is. Without it every commit is synced. */
+  readonly unsynced?: () => Promise<void> | undefined;
+  /** Called when the file can no longer be trusted. */
+  readonly onFatal: (fault: unknown) => void;
+}
+
 export class TurnReader {
   readonly #db: Database;
-  readonly #onSnapshot: () => void;
-  readonly #onFatal: (fault: unknown) => void;
+  readonly #options: TurnReaderOptions;
   #waiting: QueuedRead[] = [];
 
-  /** `onSnapshot` runs at the start of each snapshot, inside it; `onFatal` when the file can no longer be trusted. */
-  constructor(db: Database, onFatal: (fault: unknown) => void, onSnapshot: () => void = () => undefined) {
+  constructor(db: Database, options: TurnReaderOptions) {
     this.#db = db;
-    this.#onFatal = onFatal;
-    this.#onSnapshot = onSnapshot;
+    this.#options = options;
   }
 
   /** What is promised is waited for outside of the snapshot. */
@@ -46,18 +52,21 @@ export class TurnReader {
     this.#waiting = [];
     try {
       this.#db.run('BEGIN');
-      this.#onSnapshot();
+      this.#options.onSnapshot();
     } catch (fault) {
       const { connection } = this.#db;
       if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
       for (const { reject } of group) this.#fail(fault, reject);
       return;
     }
+    // Commits are made on this thread too: none comes in between.
+    const unsynced = this.#options.unsynced?.();
     const endAt = performance.now() + TURN_MS;
     let done = 0;
     for (const { read, resolve, reject } of group) {
       try {
-        resolve(read() as never);
+        const found = read();
+        resolve((unsynced ? answerAfter(unsynced, found) : found) as never);
       } catch (fault) {
         this.#fail(fault, reject);
       }
@@ -71,7 +80,10 @@ export class TurnReader {
   };
 
   #fail(fault: unknown, reject: (fault: unknown) => void): void {
-    if (faultOf(fault) === 'fatal') this.#onFatal(fault);
+    if (faultOf(fault) === 'fatal') this.#options.onFatal(fault);
     reject(fault);
   }
 }
+
+const answerAfter = async (unsynced: Promise<void>, found: unknown): Promise<unknown> =>
+  (await Promise.all([found, unsynced]))[0];

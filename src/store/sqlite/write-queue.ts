@@ -1,7 +1,7 @@
 /**
  * Group commit: writes of one turn of the event loop share a transaction, each behind its own savepoint, and are
  * answered after it is on disk. Keeps the write-ahead log short, with checkpoints off the event loop.
- * Source: decision 0008.
+ * Source: decisions 0008, 0037.
  */
 import { close, fdatasync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -56,6 +56,7 @@ export class SqliteWriteQueue {
   /** What every further write is answered with, once the file is closed or can no longer be trusted. */
   #ended: Refusal | undefined;
   #checkpoint: Checkpoint | undefined;
+  #unsynced: Promise<void> | undefined;
 
   constructor(db: Database, options: SqliteWriteQueueOptions) {
     this.#db = db;
@@ -69,6 +70,14 @@ export class SqliteWriteQueue {
     this.#waiting.push({ work, resolve, reject });
     this.#flushing ??= this.#options.gather === 'turn' ? nextTurn().then(() => this.#flush()) : this.#flush();
     return promise;
+  }
+
+  /**
+   * There while others can read a commit that is not on disk: nobody may be told of it before this resolves. Rejects
+   * with a Refusal, and stays there, once the log could not be synced.
+   */
+  get unsynced(): Promise<void> | undefined {
+    return this.#unsynced;
   }
 
   /** Waits for what is queued, brings the log into the file, and lets go of it. */
@@ -120,7 +129,7 @@ export class SqliteWriteQueue {
     try {
       for (const item of group) this.#runOne(item);
       this.#db.run('COMMIT');
-      if (this.#options.syncAfterCommit) await syncFile((this.#logFile ??= openSync(`${this.#db.file}-wal`, 'r')));
+      if (this.#options.syncAfterCommit) await this.sync();
     } catch (fault) {
       this.#rollBack();
       if (faultOf(fault) === 'full' && !isLastTry && (await this.#beginLogAnew())) return this.#commit(group, true);
@@ -132,6 +141,22 @@ export class SqliteWriteQueue {
       if ('fault' in item) item.reject(item.fault);
       else item.resolve(item.result as never);
     }
+  }
+
+  /** Brings the commits so far to the disk, in the thread pool. */
+  async sync(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // Mostly nobody reads meanwhile.
+    promise.catch(() => undefined);
+    this.#unsynced = promise;
+    try {
+      await syncFile((this.#logFile ??= openSync(`${this.#db.file}-wal`, 'r')));
+    } catch (fault) {
+      reject(new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 }));
+      throw fault;
+    }
+    this.#unsynced = undefined;
+    resolve();
   }
 
   /** On a full disk the log has space once a checkpoint lets it start over, so that reads are still counted. */
