@@ -1,6 +1,6 @@
 /**
- * Puts load on a server, by wrk where it is installed, else by autocannon (npm): sends requests one after the other
- * over a number of connections and says how many were answered and how fast.
+ * Puts load on a server, by wrk where it is installed, else by autocannon (npm): sends requests, drawn at random, over
+ * a number of connections and says how many were answered and how fast.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -25,9 +25,11 @@ export interface LoadFigures {
   readonly p99Ms: number;
 }
 
-interface LoadAmount {
+export interface LoadAmount {
   readonly connections: number;
   readonly seconds: number;
+  /** Loads of the same seed draw the same requests. */
+  readonly seed: number;
 }
 
 type Generator = (
@@ -41,7 +43,8 @@ const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
 /** autocannon builds every request once for every connection before it begins. */
 const AUTOCANNON_REQUESTS = 200;
 const hasWrk = spawnSync('wrk', ['--version']).error === undefined;
-let loads = 0;
+const files = new WeakMap<readonly LoadRequest[], string>();
+let filesWritten = 0;
 export const loader = hasWrk ? 'wrk' : 'autocannon';
 
 /** Throws when one answer was no success: figures of failures are worth nothing. */
@@ -52,12 +55,10 @@ export async function load(origin: string, requests: readonly LoadRequest[], amo
   return figures;
 }
 
-const loadByWrk: Generator = async (origin, requests, { connections, seconds }) => {
-  // Two loads may run side by side.
-  const file = join(folder, `requests-${++loads}`);
-  writeFileSync(file, requests.map((request) => formatRequest(origin, request)).join('\0'));
-  const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin, '--', file];
-  const { stdout } = await promisify(execFile)('wrk', words);
+const loadByWrk: Generator = async (origin, requests, { connections, seconds, seed }) => {
+  const file = fileOf(origin, requests);
+  const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', SCRIPT, origin];
+  const { stdout } = await promisify(execFile)('wrk', [...words, '--', file, String(seed)]);
   const { count, us, p50, p99, failures } = JSON.parse(/^\{.*\}$/m.exec(stdout)![0]) as Record<string, number>;
   return {
     count: count!,
@@ -67,6 +68,16 @@ const loadByWrk: Generator = async (origin, requests, { connections, seconds }) 
     failures: failures!,
   };
 };
+
+/** The file of these requests to an origin, written when they are sent first. */
+function fileOf(origin: string, requests: readonly LoadRequest[]): string {
+  const written = files.get(requests);
+  if (written !== undefined) return written;
+  const file = join(folder, `requests-${++filesWritten}`);
+  writeFileSync(file, requests.map((request) => formatRequest(origin, request)).join('\0'));
+  files.set(requests, file);
+  return file;
+}
 
 function formatRequest(origin: string, { method, path, headers, body }: LoadRequest): string {
   const all = {

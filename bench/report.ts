@@ -1,56 +1,57 @@
 /**
- * What the benchmarks share: rounds of two sides in turns, medians, printed rows, and the bars that were missed.
+ * What the benchmarks share: medians, ratios with their spread, printed rows, and the bars that were missed.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { loader } from './load-generator.ts';
 
 const missed: string[] = [];
 
-export const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!;
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 export const medianOf = <Name extends string>(figures: readonly Readonly<Record<Name, number>>[], name: Name): number =>
   median(figures.map((one) => one[name]));
 
-/**
- * Measures two sides in turns, so that the rest of the machine's work falls on both. Each is first in every other
- * round.
- */
-export async function measureInTurns<T>(
-  rounds: number,
-  measureOurs: () => Promise<T>,
-  measureTheirs: () => Promise<T>,
-): Promise<{ ours: T[]; theirs: T[] }> {
-  const ours: T[] = [];
-  const theirs: T[] = [];
-  for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) ours.push(await measureOurs());
-    theirs.push(await measureTheirs());
-    if (round % 2 !== 0) ours.push(await measureOurs());
-  }
-  return { ours, theirs };
+/** The median of a quotient that was measured round by round, and the quartiles. */
+export interface Ratio {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
 }
 
-/** The quotient of a figure of two sides, round by round, the least first. */
-export function ratiosOf<Name extends string>(
-  { ours, theirs }: Readonly<Record<'ours' | 'theirs', readonly Readonly<Record<Name, number>>[]>>,
+export function ratioOf<Name extends string>(
+  ours: readonly Readonly<Record<Name, number>>[],
+  theirs: readonly Readonly<Record<Name, number>>[],
   name: Name,
-): number[] {
-  return ours.map((figures, round) => figures[name] / theirs[round]![name]).toSorted((a, b) => a - b);
+): Ratio {
+  const ratios = ours.map((figures, round) => figures[name] / theirs[round]![name]);
+  return { median: median(ratios), low: quantile(ratios, 0.25), high: quantile(ratios, 0.75) };
 }
+
+/** Two cells: the median, and the quartiles. */
+export const formatRatio = ({ median: middle, low, high }: Ratio): [string, string] => [
+  formatNumber(middle),
+  `${formatNumber(low)}–${formatNumber(high)}`,
+];
+
+const formatNumber = (value: number): string =>
+  value >= 1000
+    ? Math.round(value).toLocaleString('en')
+    : value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
 
 /** A name and columns of figures. */
 export function printRow(name: string, ...cells: readonly (string | number)[]): void {
-  const texts = cells.map((cell) => (typeof cell === 'number' ? cell.toFixed(cell < 100 ? 2 : 0) : cell));
-  console.log([name.padEnd(36), ...texts.map((text) => text.padStart(12))].join(''));
+  const texts = cells.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell));
+  console.log([name.padEnd(30), ...texts.map((text) => text.padStart(12))].join(''));
 }
 
-export function printMachine(): void {
-  console.log(`Node ${process.version}, ${cpus()[0]?.model}, ${availableParallelism()} cores, load by ${loader}`);
-}
+export const describeMachine = (): string =>
+  `Node ${process.version}, ${cpus()[0]?.model}, ${availableParallelism()} cores, load by ${loader}`;
 
 export function checkBar(name: string, value: number, isMet: boolean, bar: string): void {
-  if (!isMet) missed.push(`${name} is ${value.toFixed(2)}, and should be ${bar}`);
+  if (!isMet) missed.push(`${name} is ${formatNumber(value)}, and should be ${bar}`);
 }
 
 /** Prints the bars that were missed. The process ends with 1 when there are any. */

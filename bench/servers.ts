@@ -1,11 +1,12 @@
 /**
- * Servers in processes of their own, and commands of Storeroom, of this checkout or of another one.
+ * Servers in processes of their own, and commands of Storeroom, of this checkout or of a commit.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { placeVariables } from '../test/kit/service.ts';
+import { placeVariables, temporaryFolder } from '../test/kit/service.ts';
 
 export const THIS_CHECKOUT = resolve(import.meta.dirname, '..');
 
@@ -15,31 +16,43 @@ export interface Server {
   readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
 }
 
-/** Runs a script that prints its address first, and resolves when it has. */
-export async function startServer(words: readonly string[], env: Record<string, string> = {}): Promise<Server> {
-  const child = spawn(process.execPath, words, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+export interface ServerOptions {
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+  /** The program that runs the script. */
+  readonly node?: string;
+  /** Resolves when a server that does not print its address answers there. */
+  readonly waitFor?: (hasEnded: () => boolean) => Promise<string>;
+}
+
+/** Runs a script, and resolves when it has printed its address or answers. */
+export async function startServer(words: readonly string[], options: ServerOptions = {}): Promise<Server> {
+  const { env = {}, cwd = THIS_CHECKOUT, node = process.execPath, waitFor } = options;
+  const child = spawn(node, words, {
+    cwd,
+    env: { ...process.env, NODE_ENV: 'production', ...env },
+    stdio: ['ignore', waitFor ? 'ignore' : 'pipe', 'inherit'],
   });
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   const exited = once(child, 'exit').finally(() => process.off('exit', kill));
-  const printed = once(child.stdout.setEncoding('utf8'), 'data') as Promise<[string]>;
-  const [text] = await Promise.race([
-    printed,
-    exited.then(([code]) => Promise.reject(new Error(`${words[0]} ended with ${code}.`))),
-  ]);
+  const fails = exited.then(([code]) => Promise.reject(new Error(`${words[0]} ended with ${code}.`)));
+  const address = waitFor
+    ? waitFor(() => child.exitCode !== null)
+    : once(child.stdout!.setEncoding('utf8'), 'data').then(([text]) => /https?:\/\/[^"\s]+/.exec(text as string)![0]);
+  const origin = new URL(await Promise.race([address, fails])).origin;
+  fails.catch(() => undefined);
   const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
     child.kill(signal);
     await exited;
   };
-  return { origin: new URL(/https?:\/\/[^"\s]+/.exec(text)![0]).origin, pid: child.pid!, stop };
+  return { origin, pid: child.pid!, stop };
 }
 
 /** `storeroom serve` of a checkout on a data folder or the URL of a database. */
 export function startService(place: string, checkout = THIS_CHECKOUT): Promise<Server> {
   const words = [join(checkout, 'src/main.ts'), 'serve', '--port', '0', '--json'];
-  return startServer(words, { ...placeVariables(place), STOREROOM_DEMO: 'off' });
+  return startServer(words, { env: { ...placeVariables(place), STOREROOM_DEMO: 'off' } });
 }
 
 /** Runs `storeroom …words` of a checkout. Resolves to what it printed, throws when it failed. */
@@ -50,4 +63,21 @@ export function runStoreroom(
 ): Promise<{ stdout: string; stderr: string }> {
   const env = { ...process.env, ...placeVariables(place) };
   return promisify(execFile)(process.execPath, [...nodeOptions, join(checkout, 'src/main.ts'), ...words], { env });
+}
+
+/** The short name of the commit checked out here, with a + when files differ from it. */
+export function nameCheckout(): string {
+  const git = (...words: string[]): string =>
+    execFileSync('git', words, { cwd: THIS_CHECKOUT, encoding: 'utf8' }).trim();
+  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src') === '' ? '' : '+');
+}
+
+/** Unpacks a commit into a folder of its own. It runs with the packages and the built dashboard of this checkout. */
+export function checkOut(revision: string): string {
+  const folder = temporaryFolder();
+  const archive = execFileSync('git', ['archive', revision], { cwd: THIS_CHECKOUT, maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  symlinkSync(join(THIS_CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
+  cpSync(join(THIS_CHECKOUT, 'dashboard/dist'), join(folder, 'dashboard/dist'), { recursive: true });
+  return folder;
 }

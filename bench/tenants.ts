@@ -1,26 +1,27 @@
 /**
- * Many tenants with one order each, called in turn: the records and requests for both stores, and what the embedded
- * store does with more and more of them.
+ * Many tenants with one order each, called at random, beside fewer of them: one service for each number, in turns.
  */
-import { readdirSync } from 'node:fs';
 import { addLineItem, createOrder } from '../src/pims/operations.ts';
 import { Refusal } from '../src/errors.ts';
 import { openStore, type Store, type StorePlace } from '../src/store/open.ts';
 import { issueKey } from '../src/tenant/credentials.ts';
-import { memoryOf } from '../test/kit/attack.ts';
 import { TURNS } from '../test/kit/caller.ts';
-import { BASE_PATH, temporaryFolder, type Keys } from '../test/kit/service.ts';
-import { load, type LoadRequest } from './load-generator.ts';
-import { checkBar, medianOf, printRow } from './report.ts';
+import { runStatement } from '../test/kit/postgres.ts';
+import type { Keys } from '../test/kit/service.ts';
+import type { Options, StoreName } from './options.ts';
+import { checkBar } from './report.ts';
+import { concludeWorkload, printHeadings } from './results.ts';
+import { measureRounds } from './rounds.ts';
 import { startService } from './servers.ts';
-import { authorize } from './workloads.ts';
+import { ourDialect } from './side.ts';
 
-const COUNTS = [100, 195, 240, 1000];
-const CONNECTIONS = 64;
-const RATIO_BAR = 0.7;
+/** Few connections with PostgreSQL: there the time of a call is compared, not how many calls there can be. */
+const SIZES = { sqlite: { few: 100, many: 1000, connections: 64 }, postgres: { few: 1, many: 2000, connections: 4 } };
+const SPEED_LEAST = 0.7;
+const P99_MOST = 2;
 
 /** Through the store, as a command for each would take an hour. */
-export async function makeTenants(place: StorePlace, count: number): Promise<Keys[]> {
+async function makeTenants(place: StorePlace, count: number): Promise<Keys[]> {
   const settings = { ...TURNS, ...place, databaseConnections: 4, queryBudgetMs: 5000, queryThreads: 1 };
   const user = { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal: () => undefined };
   const store = await openStore({ ...settings, openTenantsMost: 100 }, user);
@@ -51,32 +52,34 @@ async function makeTenant(store: Store, teamID: string): Promise<Keys> {
   return { teamID, apiID, apiSecret };
 }
 
-export const orderOf = (keys: Keys): LoadRequest => ({
-  method: 'GET',
-  path: `${BASE_PATH}/orders/single?teamID=${keys.teamID}&orderNum=10001`,
-  headers: authorize(keys),
-});
-
-/** Calls a second to each number of tenants, a new service for each number, and what that holds afterwards. */
-export async function measureTenants(rounds: number, seconds: number, counts = COUNTS): Promise<void> {
-  const data = temporaryFolder();
-  const requests = (await makeTenants({ data, databaseUrl: '' }, Math.max(...counts))).map(orderOf);
-  const speeds = new Map<number, number>();
-  printRow(`\n${CONNECTIONS} connections, tenants in turn`, 'calls/s', 'p99 ms', 'RSS MiB', 'handles');
-  for (const count of counts) {
-    const service = await startService(data);
-    const called = requests.slice(0, count);
-    const measure = () => load(service.origin, called, { connections: CONNECTIONS, seconds });
-    await measure();
-    const figures = [];
-    for (let round = 0; round < rounds; round++) figures.push(await measure());
-    const speed = medianOf(figures, 'perSecond');
-    speeds.set(count, speed);
-    const handles = readdirSync(`/proc/${service.pid}/fd`).length;
-    printRow(`${count} tenants`, speed, medianOf(figures, 'p99Ms'), memoryOf(service.pid).now, handles);
-    await service.stop();
+export async function measureTenants(store: StoreName, place: string, options: Options): Promise<void> {
+  const { few, many, connections } = SIZES[store];
+  const isDatabase = store === 'postgres';
+  const keys = await makeTenants({ data: isDatabase ? '' : place, databaseUrl: isDatabase ? place : '' }, many);
+  if (isDatabase) await runStatement(place, 'VACUUM ANALYZE');
+  const sides = [];
+  for (const count of [many, few]) {
+    const called = keys.slice(0, count);
+    const databaseUrl = isDatabase ? place : undefined;
+    const side = {
+      name: `${count} tenants`,
+      server: await startService(place),
+      dialect: ourDialect(keys[0]!),
+      databaseUrl,
+    };
+    sides.push({ side, requests: called.map((one) => ourDialect(one).getOrder('10001')) });
   }
-  const ratio = speeds.get(counts.at(-1)!)! / speeds.get(counts[0]!)!;
-  const name = `${counts.at(-1)} tenants in turn, to ${counts[0]}`;
-  checkBar(name, ratio, ratio >= RATIO_BAR, `at least ${RATIO_BAR}`);
+  const figures = await measureRounds(sides, { ...options, connections });
+  for (const { side } of sides) await side.server.stop();
+  const title = `an order of each of many tenants, ${connections} connections`;
+  printHeadings();
+  const { sides: found } = concludeWorkload(
+    { name: 'tenants', title },
+    sides.map(({ side }) => side.name),
+    figures,
+  );
+  const speed = found[1]!.ratio.median;
+  const slower = found[0]!.p99Ms / found[1]!.p99Ms;
+  if (store === 'sqlite') checkBar(title, speed, speed >= SPEED_LEAST, `at least ${SPEED_LEAST} of few`);
+  else checkBar(`p99 of ${title}`, slower, slower <= P99_MOST, `at most ${P99_MOST} times that of one`);
 }

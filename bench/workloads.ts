@@ -1,85 +1,153 @@
 /**
- * The requests of the workloads W1 to W8, over the records of seed-data.ts.
+ * The requests of the workloads W1 to W9, over the records of records.ts, for every kind of server.
  */
-import { BASE_PATH, type Keys } from '../test/kit/service.ts';
 import type { LoadRequest } from './load-generator.ts';
-import { CUSTOMERS, FIRST_ORDER, label, ORDERS, orderRecord, PARTS, TEAM } from './seed-data.ts';
+import * as records from './records.ts';
+import type { Dialect, Values } from './side.ts';
 
-const REQUESTS = 5000;
+const REQUESTS_MAX = 50_000;
+const PAGE = 50;
+const CONNECTIONS = 64;
+const HOT_ORDERS = 1000;
 
 export interface Workload {
   readonly name: string;
-  readonly requests: LoadRequest[];
+  /** What is asked, for a table. */
+  readonly title: string;
+  readonly connections: number;
+  readonly requestsOf: (dialect: Dialect) => LoadRequest[];
+  /** Whether it is for Storeroom and the bare server alone. */
+  readonly isOwn?: true;
+  /** Of writes: a request that reads what the n-th one wrote, and the values it sent. */
+  readonly written?: (dialect: Dialect, n: number) => { readonly read: LoadRequest; readonly sent: Values };
 }
 
-export function buildWorkloads(keys: Keys): Workload[] {
-  const headers = { ...authorize(keys), 'content-type': 'application/json' };
-  const call = (method: string, path: string, query: string, body?: unknown): LoadRequest => {
-    const request = { method, path: `${BASE_PATH}${path}?teamID=${TEAM}${query}`, headers };
-    return body === undefined ? request : { ...request, body: JSON.stringify(body) };
+/** The record that the n-th request is for. */
+const nth = (n: number, count: number): number => (n * 7919 + 5) % count;
+
+/** Requests for so many records, in no order. */
+const spread = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: Math.min(count, REQUESTS_MAX) }, (_, n) => make(nth(n, count)));
+
+const newOrder = (i: number, orders: number): Values => {
+  const { ORDER_NUMBER: _, ORDER_TYPE: __, ...values } = records.orderRecord(i, orders);
+  return { ...values, REFERENCE_NUMBER: `#new${i}` };
+};
+
+function newLine(i: number, orders: number): Values {
+  // Invoices take no more lines.
+  const order = records.isSalesOrder(i) ? i : i ^ 2;
+  const { NUMBER_SHIPPED: _, ...values } = records.lineRecord(order, i % records.LINES_EACH, orders);
+  return { ...values, DESCRIPTION: `Added ${i}` };
+}
+
+const change = (i: number): Values => ({ BPHONE: `555-${i % 9973}`, NOTES: 'called' });
+
+export function buildWorkloads(orders: number): Workload[] {
+  const load = { connections: CONNECTIONS };
+  const cities = (dialect: Dialect): LoadRequest[] =>
+    spread(2 * records.CITIES, (i) => {
+      const city = i % records.CITIES;
+      const filter = { field: 'BCITY', value: records.cityName(city) };
+      return i < records.CITIES
+        ? dialect.query(
+            'customers',
+            [
+              { field: 'BSTATE', value: records.stateOf(city) },
+              { ...filter, conjunction: 'AND' },
+            ],
+            PAGE,
+          )
+        : dialect.query(
+            'customers',
+            [filter, { field: 'BSTATE', value: records.stateOf(city + 7), conjunction: 'OR' }],
+            PAGE,
+          );
+    });
+  const readNewOrder = ({ query }: Dialect, n: number): { read: LoadRequest; sent: Values } => {
+    const sent = newOrder(nth(n, orders), orders);
+    return { read: query('orders', [{ field: 'REFERENCE_NUMBER', value: sent['REFERENCE_NUMBER']! }], PAGE), sent };
   };
-  const getOrder = (i: number): LoadRequest => call('GET', '/orders/single', `&orderNum=${FIRST_ORDER + i}`);
-  const queryCustomers = (filter: object): LoadRequest => call('POST', '/customers/query', '', [filter]);
-  const createOrder = (i: number): LoadRequest =>
-    call('PUT', '/orders/create', '', {
-      ...orderRecord(i),
-      ORDER_NUMBER: undefined,
-      ORDER_TYPE: 'worksheet',
-      REFERENCE_NUMBER: `#new${i}`,
-    });
-  const addLine = (i: number): LoadRequest =>
-    call('PUT', '/orders/line_item', '', {
-      ORDER_NUMBER: String(FIRST_ORDER + i),
-      PART_CODE: `P${i % PARTS}`,
-      QUANTITY: '2',
-      UNIT_PRICE: '9.95',
-    });
   return [
-    { name: 'W1 same order', requests: [getOrder(5)] },
-    { name: 'W1 random orders', requests: scatter(ORDERS, getOrder) },
     {
-      name: 'W2 exact e-mail',
-      requests: scatter(CUSTOMERS, (i) => queryCustomers({ field: 'BEMAIL', value: `u${i}@example.com` })),
+      ...load,
+      name: 'W1',
+      title: 'order and its 3 lines',
+      requestsOf: ({ getOrder }) => spread(orders, (i) => getOrder(records.orderNumber(i))),
     },
     {
-      name: 'W3 two fields, 50 records',
-      requests: scatter(1000, (i) =>
-        call('POST', '/orders/query', '&maxReturn=50', [
-          { field: 'CUSTOMER_CODE', value: `C${i}` },
-          { field: 'ORDER_STATUS', value: 'OPEN', conjunction: 'AND' },
-        ]),
-      ),
+      ...load,
+      name: 'W1 hot',
+      title: 'the same, of 1,000 orders',
+      isOwn: true,
+      requestsOf: ({ getOrder }) => spread(HOT_ORDERS, (i) => getOrder(records.orderNumber(i))),
     },
     {
-      name: 'W4 substring, few hits',
-      requests: scatter(CUSTOMERS, (i) =>
-        queryCustomers({ field: 'CUSTOMER_NAME', value: label(i).slice(0, 4), contains: true }),
-      ),
+      ...load,
+      name: 'W2',
+      title: 'customer by exact e-mail',
+      requestsOf: ({ query }) =>
+        spread(orders, (i) => query('customers', [{ field: 'BEMAIL', value: records.emailOf(i) }], PAGE)),
     },
-    { name: 'W5 create order', requests: scatter(ORDERS, createOrder) },
+    { ...load, name: 'W3', title: '50 customers by city AND / OR state', requestsOf: cities },
     {
-      name: 'W6 order and 3 lines',
-      requests: scatter(ORDERS, (i) => [createOrder(i), addLine(i), addLine(i), addLine(i)]).flat(),
+      ...load,
+      name: 'W4',
+      title: '12 customers by 6 letters',
+      requestsOf: ({ query }) =>
+        spread(orders, (i) =>
+          query(
+            'customers',
+            [{ field: 'CUSTOMER_NAME', value: records.sharedLetters(i, orders), contains: true }],
+            PAGE,
+          ),
+        ),
     },
     {
-      name: 'W7 update customer',
-      requests: scatter(CUSTOMERS, (i) =>
-        call('POST', '/customers/update', '', { CUSTOMER_CODE: `C${i}`, BPHONE: `555-${i + 1}`, NOTES: 'called' }),
-      ),
+      ...load,
+      name: 'W5',
+      title: 'create an order',
+      requestsOf: ({ createOrder }) => spread(orders, (i) => createOrder(newOrder(i, orders))),
+      written: readNewOrder,
     },
     {
-      name: 'W8 storefront order',
-      requests: scatter(ORDERS, (i) =>
-        call('GET', '/orders/by_storefront_reference', `&storefront_order_number=%23${i}`),
-      ),
+      ...load,
+      name: 'W6',
+      title: 'create an order, then 3 lines',
+      requestsOf: ({ createOrder, addLine }) =>
+        spread(orders, (i) => [
+          createOrder(newOrder(i, orders)),
+          ...[1, 2, 3].map(() => addLine(newLine(i, orders))),
+        ]).flat(),
+      written: (dialect, n) => {
+        const sent = newLine(nth(Math.floor(n / 4), orders), orders);
+        return n % 4 === 0 ? readNewOrder(dialect, n / 4) : { read: dialect.getOrder(sent['ORDER_NUMBER']!), sent };
+      },
+    },
+    {
+      ...load,
+      name: 'W7',
+      title: 'update a customer',
+      requestsOf: ({ updateCustomer }) => spread(orders, (i) => updateCustomer(records.customerCode(i), change(i))),
+      written: ({ query }, n) => {
+        const i = nth(n, orders);
+        const value = records.customerCode(i);
+        return { read: query('customers', [{ field: 'CUSTOMER_CODE', value }], PAGE), sent: change(i) };
+      },
+    },
+    {
+      ...load,
+      name: 'W8',
+      title: '4 orders of a storefront number',
+      isOwn: true,
+      requestsOf: ({ lookUp }) => spread(orders, (i) => lookUp!(records.storefrontNumber(i))),
+    },
+    {
+      name: 'W9',
+      title: 'order with 500 lines, 1 connection',
+      connections: 1,
+      isOwn: true,
+      requestsOf: ({ getOrder }) => spread(records.LARGE_ORDERS, (i) => getOrder(records.orderNumber(orders + i))),
     },
   ];
 }
-
-export const authorize = ({ apiID, apiSecret }: Keys): { authorization: string } => ({
-  authorization: `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`,
-});
-
-/** Requests that are spread over so many records. */
-const scatter = <T>(count: number, make: (i: number) => T): T[] =>
-  Array.from({ length: REQUESTS }, (_, n) => make((n * 7919 + 5) % count));

@@ -1,15 +1,15 @@
--- For wrk: sends the raw requests of a file (a NUL between two) one after the other, and prints the figures as one line of JSON.
-local requests, at = {}, 0
+-- For wrk: sends raw requests of a file (a NUL between two), drawn at random, and prints the figures as one line of JSON.
+local requests = {}
 
 function init(args)
   local file = assert(io.open(args[1], "rb"))
   for request in file:read("*a"):gmatch("[^%z]+") do requests[#requests + 1] = request end
   file:close()
+  math.randomseed(tonumber(args[2]))
 end
 
 function request()
-  at = at % #requests + 1
-  return requests[at]
+  return requests[math.random(#requests)]
 end
 
 function done(summary, latency)

@@ -1,7 +1,6 @@
 /**
  * Real data: a retailer's sales, with cancellations, negative quantities and gaps, go in through the command line and
- * come out over HTTP as they were. All 25,281 lines of the file in `npm run test:all`. How fast is measured in
- * bench/import-speed.ts.
+ * come out over HTTP as they were. All 25,281 lines of the file in `npm run test:all`.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,0 +1,36 @@
+/**
+ * That two servers give the same answers, before they are timed: the same records with the same values.
+ */
+import { deepStrictEqual } from 'node:assert';
+import type { LoadRequest } from './load-generator.ts';
+import type { LoadedSide } from './rounds.ts';
+import { recordsOf, type Side, type Values } from './side.ts';
+import type { Workload } from './workloads.ts';
+
+const SAMPLES = [0, 1, 2, 203, 399, 400, 401];
+
+export async function fetchText({ server }: Pick<Side, 'server'>, request: LoadRequest): Promise<string> {
+  const { method, path, headers, body } = request;
+  const answer = await fetch(server.origin + path, { method, headers, ...(body !== undefined && { body }) });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text.slice(0, 300)}`);
+  return text;
+}
+
+/** Asks two sides the same and throws when their answers differ. Of a write, it looks at what was written. */
+export async function compareAnswers(workload: Workload, ours: LoadedSide, other: LoadedSide): Promise<void> {
+  for (const n of SAMPLES.filter((sample) => sample < ours.requests.length)) {
+    const answers = await Promise.all([ours, other].map((loaded) => look(workload, loaded, n)));
+    const message = `${workload.name}: ${other.side.name} answers request ${n} otherwise`;
+    if (answers[0]!.length === 0) throw new Error(`${workload.name}: request ${n} finds nothing.`);
+    deepStrictEqual(answers[1], answers[0], message);
+  }
+}
+
+async function look({ written }: Workload, { side, requests }: LoadedSide, n: number): Promise<Values[]> {
+  const answer = await fetchText(side, requests[n]!);
+  if (written === undefined) return recordsOf(JSON.parse(answer));
+  const { read, sent } = written(side.dialect, n);
+  const record = recordsOf(JSON.parse(await fetchText(side, read))).at(-1) ?? {};
+  return [Object.fromEntries(Object.keys(sent).map((field) => [field, record[field] ?? '']))];
+}

@@ -1,0 +1,74 @@
+/**
+ * What the figures have to reach, at 100,000 orders; beside a commit: that nothing has become slower.
+ */
+import { checkBar } from './report.ts';
+import type { StoreResults } from './results.ts';
+
+const BAR_ORDERS = 100_000;
+const BESIDE_LEAST = 0.97;
+/** How many times as fast as the fastest peer on the same store. */
+const PEER_LEAST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  sqlite: { W1: 6, W2: 3, W3: 3, W4: 30, W5: 2.5, W6: 2.5, W7: 4 },
+  postgres: { W1: 4, W2: 1.5, W3: 2, W4: 10, W5: 1.5, W6: 1.5, W7: 1.5 },
+};
+/** Requests to those of the bare server, on the embedded store. */
+const BARE_LEAST: Readonly<Record<string, number>> = { W1: 0.45, 'W1 hot': 0.65, W8: 0.25 };
+const P99_MOST_MS = 5;
+const LARGE_ORDER_MOST_MS = 2;
+const ROWS_LEAST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  sqlite: {
+    'page through customers': 100_000,
+    'page through orders': 100_000,
+    'import customers': 50_000,
+    'import lines of sales orders': 100_000,
+    'import lines of invoices': 100_000,
+    'export customers': 300_000,
+    'export orders': 300_000,
+    'export lines': 300_000,
+  },
+  postgres: {
+    'import customers': 40_000,
+    'import lines of sales orders': 40_000,
+    'import lines of invoices': 40_000,
+  },
+};
+const COMMAND_MOST_MB = 300;
+const START_MOST_MS = 500;
+const IDLE_MOST_MB = 120;
+const LOADED_MOST_MB = 350;
+const BARE = 'bare node:http';
+
+const atLeast = (name: string, value: number, least: number): void =>
+  checkBar(name, value, value >= least, `at least ${least}`);
+const atMost = (name: string, value: number, most: number): void =>
+  checkBar(name, value, value <= most, `at most ${most}`);
+
+export function checkBars({ store, orders, workloads, rows, start }: StoreResults): void {
+  for (const { name, sides } of workloads) {
+    const [ours] = sides;
+    atMost(`${store} ${name}: memory in MB`, ours!.memoryMb, LOADED_MOST_MB);
+    if (orders !== BAR_ORDERS) continue;
+    const peers = sides.slice(1).filter((side) => side.name !== BARE);
+    const fastest = peers.toSorted((a, b) => b.perSecond - a.perSecond)[0];
+    const least = PEER_LEAST[store]?.[name];
+    if (fastest && least) atLeast(`${store} ${name}: times ${fastest.name}`, fastest.ratio.median, least);
+    if (name === 'W9') atMost(`${store} W9: p50 in ms`, ours!.p50Ms, LARGE_ORDER_MOST_MS);
+    const ofBare = BARE_LEAST[name];
+    if (store !== 'sqlite' || ofBare === undefined) continue;
+    atLeast(`${store} ${name}: of bare`, sides.find((side) => side.name === BARE)!.ratio.median, ofBare);
+    if (name.startsWith('W1')) atMost(`${store} ${name}: p99 in ms`, ours!.p99Ms, P99_MOST_MS);
+  }
+  for (const { name, rowsPerSecond, memoryMb } of rows) {
+    if (orders === BAR_ORDERS)
+      atLeast(`${store} ${name}: rows a second`, rowsPerSecond, ROWS_LEAST[store]?.[name] ?? 0);
+    if (!name.startsWith('page')) atMost(`${store} ${name}: memory in MB`, memoryMb, COMMAND_MOST_MB);
+  }
+  if (start === undefined) return;
+  atMost(`${store}: start in ms`, start.startMs, START_MOST_MS);
+  atMost(`${store}: idle memory in MB`, start.idleMb, IDLE_MOST_MB);
+}
+
+export function checkComparison({ store, workloads }: StoreResults): void {
+  for (const { name, sides } of workloads)
+    atLeast(`${store} ${name}: times there`, sides[1]!.ratio.median, BESIDE_LEAST);
+}

@@ -1,0 +1,87 @@
+/**
+ * Rounds: every side is loaded for a moment, in turns, so that the rest of the machine's work falls on all of them.
+ */
+import { runStatement } from '../test/kit/postgres.ts';
+import { load, type LoadAmount, type LoadFigures, type LoadRequest } from './load-generator.ts';
+import { cpuTimeUs, forgetPeaks, machineTimeUs, peakMemoryMb, treeOf } from './processes.ts';
+import type { Side } from './side.ts';
+
+const TRIES = 3;
+const WARM_UP_SECONDS = 1;
+
+export interface SideFigures extends LoadFigures {
+  /** CPU time a request, of the server and of its connections in PostgreSQL. */
+  readonly cpuUs: number;
+  /** The most memory that the server held, without PostgreSQL. */
+  readonly memoryMb: number;
+  /** The share of the machine that neither the server nor the load took, of 1. */
+  readonly elsewhere: number;
+}
+
+export interface LoadedSide {
+  readonly side: Side;
+  readonly requests: readonly LoadRequest[];
+}
+
+export interface RoundOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+}
+
+/** What each of the measures finds, one a round. Each round begins with another one. */
+export async function takeTurns<T>(rounds: number, measures: readonly (() => Promise<T>)[]): Promise<T[][]> {
+  const found = measures.map((): T[] => []);
+  for (let round = 0; round < rounds; round++)
+    for (let place = 0; place < measures.length; place++) {
+      const index = (round + place) % measures.length;
+      found[index]!.push(await measures[index]!());
+    }
+  return found;
+}
+
+/** The figures of each side, one a round, after a round that warms up. */
+export async function measureRounds(
+  sides: readonly LoadedSide[],
+  { rounds, seconds, connections }: RoundOptions,
+): Promise<SideFigures[][]> {
+  for (const loaded of sides) await measure(loaded, { connections, seconds: WARM_UP_SECONDS, seed: 0 });
+  const measures = sides.map((loaded) => {
+    let seed = 0;
+    return () => measure(loaded, { connections, seconds, seed: ++seed });
+  });
+  return takeTurns(rounds, measures);
+}
+
+/** On a machine with other work a request may time out. Such a load is repeated. */
+async function measure({ side, requests }: LoadedSide, amount: LoadAmount, tries = TRIES): Promise<SideFigures> {
+  const pids = treeOf(side.server.pid);
+  const all = [...pids, ...(await findBackends(side))];
+  forgetPeaks(pids);
+  const before = { ours: cpuTimeUs(all), ...machineTimeUs() };
+  try {
+    const figures = await load(side.server.origin, requests, amount);
+    const after = { ours: cpuTimeUs(all), ...machineTimeUs() };
+    const known = after.ours - before.ours + after.children - before.children;
+    return {
+      ...figures,
+      cpuUs: (after.ours - before.ours) / figures.count,
+      memoryMb: peakMemoryMb(pids),
+      elsewhere: Math.max(0, (after.busy - before.busy - known) / (after.total - before.total)),
+    };
+  } catch (fault) {
+    if (tries === 1) throw fault;
+    console.log(`Measured again: ${(fault as Error).message}`);
+    return measure({ side, requests }, amount, tries - 1);
+  }
+}
+
+/** The processes of PostgreSQL that work for a side. */
+async function findBackends({ databaseUrl }: Side): Promise<number[]> {
+  if (databaseUrl === undefined) return [];
+  const backends = await runStatement(
+    databaseUrl,
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+  return backends.map(({ pid }) => Number(pid));
+}

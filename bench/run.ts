@@ -1,0 +1,151 @@
+/**
+ * `npm run bench`: the service on both stores beside a bare HTTP server and its peers, or beside a commit. bench/README.md
+ * names the options and says how to read the figures. Ends with 1 when a bar was missed.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder, type Keys } from '../test/kit/service.ts';
+import { compareAnswers, fetchText } from './answers.ts';
+import { checkBars, checkComparison } from './bars.ts';
+import { readOptions, type StoreName } from './options.ts';
+import { measurePaging } from './paging.ts';
+import { openPlaces, type Places } from './places.ts';
+import { writeRecordFiles, type RecordFile } from './records.ts';
+import { describeMachine, reportBars } from './report.ts';
+import { concludeRows, concludeWorkload, printHeadings, type StoreResults } from './results.ts';
+import { measureRounds, takeTurns } from './rounds.ts';
+import { exportRecords, seed, type RowFigures } from './seed.ts';
+import { checkOut, nameCheckout, startServer, startService, THIS_CHECKOUT } from './servers.ts';
+import { ourDialect, type Side } from './side.ts';
+import { measureStart } from './start.ts';
+import { measureTenants } from './tenants.ts';
+import { buildWorkloads, type Workload } from './workloads.ts';
+
+const options = readOptions(process.argv.slice(2));
+const { orders, rounds, workloads: wanted } = options;
+/** By the names of its sides: this checkout, and the commit it is compared with. */
+const checkouts: Readonly<Record<string, string>> =
+  options.against === undefined
+    ? { storeroom: THIS_CHECKOUT }
+    : { here: THIS_CHECKOUT, there: checkOut(options.against) };
+
+const isWanted = ({ name }: Pick<Workload, 'name'>): boolean => wanted.includes(name.split(' ')[0] as 'W1');
+const workloads = buildWorkloads(orders).filter(isWanted);
+
+/** W11 of every checkout in turns. */
+async function measureRows(places: Places, files: readonly RecordFile[], results: StoreResults): Promise<void> {
+  const measure = async (checkout: string): Promise<RowFigures[]> => {
+    const at = { place: await places.make(), checkout };
+    const { imports } = await seed(at, files);
+    const { exports } = await exportRecords(at);
+    await places.drop(at.place);
+    return [...imports, ...exports];
+  };
+  console.log('W11 import and export by the command line, rows a second');
+  const figures = await takeTurns(
+    rounds,
+    Object.values(checkouts).map((checkout) => () => measure(checkout)),
+  );
+  results.rows.push(...concludeRows(Object.keys(checkouts), figures));
+}
+
+async function measurePages(ours: readonly Side[], results: StoreResults): Promise<void> {
+  const measure = async (side: Side): Promise<RowFigures[]> => [
+    await measurePaging(side, 'customers'),
+    await measurePaging(side, 'orders'),
+  ];
+  console.log('W10 pages of 1,000 records by cursor, records a second');
+  const figures = await takeTurns(
+    rounds,
+    ours.map((side) => () => measure(side)),
+  );
+  results.rows.push(...concludeRows(Object.keys(checkouts), figures));
+}
+
+async function startOurs(store: StoreName, places: Places, place: string, keys: Keys): Promise<Side[]> {
+  const sides: Side[] = [];
+  for (const [name, checkout] of Object.entries(checkouts)) {
+    const own = await places.copy(place, name);
+    const databaseUrl = store === 'postgres' ? own : undefined;
+    sides.push({ name, server: await startService(own, checkout), dialect: ourDialect(keys), databaseUrl });
+  }
+  return sides;
+}
+
+/** Answers every request with the bytes of an order and its lines. */
+async function startBare(ours: Side): Promise<Side> {
+  const answer = join(temporaryFolder(), 'answer');
+  const [request] = buildWorkloads(orders)[0]!.requestsOf(ours.dialect);
+  writeFileSync(answer, await fetchText(ours, request!));
+  const server = await startServer([fileURLToPath(new URL('bare-http-server.ts', import.meta.url)), answer]);
+  return { name: 'bare node:http', server, dialect: ours.dialect };
+}
+
+async function measureLoad(ours: Side[], others: Side[], bare: Side[], results: StoreResults): Promise<void> {
+  printHeadings();
+  for (const workload of workloads) {
+    const load = (side: Side) => ({ side, requests: workload.requestsOf(side.dialect) });
+    const compared = [...ours, ...(workload.isOwn ? [] : others)].map(load);
+    for (const other of compared.slice(1)) await compareAnswers(workload, compared[0]!, other);
+    const sides = [...compared, ...bare.map(load)];
+    const figures = await measureRounds(sides, { ...options, connections: workload.connections });
+    results.workloads.push(
+      concludeWorkload(
+        workload,
+        sides.map(({ side }) => side.name),
+        figures,
+      ),
+    );
+  }
+}
+
+async function measureStore(store: StoreName): Promise<StoreResults> {
+  const results: StoreResults = {
+    store,
+    orders,
+    commit: nameCheckout(),
+    date: new Date().toISOString(),
+    machine: describeMachine(),
+    rounds,
+    seconds: options.seconds,
+    peers: {},
+    workloads: [],
+    rows: [],
+  };
+  console.log(`\n${store}, ${orders} orders; medians of ${rounds} rounds of ${options.seconds} s`);
+  const places = await openPlaces(store);
+  const running: Side[] = [];
+  try {
+    const files = writeRecordFiles(temporaryFolder(), orders);
+    if (wanted.includes('W11')) await measureRows(places, files, results);
+    if (wanted.includes('tenants')) await measureTenants(store, await places.make(), options);
+    if (workloads.length === 0 && !wanted.includes('W10') && !wanted.includes('start')) return results;
+    // A commit may not read what a later one wrote.
+    const place = await places.make();
+    const { keys } = await seed({ place, checkout: Object.values(checkouts).at(-1)! }, files);
+    const ours = await startOurs(store, places, place, keys);
+    running.push(...ours);
+    const bare = options.against === undefined ? [await startBare(ours[0]!)] : [];
+    running.push(...bare);
+    await places.settle();
+    await measureLoad(ours, [], bare, results);
+    if (wanted.includes('W10')) await measurePages(ours, results);
+    if (wanted.includes('start') && options.against === undefined) {
+      const [first] = buildWorkloads(orders)[0]!.requestsOf(ourDialect(keys));
+      results.start = await measureStart(place, first!, rounds);
+    }
+  } finally {
+    for (const { server } of running) await server.stop();
+    await places.close();
+  }
+  return results;
+}
+
+console.log(describeMachine());
+for (const store of options.stores) {
+  const results = await measureStore(store);
+  if (options.against === undefined) checkBars(results);
+  else checkComparison(results);
+}
+reportBars();

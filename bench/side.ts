@@ -1,0 +1,81 @@
+/**
+ * A side of a comparison: a server under load, and how it is asked. Each kind of server asks for the same records in
+ * its own words; the answers are compared before anything is timed.
+ */
+import { BUILT_IN_FIELDS, type KeyedType } from '../src/pims/fields.ts';
+import { BASE_PATH, type Keys } from '../test/kit/service.ts';
+import type { LoadRequest } from './load-generator.ts';
+import type { Server } from './servers.ts';
+
+export type Values = Readonly<Record<string, string>>;
+
+interface Filter {
+  readonly field: string;
+  readonly value: string;
+  readonly contains?: true;
+  readonly conjunction?: 'AND' | 'OR';
+}
+
+/** The requests of a kind of server. Fields have the names of PIMS. */
+export interface Dialect {
+  /** An order with its lines. */
+  readonly getOrder: (orderNumber: string) => LoadRequest;
+  /** Records in the order of their keys. */
+  readonly query: (recordType: KeyedType, filters: readonly Filter[], limit: number) => LoadRequest;
+  readonly createOrder: (values: Values) => LoadRequest;
+  readonly addLine: (values: Values) => LoadRequest;
+  readonly updateCustomer: (code: string, values: Values) => LoadRequest;
+  /** Every order with a storefront number, each with its lines: Storeroom alone has it. */
+  readonly lookUp?: (reference: string) => LoadRequest;
+}
+
+export interface Side {
+  readonly name: string;
+  readonly server: Server;
+  readonly dialect: Dialect;
+  /** The URL of its database, when it has one in PostgreSQL. */
+  readonly databaseUrl?: string | undefined;
+}
+
+const authorize = ({ apiID, apiSecret }: Keys): { authorization: string } => ({
+  authorization: `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`,
+});
+
+export function ourDialect(keys: Keys): Dialect {
+  const headers = { ...authorize(keys), 'content-type': 'application/json' };
+  const call = (method: string, path: string, parameters: Values, body?: unknown): LoadRequest => {
+    const query = new URLSearchParams({ teamID: keys.teamID, ...parameters });
+    const request = { method, path: `${BASE_PATH}${path}?${query.toString()}`, headers };
+    return body === undefined ? request : { ...request, body: JSON.stringify(body) };
+  };
+  return {
+    getOrder: (orderNum) => call('GET', '/orders/single', { orderNum }),
+    query: (type, filters, limit) => call('POST', `/${type}/query`, { maxReturn: String(limit) }, filters),
+    createOrder: (values) => call('PUT', '/orders/create', {}, values),
+    addLine: (values) => call('PUT', '/orders/line_item', {}, values),
+    updateCustomer: (code, values) => call('POST', '/customers/update', {}, { CUSTOMER_CODE: code, ...values }),
+    lookUp: (reference) => call('GET', '/orders/by_storefront_reference', { storefront_order_number: reference }),
+  };
+}
+
+const bare = (name: string): string => name.replaceAll('_', '').toUpperCase();
+const FIELDS = new Map(
+  Object.values(BUILT_IN_FIELDS)
+    .flat()
+    .map(({ name }) => [bare(name), name]),
+);
+
+/** The records of an answer, wherever they stand in it: their values that are not empty, by their names in PIMS. */
+export function recordsOf(answer: unknown): Values[] {
+  if (Array.isArray(answer)) return answer.flatMap(recordsOf);
+  if (typeof answer !== 'object' || answer === null) return [];
+  const members = Object.entries(answer);
+  const values = members.flatMap(([name, value]) => {
+    const field = FIELDS.get(bare(name));
+    return field === undefined || value === null || typeof value === 'object' || value === ''
+      ? []
+      : [[field, String(value)] as const];
+  });
+  const own = values.length === 0 ? [] : [Object.fromEntries(values.toSorted(([a], [b]) => (a < b ? -1 : 1)))];
+  return [...own, ...members.flatMap(([, value]) => recordsOf(value))];
+}

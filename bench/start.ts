@@ -1,0 +1,34 @@
+/**
+ * How fast a service starts over so many orders, after a `kill -9` of the one before, and the memory it holds when idle.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fetchText } from './answers.ts';
+import type { LoadRequest } from './load-generator.ts';
+import { memoryMb, treeOf } from './processes.ts';
+import { median } from './report.ts';
+import { startService } from './servers.ts';
+
+const IDLE_MS = 3000;
+
+export interface StartFigures {
+  /** From the start of the process to its first answer. */
+  readonly startMs: number;
+  readonly idleMb: number;
+}
+
+export async function measureStart(place: string, first: LoadRequest, rounds: number): Promise<StartFigures> {
+  const times: number[] = [];
+  let idleMb = 0;
+  for (let round = 0; round < rounds; round++) {
+    const begunAt = performance.now();
+    const server = await startService(place);
+    await fetchText({ server }, first);
+    times.push(performance.now() - begunAt);
+    if (round === 0) {
+      await sleep(IDLE_MS);
+      idleMb = memoryMb(treeOf(server.pid));
+    }
+    await server.stop('SIGKILL');
+  }
+  return { startMs: median(times), idleMb };
+}
