@@ -12,7 +12,6 @@ const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 if (isNewEnough) {
   stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
-  process.argv[1] = main;
   await import('../src/main.ts');
 } else {
   const node = findNode();

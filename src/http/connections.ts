@@ -47,6 +47,8 @@ type ExpectingMessage = IncomingMessage & { [EXPECTING]?: ServerResponse };
 interface ConnectionOptions {
   readonly maxHeaderSize: number;
   readonly keepAliveMs: number;
+  /** Answers a request by itself when the service is too busy to begin it, and tells whether it has. */
+  readonly refuse: (message: IncomingMessage, response: ServerResponse) => boolean;
   /** Gets every request whose answer is taken, or whose connection has ended. */
   readonly onClosed: (request: FastifyRequest) => void;
 }
@@ -70,14 +72,14 @@ export const signalOf = ({ request }: FastifyReply): (() => AbortSignal) => {
 export const invite = (message: ExpectingMessage): void => message[EXPECTING]?.writeContinue();
 
 export function createLinedServer(handle: RequestListener, options: ConnectionOptions): Server {
-  const { maxHeaderSize, keepAliveMs, onClosed } = options;
+  const { maxHeaderSize, keepAliveMs, refuse, onClosed } = options;
   const open = new Set<LinedSocket>();
   let waitingInAll = 0;
 
   const begin = (line: Line, message: IncomingMessage, response: ServerResponse): void => {
     line.isBusy = true;
     response.on('close', line.next);
-    handle(message, response);
+    if (!refuse(message, response)) handle(message, response);
   };
   const goOn = (socket: LinedSocket, line: Line): void => {
     line.isBusy = false;

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Refusal } from '../errors.ts';
-import type { Json } from '../pims/script.ts';
+import type { Rendered } from '../pims/script.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -19,9 +19,13 @@ export const STATIC_HEADERS = {
 /** Answers from this length on count until they are taken. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
 
-/** `{"status":"success","data":…,"subRecords":…}` around the JSON texts of the store. */
-export const renderEnvelope = (data: Json, subRecords: Json | null = null): string =>
-  `{"status":"success","data":${data},"subRecords":${subRecords}}`;
+/** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store. */
+export function renderEnvelope(data: Rendered, subRecords: Rendered | null = null): Rendered {
+  if (typeof data === 'string' && (subRecords === null || typeof subRecords === 'string'))
+    return `{"status":"success","data":${data},"subRecords":${subRecords}}`;
+  const parts = ['{"status":"success","data":', data, ',"subRecords":', subRecords ?? 'null', '}'];
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
 
 /** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
 export function renderError({ message, code, field, suggestion }: Refusal, requestId: string): string {
@@ -30,13 +34,13 @@ export function renderError({ message, code, field, suggestion }: Refusal, reque
 }
 
 /** Sends an answer once its count is on disk; a read only if it has room (load.ts). Throws what counting threw. */
-export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: string, isRead = false) {
+export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
   const { counted, load } = request;
   if (counted) reply.header('x-month-requests', await counted.monthRequests());
   // A large one is kept once, as the bytes that are sent.
-  const sent = body.length < LARGE_CHARACTERS_LEAST ? body : Buffer.from(body);
-  const bytes = sent === body || reply.raw.destroyed ? 0 : sent.length;
+  const sent = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
+  const bytes = typeof sent === 'string' || reply.raw.destroyed ? 0 : sent.length;
   if (isRead && bytes > 0) load.checkRoom(request, bytes);
   load.answered(request, bytes);
   // Fastify drops the content type of an answer that began as an error.

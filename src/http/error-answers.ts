@@ -1,12 +1,15 @@
 /** Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
-import { isBodyLeft } from './body.ts';
+import { hasBody, isBodyLeft } from './body.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
 import { URL_BYTES_MAX } from './receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
+
+/** A body of a refused call up to this size is taken and dropped: a new connection would cost more. */
+const DROPPED_BYTES_MAX = 16 * 1024;
 
 /** A request line too long for Node to parse. */
 const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
@@ -63,6 +66,20 @@ export function answerUndecodable(reply: FastifyReply): FastifyReply {
   const refusal = new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.');
   reply.headers({ ...STATIC_HEADERS, 'x-request-id': id, 'content-type': JSON_TYPE });
   return reply.code(400).send(renderError(refusal, id));
+}
+
+/** Ends before the request's ID. */
+const BUSY_BODY = renderError(new Refusal('SERVICE_BUSY'), '').slice(0, -2);
+const BUSY_HEADERS = Object.entries({ ...STATIC_HEADERS, 'content-type': JSON_TYPE, 'retry-after': '1' }).flat();
+
+/** Answers SERVICE_BUSY to a request that is not begun. A body it may bring is left unread when it may be large. */
+export function answerBusy(message: IncomingMessage, response: ServerResponse, requestId: string): void {
+  const body = `${BUSY_BODY}${requestId}"}`;
+  const headers = [...BUSY_HEADERS, 'x-request-id', requestId, 'content-length', String(body.length)];
+  const { expect, 'content-length': length } = message.headers;
+  if (expect !== undefined || (hasBody(message) && !(Number(length) <= DROPPED_BYTES_MAX)))
+    headers.push('connection', 'close');
+  response.writeHead(503, headers).end(body);
 }
 
 /** Answers a request that Node could not parse, straight on its socket. */

@@ -51,6 +51,11 @@ export class Load {
     setInterval(() => this.#adapt(performance.now()), LOOK_MS).unref();
   }
 
+  /** Whether calls are refused: the cheapest way to do so is not to begin them. */
+  get isFull(): boolean {
+    return this.calls.calls >= this.calls.most;
+  }
+
   /** Counts a call that has arrived as in flight. Throws SERVICE_BUSY. */
   enter(request: FastifyRequest, lane: Lane = this.calls): void {
     if (lane.calls >= lane.most) throw new Refusal('SERVICE_BUSY', undefined, RETRY);

@@ -7,7 +7,7 @@ import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType, type
 import type { OrderTransition } from './lifecycle.ts';
 import type { Stage } from './stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from './port.ts';
-import type { Json, Script, Write } from './script.ts';
+import type { Json, Rendered, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { checkText } from './values.ts';
 import * as writes from './writes.ts';
@@ -44,7 +44,7 @@ export async function findOrdersByStorefrontReference(
   store: PimsStore,
   reference: string,
   options: LookupOptions,
-): Promise<Json> {
+): Promise<Rendered> {
   checkText('storefront_order_number', reference);
   return orThrow(await store.viewOrders(reference, options));
 }

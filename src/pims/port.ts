@@ -5,7 +5,7 @@
 import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './fields.ts';
 import type { ImportBatches, ImportResults } from './import.ts';
-import type { Idempotency, Json, Write } from './script.ts';
+import type { Idempotency, Json, Rendered, Write } from './script.ts';
 import type { Filter } from './filter.ts';
 
 export interface QueryRequest {
@@ -19,14 +19,14 @@ export interface QueryRequest {
 }
 
 export interface Page {
-  readonly records: Json;
+  readonly records: Rendered;
   /** Sort key to go on after; null when this was the last page. */
   readonly next: string | null;
 }
 
 export interface OrderFound {
   readonly order: Json;
-  readonly lines: Json | null;
+  readonly lines: Rendered | null;
 }
 
 export interface LookupOptions {
@@ -52,7 +52,7 @@ export interface PimsStore {
    */
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
   /** The orders with this REFERENCE_NUMBER, as storefront.ts views them. RESULT_TOO_LARGE beyond `recordsMax`. */
-  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Json>>;
+  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>>;
   /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */

@@ -9,6 +9,10 @@ import type { Values } from './values.ts';
 export type NumberedType = 'orders' | 'customers';
 /** A record, or a list of records, as the JSON text that goes out. */
 export type Json = string;
+/** JSON as a text, or as UTF-8 where it may be large: bytes cost the event loop nothing. */
+export type Rendered = Json | Uint8Array;
+
+export const textOf = (json: Rendered): Json => (typeof json === 'string' ? json : Buffer.from(json).toString());
 
 /** Repeating a write with the same key answers the same without writing again. */
 export interface Idempotency {

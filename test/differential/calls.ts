@@ -4,7 +4,8 @@ import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
-import type { Page, PimsStore, QueryRequest } from '../../src/pims/port.ts';
+import type { OrderFound, Page, PimsStore, QueryRequest } from '../../src/pims/port.ts';
+import { textOf, type Rendered } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { CustomField, KeyedType } from '../../src/pims/fields.ts';
 import { foldCase, type Filter } from '../../src/pims/filter.ts';
@@ -17,10 +18,10 @@ type MaybeLater<T> = T | Promise<T>;
 
 /** One tenant's inventory system as its callers and its operator see it. */
 export interface System {
-  getOrder(key: string): MaybeLater<{ order: string; lines: string | null }>;
+  getOrder(key: string): MaybeLater<OrderFound>;
   getCustomer(key: string): MaybeLater<string>;
   getInventoryItem(key: string): MaybeLater<string>;
-  findOrdersByStorefrontReference(key: string): MaybeLater<string>;
+  findOrdersByStorefrontReference(key: string): MaybeLater<Rendered>;
   queryOrders(request: QueryRequest): MaybeLater<Page>;
   queryCustomers(request: QueryRequest): MaybeLater<Page>;
   queryInventoryItems(request: QueryRequest): MaybeLater<Page>;
@@ -89,17 +90,17 @@ async function answerOf(system: System, call: Call): Promise<string> {
   switch (call.name) {
     case 'getOrder': {
       const { order, lines } = await system.getOrder(call.key);
-      return `${order} ${lines}`;
+      return `${order} ${lines && textOf(lines)}`;
     }
     case 'getCustomer':
     case 'getInventoryItem':
     case 'findOrdersByStorefrontReference':
-      return system[call.name](call.key);
+      return textOf(await system[call.name](call.key));
     case 'queryOrders':
     case 'queryCustomers':
     case 'queryInventoryItems': {
       const { records, next } = await system[call.name](call.request);
-      return `${records} next: ${next}`;
+      return `${textOf(records)} next: ${next}`;
     }
     case 'advanceOrder':
       return writtenText(await system.advanceOrder(call.key, call.step, call.context));

@@ -5,7 +5,7 @@ import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/filter.ts';
 import type { Values } from '../../src/pims/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/fields.ts';
-import type { Idempotency, Json, Script } from '../../src/pims/script.ts';
+import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
@@ -165,7 +165,7 @@ export class Pims {
   async readOrder(orderNumber: string): Promise<{ order: Values; lines: Values[] }> {
     const found = accepted(await this.port.getOrder(orderNumber));
     assert.ok(found, `There is no order ${orderNumber}.`);
-    const lines = found.lines === null ? [] : (JSON.parse(found.lines) as { ORDER_LINEITEMS: Values }[]);
+    const lines = found.lines === null ? [] : (JSON.parse(textOf(found.lines)) as { ORDER_LINEITEMS: Values }[]);
     return { order: JSON.parse(found.order) as Values, lines: lines.map((line) => line.ORDER_LINEITEMS) };
   }
 
@@ -176,7 +176,8 @@ export class Pims {
 
   /** What the storefront lookup answers. */
   async viewOrders(referenceNumber: string, options: LookupOptions = PATIENT): Promise<StorefrontOrder[]> {
-    return (JSON.parse(accepted(await this.port.viewOrders(referenceNumber, options))) as StorefrontLookup).orders;
+    const view = textOf(accepted(await this.port.viewOrders(referenceNumber, options)));
+    return (JSON.parse(view) as StorefrontLookup).orders;
   }
 
   /** Every record of a type, as names and values. */
@@ -205,7 +206,7 @@ export class Pims {
   ): Promise<{ records: Values[]; next: string | null }> {
     const request = { ...PATIENT, filters, limit, after: from, bytesMax };
     const { records, next } = accepted(await this.port.queryRecords(recordType, request));
-    return { records: JSON.parse(records) as Values[], next };
+    return { records: JSON.parse(textOf(records)) as Values[], next };
   }
 
   /** Imports rows and gives what came of them, batch by batch. */

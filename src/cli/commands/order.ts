@@ -6,6 +6,7 @@ import { parseDecimal } from '../../pims/decimal.ts';
 import type { OrderTransition } from '../../pims/lifecycle.ts';
 import { advanceOrder } from '../../pims/operations.ts';
 import type { PimsStore } from '../../pims/port.ts';
+import { textOf } from '../../pims/script.ts';
 import type { OrderWithLines, StorefrontLookup } from '../../pims/storefront.ts';
 import type { Values } from '../../pims/values.ts';
 import { splitList } from '../../pims/lists.ts';
@@ -79,12 +80,12 @@ async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrd
   const found = orThrow(await pims.getOrder(orderNumber));
   if (!found) throw new Refusal('NOT_FOUND', `There is no order '${orderNumber}'.`);
   const order = JSON.parse(found.order) as Values;
-  const lines = JSON.parse(found.lines ?? '[]') as { ORDER_LINEITEMS: Values }[];
+  const lines = JSON.parse(textOf(found.lines ?? '[]')) as { ORDER_LINEITEMS: Values }[];
   const reference = order['REFERENCE_NUMBER'] ?? '';
   const { signal } = new AbortController();
   const options = { recordsMax: RELATED_MAX, signal: () => signal };
   const sameReference = reference === '' ? '{"orders":[]}' : orThrow(await pims.viewOrders(reference, options));
-  const related = (JSON.parse(sameReference) as StorefrontLookup).orders
+  const related = (JSON.parse(textOf(sameReference)) as StorefrontLookup).orders
     .map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
     .filter((other) => other.orderNumber !== orderNumber);
   return { order, lines: lines.map((line) => line.ORDER_LINEITEMS), related };

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import type { Filter } from '../../pims/filter.ts';
 import type { KeyedType } from '../../pims/fields.ts';
 import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
-import type { Json } from '../../pims/script.ts';
+import type { Json, Rendered } from '../../pims/script.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes.ts';
 import { signalOf } from '../connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
@@ -42,7 +42,7 @@ export interface Operation {
   readonly answer: Schema;
   readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
   /** The body of the 200 answer. */
-  readonly run: (call: Call<never>) => Promise<string>;
+  readonly run: (call: Call<never>) => Promise<Rendered>;
 }
 
 /** What an operation on one record has. `get` loads the record whose key is in the parameter. */

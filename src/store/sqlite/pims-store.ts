@@ -7,7 +7,7 @@ import { buildDictionaries } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
-import type { Idempotency, Json, Write } from '../../pims/script.ts';
+import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { ScriptRunner, settle } from '../pims/script-runner.ts';
@@ -30,7 +30,7 @@ export interface PimsStoreOptions {
 
 /** What is probably small gets this long on the event loop, then goes to a worker. Larger pages go there at once. */
 const LOOP_BUDGET = { ms: 5, isEnded: () => false };
-const LOOP_RECORDS_MAX = 500;
+const LOOP_RECORDS_MAX = 100;
 /** An order with more characters of lines is read in a worker from then on. */
 const LOOP_CHARACTERS_MAX = 256 * 1024;
 const LARGE_KEYS_MAX = 1000;
@@ -110,7 +110,7 @@ export class SqlitePimsStore implements PimsStore {
     });
   }
 
-  viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Json>> {
+  viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Rendered>> {
     return this.#reader.read(() => {
       const { ordersByReference: ordersSql, linesOfOrder: linesSql } = this.#sql;
       const read = { kind: 'lookup', ordersSql, linesSql, referenceNumber, recordsMax } as const;

@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../../errors.ts';
 import type { OrderFound, Page } from '../../pims/port.ts';
-import type { Json } from '../../pims/script.ts';
+import type { Json, Rendered } from '../../pims/script.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { refuseLargeLookup, viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
@@ -44,7 +44,7 @@ export type Read = PageRead | OrderRead | LookupRead;
 interface Found {
   page: Page;
   order: OrderFound | undefined;
-  lookup: Json;
+  lookup: Rendered;
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
 
@@ -90,7 +90,7 @@ export function readOrder(
   }
 }
 
-function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): Outcome<Json> {
+function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): Outcome<Rendered> {
   const { ordersSql, linesSql, referenceNumber, recordsMax } = read;
   const found: OrderWithLines[] = [];
   let characters = 0;

@@ -1,8 +1,10 @@
 /** A worker thread of the embedded store: runs large reads and checkpoints, so that the event loop never waits. */
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../errors.ts';
+import type { Json, Rendered } from '../../pims/script.ts';
 import { CUT_SHORT, Database, faultOf } from './database.ts';
-import { runRead, type Read } from './query.ts';
+import { runRead, type FoundBy, type Read } from './query.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
@@ -17,6 +19,8 @@ export interface Reply {
 export interface WorkerData {
   /** One place, shared with the pool: 1 ends the job. */
   readonly isEnded: Int32Array;
+  /** Of the thread: 0 is that of the process, 19 gives way to everything. */
+  readonly niceness: number;
 }
 
 const CONNECTIONS_MAX = 16;
@@ -53,7 +57,7 @@ function checkpoint(file: string): void {
   }
 }
 
-function run(job: Exclude<Job, { kind: 'forget' }>): Reply {
+function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Reply {
   if (job.kind === 'checkpoint') {
     checkpoint(job.file);
     return {};
@@ -65,19 +69,35 @@ function run(job: Exclude<Job, { kind: 'forget' }>): Reply {
     return { refusal: { code: 'QUERY_TOO_COSTLY', message, field: undefined } };
   }
   if (found instanceof Refusal) return { refusal: { code: found.code, message: found.message, field: found.field } };
-  return { result: found };
+  return { result: encode(found, buffers) };
+}
+
+/** JSON as bytes, which the event loop is given without a copy and sends as they are. */
+function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
+  const bytesOf = (json: Rendered): Uint8Array => {
+    const bytes = new TextEncoder().encode(json as Json);
+    buffers.push(bytes.buffer);
+    return bytes;
+  };
+  if (found === undefined) return found;
+  if (typeof found === 'string' || found instanceof Uint8Array) return bytesOf(found);
+  if ('records' in found) return { ...found, records: bytesOf(found.records) };
+  return { ...found, lines: found.lines && bytesOf(found.lines) };
 }
 
 const port = parentPort!;
-const { isEnded: flag } = workerData as WorkerData;
+const { isEnded: flag, niceness } = workerData as WorkerData;
+// Linux alone has a niceness for each thread.
+if (niceness > 0 && process.platform === 'linux') setPriority(niceness);
 const isEnded = (): boolean => Atomics.load(flag, 0) === 1;
 port.on('message', (job: Job) => {
   if (job.kind === 'forget') return forget(job.file);
   let reply: Reply;
+  const buffers: ArrayBuffer[] = [];
   try {
-    reply = run(job);
+    reply = run(job, buffers);
   } catch (fault) {
     reply = { error: { message: String(fault), errcode: (fault as { errcode?: number }).errcode } };
   }
-  port.postMessage(reply);
+  port.postMessage(reply, buffers);
 });

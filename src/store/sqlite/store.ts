@@ -41,6 +41,8 @@ export interface OpenStoreOptions {
 }
 
 const SQLITE_OLDEST = [3, 51, 3];
+/** The event loop comes first when all cores are busy: it answers everybody. */
+const QUERY_NICENESS = 10;
 
 export class SqliteStore {
   readonly #options: OpenStoreOptions;
@@ -48,7 +50,7 @@ export class SqliteStore {
   readonly #workers: WorkerPool;
   readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
-  readonly #checkpoints = new WorkerPool(1);
+  readonly #checkpoints = new WorkerPool(1, 0);
   readonly #open: OpenTenants;
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
@@ -66,7 +68,7 @@ export class SqliteStore {
     const { folder, busyTimeoutMs, onFatal } = options;
     mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
     // One thread more than queries have, for a tenant that has none running.
-    this.#workers = new WorkerPool(options.workers + 1);
+    this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting });
     const [checkpoint, report] = [this.#checkpoint, options.report ?? (() => undefined)];

@@ -27,13 +27,16 @@ const IDLE_MS = 10_000;
 
 export class WorkerPool {
   readonly #size: number;
+  readonly #niceness: number;
   readonly #idle: Thread[] = [];
   readonly #all = new Set<Thread>();
   readonly #waiting: Pending[] = [];
   #ending: NodeJS.Timeout | undefined;
 
-  constructor(size: number) {
+  /** `niceness` of the threads: how much they give way to the event loop. */
+  constructor(size: number, niceness: number) {
     this.#size = size;
+    this.#niceness = niceness;
   }
 
   /** Runs a job in a thread. `turn` can end it. QUERY_TOO_COSTLY when its time is used up. */
@@ -83,7 +86,7 @@ export class WorkerPool {
   #start(): Thread {
     const isEnded = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const worker = new Worker(new URL('store-worker.ts', import.meta.url), {
-      workerData: { isEnded } satisfies WorkerData,
+      workerData: { isEnded, niceness: this.#niceness } satisfies WorkerData,
       resourceLimits: HEAP,
     });
     const thread: Thread = { worker, isEnded, idleSince: 0, running: undefined };
