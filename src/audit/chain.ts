@@ -31,16 +31,18 @@ const PAGE_RECORDS = 500;
 /** Below the number of any record, so that one put in before the first is found too. */
 const BEFORE_ALL = -(2 ** 31);
 
-/** Compares numbers, hashes and the head of the log. Includes records appended meanwhile. */
+/** Compares numbers, hashes and the head of the log. Includes records appended meanwhile. Throws once it is ended. */
 export async function verifyAudit(
   store: Pick<AuditStore, 'loadAuditFrom' | 'loadAuditHead'>,
   teamId: string,
+  ended?: AbortSignal,
 ): Promise<AuditCheck> {
   let records = 0;
   let head = '';
   let promised = 0;
   const faultAt = (number: number, reason: string): AuditCheck => ({ records, head, fault: { number, reason } });
   for (;;) {
+    ended?.throwIfAborted();
     const page = await store.loadAuditFrom(teamId, records === 0 ? BEFORE_ALL : records + 1, PAGE_RECORDS);
     for (const record of page) {
       const number = records + 1;

@@ -56,6 +56,7 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       ...config,
       ...services,
       pims: (tenant) => store.pims(tenant),
+      takeTurn: store.takeTurn,
       cursorKey: await store.loadCursorKey(),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
       state,

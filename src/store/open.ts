@@ -2,6 +2,7 @@
 import type { SessionStore, UserStore } from '../account/port.ts';
 import type { AuditStore } from '../audit/port.ts';
 import type { PimsStore } from '../pims/port.ts';
+import type { TakeTurn } from '../tenant/admission.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
 import type { RequestStore } from '../request-log/port.ts';
 import { SqliteStore } from './sqlite/store.ts';
@@ -17,6 +18,8 @@ export interface Store {
   readonly audit: AuditStore;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
+  /** For costly work on what is no record: it shares turns with the tenant's queries. */
+  readonly takeTurn: TakeTurn;
   /** The random bytes that the installation signs cursors with. */
   loadCursorKey(): Promise<Uint8Array>;
   /** Whether the store answers, as far as is known now. */

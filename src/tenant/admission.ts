@@ -3,6 +3,7 @@
  * delays another's. Work ends, waiting or running, when its caller is gone. Source: decision 0030.
  */
 import { Refusal, type Outcome } from '../errors.ts';
+import type { Tenant } from './port.ts';
 
 export interface TurnBounds {
   /** Of all tenants. One more place is for a tenant that has nothing running. */
@@ -16,6 +17,13 @@ export interface Turn {
   /** Set by work that can be ended early; its outcome then does not matter. */
   end: (() => void) | undefined;
 }
+
+/** Runs work in the tenant's turn, as `Turns.run` does. */
+export type TakeTurn = <T>(
+  tenant: Tenant,
+  signal: () => AbortSignal,
+  work: (turn: Turn) => Promise<Outcome<T>>,
+) => Promise<Outcome<T>>;
 
 interface Job extends Turn {
   readonly signal: () => AbortSignal;

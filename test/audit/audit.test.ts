@@ -112,6 +112,11 @@ suite('the audit log', () => {
     }
   });
 
+  test('its check ends when nobody waits for it', async () => {
+    const checking = verifyAudit(store.audit, await writeLog(1), AbortSignal.abort());
+    await assert.rejects(checking, { name: 'AbortError' });
+  });
+
   test('it is whole while it is being written to', async () => {
     const teamId = await writeLog(3);
     const writing = (async () => {

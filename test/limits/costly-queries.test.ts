@@ -1,8 +1,10 @@
 /** Long queries take turns: a tenant's, abandoned or not, delay no other's, and none runs when its caller is gone. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Visitor } from '../dashboard/visitor.ts';
 import { asker, memoryOf, sendUnread } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
@@ -14,14 +16,18 @@ const CUSTOMERS = 2000;
 const BUDGET_MS = 500;
 const ABANDONED = 60;
 const MEMORY_MIB = 256;
-/** Of a tenant: one runs, as there is one thread, and 64 wait. */
+/** Of a tenant: one runs, as there is one thread or connection, and 64 wait. */
 const RUNNING_AND_WAITING = 65;
 /** What runs is ended within this, where it would run for another second or longer. */
 const SOON_MS = 1000;
 const STOP_MS = 4000;
 
 const service = await ownService({
-  env: { STOREROOM_QUERY_BUDGET_MS: String(BUDGET_MS), STOREROOM_QUERY_THREADS: '1' },
+  env: {
+    STOREROOM_QUERY_BUDGET_MS: String(BUDGET_MS),
+    STOREROOM_QUERY_THREADS: '1',
+    STOREROOM_DATABASE_CONNECTIONS: '1',
+  },
 });
 const [busy, quiet] = [await Shop.open(service, 'busy'), await Shop.open(service, 'quiet')];
 const note = 'Long Text '.repeat(800);
@@ -44,6 +50,17 @@ async function search(shop: Shop): Promise<{ ms: number; status: number }> {
   const begunAt = performance.now();
   const { status } = await shop.queryCustomers([{ field: 'CUSTOMER_NAME', value: 'bolts', contains: true }]);
   return { ms: performance.now() - begunAt, status };
+}
+
+/** So many searches on connections of their own: one runs, the others wait. */
+async function beginWorst(count: number): Promise<Socket[]> {
+  const sockets = times(count, () => openSocket(service.origin));
+  for (const socket of sockets) {
+    if (socket.connecting) await once(socket, 'connect');
+    socket.write(bytes);
+  }
+  await asker(service, busy.keys, '/customers/single', { customerCode: 'C1' })();
+  return sockets;
 }
 
 suite('turns for costly work', () => {
@@ -98,7 +115,7 @@ suite('turns for costly work', () => {
     await busy.getOrder(orderNum); // From here on the embedded store knows that it is large.
     const path = `${BASE_PATH}/orders/single?orderNum=${orderNum}&teamID=busy`;
     const read = writeRequest('GET', path, [`Authorization: ${basicOf(busy.keys)}`]);
-    const running = times(5, () => sendUnread(service.origin, bytes));
+    const running = await beginWorst(3);
     const sockets = times(RUNNING_AND_WAITING, () => openSocket(service.origin));
     const refused = Promise.any(sockets.map((socket) => readAnswers(socket)));
     for (const socket of sockets) socket.write(read);
@@ -107,6 +124,21 @@ suite('turns for costly work', () => {
     await asker(service, busy.keys, '/customers/single', { customerCode: 'C1' })();
     assert.equal((await search(busy)).status, 200);
     for (const socket of running) socket.resetAndDestroy();
+  });
+
+  test('the request log and the check of the audit log take the turns of their tenant', async () => {
+    const owner = await Visitor.make(service, 'busy', 'owner');
+    const sockets = await beginWorst(2);
+    const seen = { answers: 0 };
+    for (const socket of sockets) socket.once('data', () => seen.answers++);
+    const ask = async (path: string, query = {}): Promise<string> => {
+      const { status } = await owner.get(path, query);
+      return `${path} ${status}, after ${Math.min(seen.answers, 1)}`;
+    };
+    const asked = [ask('/requests'), ask('/requests/single', { requestID: 'none-1' }), ask('/audit/verify')];
+    const expected = ['/requests 200, after 1', '/requests/single 404, after 1', '/audit/verify 200, after 1'];
+    assert.deepEqual(await Promise.all(asked), expected);
+    for (const socket of sockets) socket.destroy();
   });
 
   test('a service that stops ends them, and answers 503 SERVICE_BUSY to those who wait', async () => {

@@ -3,6 +3,7 @@ import type { Accounts } from '../../account/accounts.ts';
 import type { Users } from '../../account/users.ts';
 import type { AuditStore } from '../../audit/port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
+import type { TakeTurn } from '../../tenant/admission.ts';
 import type { UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
 import type { OperationServices } from '../stages.ts';
@@ -15,6 +16,7 @@ export interface DashboardServices extends OperationServices {
   readonly requests: RequestStore;
   readonly requestLog: RequestLog;
   readonly requestLogDays: number;
+  readonly takeTurn: TakeTurn;
   /**
    * Where people reach the service, without a path: `https://pims.example.com`. With '' addresses in answers are
    * relative: a Host header can be made up, the browser knows where it is.

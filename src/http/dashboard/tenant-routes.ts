@@ -5,7 +5,7 @@ import type { Tenant } from '../../tenant/port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
 import type { DashboardServices } from './services.ts';
-import { actorOf, entryOf, pick, type Handlers, type RequestContext } from './typed-route.ts';
+import { actorOf, entryOf, pick, readInTurn, type Handlers, type RequestContext } from './typed-route.ts';
 
 const AUDIT_PAGE = 100;
 const teamOf = ({ signedIn }: RequestContext): string => signedIn.tenant.teamId;
@@ -62,7 +62,7 @@ const userRoutes = ({ users, publicUrl }: DashboardServices) => {
   } satisfies Partial<Handlers>;
 };
 
-const auditRoutes = ({ audit }: DashboardServices) =>
+const auditRoutes = ({ audit, takeTurn }: DashboardServices) =>
   ({
     'GET /audit': async ({ signedIn, query }) => {
       const before = Number(query.before ?? Number.MAX_SAFE_INTEGER);
@@ -70,8 +70,9 @@ const auditRoutes = ({ audit }: DashboardServices) =>
       const last = records.at(-1)?.number ?? 1;
       return { records, next: last > 1 ? last : null };
     },
-    'GET /audit/verify': async ({ signedIn }) => {
-      const { records, head, fault } = await verifyAudit(audit, signedIn.tenant.teamId);
+    'GET /audit/verify': async (context) => {
+      const verify = (ended: AbortSignal) => verifyAudit(audit, teamOf(context), ended);
+      const { records, head, fault } = await readInTurn(takeTurn, context, verify);
       return { isWhole: fault === null, records, head, fault };
     },
   }) satisfies Partial<Handlers>;

@@ -8,9 +8,11 @@ import type { ClientContext } from '../../account/attempts.ts';
 import type { SignedIn } from '../../account/port.ts';
 import { requireProof } from '../../account/proof.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
-import { Refusal } from '../../errors.ts';
+import { orThrow, Refusal } from '../../errors.ts';
 import { foldQuery } from '../authenticate.ts';
+import type { TakeTurn } from '../../tenant/admission.ts';
 import { takeBody } from '../body.ts';
+import { signalOf } from '../connections.ts';
 import { sendAnswer } from '../envelope.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
@@ -74,6 +76,20 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext
   const agent = (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
   const client = { nowMs: Date.now(), client: request.ip, agent };
   return { body: request.body, query: request.query, client, reply, signedIn: request.signedIn! };
+}
+
+/** Reads what is costly in the tenant's turn, until `ended` is aborted: nobody waits for it, or the service stops. */
+export async function readInTurn<T>(
+  takeTurn: TakeTurn,
+  { signedIn, reply }: Pick<RequestContext, 'signedIn' | 'reply'>,
+  read: (ended: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ended = new AbortController();
+  const found = await takeTurn(signedIn.tenant, signalOf(reply), (turn) => {
+    turn.end = () => ended.abort();
+    return read(ended.signal);
+  });
+  return orThrow(found);
 }
 
 /** What is wrong with what a page sent, as its form can show it. */

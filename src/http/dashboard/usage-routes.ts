@@ -4,12 +4,12 @@ import type { UsageCount } from '../../tenant/port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
 import type { DashboardServices } from './services.ts';
-import type { Handlers } from './typed-route.ts';
+import { readInTurn, type Handlers } from './typed-route.ts';
 
 const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
 
 export function usageRoutes(
-  { usage, requests, requestLog, requestLogDays }: DashboardServices,
+  { usage, requests, requestLog, requestLogDays, takeTurn }: DashboardServices,
   operations: readonly Operation[],
 ) {
   const places = new Map<string, CalledPath>(
@@ -34,12 +34,16 @@ export function usageRoutes(
       const refused = rows.reduce((sum, row) => sum + row.refused, 0);
       return { month, total, refused, monthQuota: tenant.monthQuota, rows, months };
     },
-    'GET /requests': async ({ signedIn: { tenant }, query, client }) => {
-      const page = await requestLog.search(tenant.teamId, query, client.nowMs);
+    'GET /requests': async (context) => {
+      const { teamId } = context.signedIn.tenant;
+      const search = () => requestLog.search(teamId, context.query, context.client.nowMs);
+      const page = await readInTurn(takeTurn, context, search);
       return { ...page, requests: page.requests.map(withPlace) };
     },
-    'GET /requests/single': async ({ signedIn: { tenant }, query, client }) => {
-      const found = await requestLog.find(tenant.teamId, query.requestID, client.nowMs);
+    'GET /requests/single': async (context) => {
+      const { teamId } = context.signedIn.tenant;
+      const find = () => requestLog.find(teamId, context.query.requestID, context.client.nowMs);
+      const found = await readInTurn(takeTurn, context, find);
       const missing = `No request of the last ${requestLogDays} days has this ID.`;
       if (!found) throw new Refusal('NOT_FOUND', missing, { field: 'requestID' });
       return { ...withPlace(found), remedy: found.code === null ? null : ERRORS[found.code as ErrorCode].remedy };

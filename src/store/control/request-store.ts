@@ -10,6 +10,8 @@ export type KeyUseOfTeam = KeyUse & { readonly teamId: string };
 
 export interface OwnRequests extends ReadableTables {
   insertAll: RequestStore['addRequests'];
+  /** Like `read`, for what is large. */
+  readBlocks: ReadableTables['read'];
   /** Deletes some of the tenant's blocks below an ID or a time. False when none is left. */
   deleteSome(teamId: string, before: string): Promise<boolean>;
 }
@@ -98,6 +100,6 @@ export class SqlRequestStore implements RequestStore {
 
   async #load(where: string, ...values: Bound[]): Promise<RequestBlock[]> {
     const sql = `SELECT ${listColumns(BLOCK, 'b')} FROM ${this.#own.schema}"REQUESTS" b WHERE ${where}`;
-    return (await this.#own.read(sql, ...values)).map((block) => toRecord<RequestBlock>(BLOCK, block));
+    return (await this.#own.readBlocks(sql, ...values)).map((block) => toRecord<RequestBlock>(BLOCK, block));
   }
 }

@@ -1,10 +1,14 @@
-/** The request log of PostgreSQL, on the connections for writes, so that counts never wait. Source: decision 0022. */
+/**
+ * The request log of PostgreSQL, on the connections for writes, so that counts never wait. Blocks are read on those for
+ * queries, in turns, and what is small with the keys. Source: decision 0022.
+ */
 import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
 import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection.ts';
 import { CONTROL } from './migrate.ts';
 import type { Pool } from './pool.ts';
+import type { SharedConnection } from './shared-connection.ts';
 
 const REQUESTS = `${CONTROL}."REQUESTS"`;
 const REFUSALS = `${CONTROL}."REFUSALS"`;
@@ -41,10 +45,12 @@ const BLOCKS_PER_DELETE = 200;
 
 export class PostgresRequests implements OwnRequests {
   readonly schema = `${CONTROL}.` as const;
+  readonly #reader: SharedConnection;
   readonly #writers: Pool;
   readonly #queries: Pool;
 
-  constructor(writers: Pool, queries: Pool) {
+  constructor(reader: SharedConnection, writers: Pool, queries: Pool) {
+    this.#reader = reader;
     this.#writers = writers;
     this.#queries = queries;
   }
@@ -71,6 +77,10 @@ export class PostgresRequests implements OwnRequests {
   }
 
   read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
+    return this.#reader.ask<R>(sql, values);
+  }
+
+  readBlocks<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
     return this.#queries.use(0, (connection) => connection.ask<R>(sql, values));
   }
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
-import { Turns } from '../../tenant/admission.ts';
+import { Turns, type TakeTurn } from '../../tenant/admission.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
@@ -102,7 +102,7 @@ export class PostgresStore {
     this.sessions = new SqlSessionStore(control);
     this.audit = new SqlAuditStore(control);
     this.usage = new SqlUsageStore(new PostgresUsage(usage));
-    this.requests = new SqlRequestStore(new PostgresRequests(this.#pools[0]!, this.#pools[1]!));
+    this.requests = new SqlRequestStore(new PostgresRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
   }
 
   /** Opens and migrates the store. COMMAND_REFUSED says what is wrong with the address or the server. */
@@ -148,6 +148,8 @@ export class PostgresStore {
     this.#open.set(storeId, store);
     return store;
   }
+
+  readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(storeId, signal, work);
 
   loadCursorKey(): Promise<Uint8Array> {
     return loadCursorKey(this.#control);

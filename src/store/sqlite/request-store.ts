@@ -68,6 +68,10 @@ export class SqliteRequests implements OwnRequests {
     return this.#open().db.rows<R>(sql, ...values);
   }
 
+  readBlocks<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
+    return this.read(sql, ...values);
+  }
+
   async deleteSome(teamId: string, before: string): Promise<boolean> {
     const { db } = this.#open();
     const deleted = await this.#write(() => db.run(DELETE_BLOCKS, teamId, before, BLOCKS_PER_DELETE));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
-import { Turns } from '../../tenant/admission.ts';
+import { Turns, type TakeTurn } from '../../tenant/admission.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
@@ -108,6 +108,8 @@ export class SqliteStore {
       throw refuseCommand(`Another service is running on ${folder}; one folder takes one service.`);
     }
   }
+
+  readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(this.#file(storeId), signal, work);
 
   loadCursorKey(): Promise<Uint8Array> {
     return loadCursorKey(this.#control);
