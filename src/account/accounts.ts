@@ -83,7 +83,7 @@ export class Accounts {
     };
     // The link may have been used meanwhile, which set another password.
     const outcome = await this.#users.updateUser(user, change, ownEntry(user, 'password set by link', context));
-    if (outcome instanceof Refusal) throw outcome.code === 'NOT_FOUND' ? new Refusal('LINK_INVALID') : outcome;
+    if (outcome instanceof Refusal) throw new Refusal('LINK_INVALID');
     return this.#open(user, hash, context, null);
   }
 
@@ -208,7 +208,7 @@ export class Accounts {
   /** Saves what a password was proven for. SIGN_IN_REFUSED when the password has changed since, or the user is gone. */
   async #change(user: User, change: UserChange, entry: AuditEntry): Promise<void> {
     const outcome: Outcome<void> = await this.#users.updateUser(user, change, entry);
-    if (outcome instanceof Refusal) throw outcome.code === 'NOT_FOUND' ? new Refusal('SIGN_IN_REFUSED') : outcome;
+    if (outcome instanceof Refusal) throw new Refusal('SIGN_IN_REFUSED');
   }
 
   /** The session goes on under a new token, and ends when it would have. */

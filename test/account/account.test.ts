@@ -1,7 +1,6 @@
-/** What users do with their own account and owners with the users: links, sessions, passwords, second factor, roles. */
+/** Links, sessions with their proofs, and what owners do with users. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Accounts } from '../../src/account/accounts.ts';
 import { isProven, requireProof } from '../../src/account/proof.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import {
@@ -97,9 +96,13 @@ suite('sessions', () => {
   test('confirming the password gives a new token for the same twelve hours, and the old one ends', async () => {
     const ann = await Person.create();
     const first = await ann.signIn(visit());
-    await expectRefused('SIGN_IN_REFUSED', accounts.confirm(first.signedIn, WRONG, visit(600)));
+    const { code, field } = await refusalOf(accounts.confirm(first.signedIn, WRONG, visit(600)));
+    assert.deepEqual([code, field], ['SIGN_IN_REFUSED', 'password']);
     assert.ok(await accounts.findSession(first.token, START + 600_000));
     const second = await accounts.confirm(first.signedIn, PASSWORD, visit(600));
+    const forgotten = { failures: 0, nextTryAt: '' };
+    for (const { signedIn } of [first, second])
+      assert.deepEqual(pick([signedIn.session], 'failures', 'nextTryAt'), [forgotten]);
     assert.equal(await accounts.findSession(first.token, START + 601_000), undefined);
     const found = (await accounts.findSession(second.token, START + 601_000))!;
     assert.equal(found.session.createdAt, first.signedIn.session.createdAt);
@@ -174,7 +177,8 @@ suite('sessions', () => {
     assert.deepEqual(await shown(), ids);
     await accounts.endSessions(signedIn, ids[1], visit(3605));
     assert.deepEqual(await shown(), [ids[0], ids[2], ids[3]]);
-    await expectRefused('NOT_FOUND', accounts.endSessions(signedIn, ids[1], visit(3606)));
+    const { code, field } = await refusalOf(accounts.endSessions(signedIn, ids[1], visit(3606)));
+    assert.deepEqual([code, field], ['NOT_FOUND', 'sessionId']);
     await accounts.endSessions(signedIn, undefined, visit(3607));
     assert.deepEqual(await shown(), [ids[3]]);
     await accounts.signOut(signedIn, visit(3608));
@@ -196,124 +200,6 @@ suite('sessions', () => {
     const left = await store.sessions.listSessions(used.signedIn.user);
     assert.deepEqual(valuesOf(left, 'sessionId'), [used.signedIn.session.sessionId]);
     assert.equal(await accounts.findSession(old.token, START), undefined);
-  });
-});
-
-suite('passwords', () => {
-  test('a new password ends the other sessions and the old password; the second factor goes on working', async () => {
-    const { person: ann, recoveryCodes } = await Person.createWithFactor();
-    const other = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const mine = await ann.signIn(visit(301), { code: recoveryCodes[1]! });
-    const changed = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(302));
-    for (const { token } of [other, mine]) assert.equal(await accounts.findSession(token, START + 303_000), undefined);
-    assert.ok(await accounts.findSession(changed.token, START + 303_000));
-    await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(304), { code: ann.codeAt(304) }));
-    ann.password = NEW;
-    await expectRefused('SECOND_FACTOR_NEEDED', ann.signIn(visit(305)));
-    await ann.signIn(visit(306), { code: ann.codeAt(306) });
-    await ann.signIn(visit(307), { code: recoveryCodes[2]! });
-  });
-
-  test('a refused new password changes nothing', async () => {
-    const ann = await Person.create();
-    const { token, signedIn } = await ann.signIn(visit());
-    await expectRefused('SIGN_IN_REFUSED', accounts.changePassword(signedIn, WRONG, NEW, visit(1)));
-    await expectRefused('WEAK_PASSWORD', accounts.changePassword(signedIn, PASSWORD, 'short', visit(1)));
-    const { field } = await refusalOf(accounts.changePassword(signedIn, PASSWORD, PASSWORD, visit(1)));
-    assert.equal(field, 'newPassword');
-    assert.ok(await accounts.findSession(token, START + 2000));
-    await ann.signIn(visit(3));
-  });
-
-  test('of a change and a link used at the same moment one holds, and no session of the other is left', async () => {
-    for (let count = 0; count < 5; count++) {
-      const ann = await Person.create();
-      const { signedIn } = await ann.signIn(visit());
-      const { token } = await users.renewLink(ann.teamID, ann.email, operator(1));
-      const linkPassword = 'button sailor quartz ninety';
-      const [change, link] = await Promise.allSettled([
-        accounts.changePassword(signedIn, PASSWORD, NEW, visit(2)),
-        accounts.useLink(token, linkPassword, visit(2)),
-        ann.signIn(visit(2)),
-      ]);
-      const good = await Promise.allSettled(
-        [NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })),
-      );
-      assert.deepEqual(valuesOf(good, 'status'), [change.status, link.status, 'rejected']);
-      // What is open: whatever the winner opened, and the sign-in just made.
-      assert.equal((await store.sessions.listSessions(signedIn.user)).length, 2);
-    }
-  });
-});
-
-test('a sign-in that was under way with the old password while it was changed opens nothing', async () => {
-  const ann = await Person.create();
-  const { signedIn } = await ann.signIn(visit());
-  const proven = Promise.withResolvers<void>();
-  const changed = Promise.withResolvers<void>();
-  // The real store; only, between the proof and its session a test can do something.
-  const paused = new Proxy(store.sessions, {
-    get: (real, key) => {
-      const method = (Reflect.get(real, key) as (...given: unknown[]) => Promise<unknown>).bind(real);
-      if (key !== 'openSession') return method;
-      return async (...given: unknown[]) => {
-        proven.resolve();
-        await changed.promise;
-        return method(...given);
-      };
-    },
-  });
-  const { users: usersOf, audit } = store;
-  const slow = new Accounts({ users: usersOf, sessions: paused, audit }, { refusalMs: 0 });
-  const signIn = { teamID: ann.teamID, email: ann.email, password: PASSWORD };
-  const underWay = refusedWith(slow.signIn(signIn, visit(1)));
-  await proven.promise;
-  await accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
-  changed.resolve();
-  assert.equal(await underWay, 'SIGN_IN_REFUSED');
-  assert.equal((await store.sessions.listSessions(signedIn.user)).length, 1);
-});
-
-suite('second factor', () => {
-  test('it is in force once a code of it was sent with the password, and not before', async () => {
-    const ann = await Person.create();
-    const { token, signedIn } = await ann.signIn(visit());
-    const { secret, uri } = accounts.beginSecondFactor(signedIn);
-    assert.ok(uri.includes(secret));
-    ann.secret = secret;
-    const enable = (more: object) =>
-      accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret, code: ann.codeAt(10), ...more }, visit(10));
-    await expectRefused('SIGN_IN_REFUSED', enable({ code: ann.wrongCodeAt(10) }));
-    await expectRefused('SIGN_IN_REFUSED', enable({ password: WRONG }));
-    await expectRefused('INVALID_VALUE', enable({ secret: 'GEZDGNBV' }));
-    assert.ok((await accounts.findSession(token, START + 10_000))?.user.sealedSecret === null);
-    const { recoveryCodes, signedIn: now } = await enable({});
-    assert.equal(recoveryCodes.length, 10);
-    assert.ok(now.user.sealedSecret);
-    assert.equal(await accounts.countRecoveryCodes(now.user), 10);
-  });
-
-  test('put in force anew, the one before and its recovery codes are no longer good', async () => {
-    const { person: ann, recoveryCodes } = await Person.createWithFactor();
-    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const old = ann.codeAt(330);
-    await ann.enableFactor(signedIn, 301);
-    if (old !== ann.codeAt(330)) await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(330), { code: old }));
-    await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(331), { code: recoveryCodes[1]! }));
-    await ann.signIn(visit(332), { code: ann.codeAt(332) });
-  });
-
-  test('taking it away needs password and code', async () => {
-    const { person: ann, recoveryCodes } = await Person.createWithFactor();
-    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const disable = (password: string, code: string) =>
-      accounts.disableSecondFactor(signedIn, { password, code }, visit(301));
-    await expectRefused('SIGN_IN_REFUSED', disable(WRONG, ann.codeAt(301)));
-    await expectRefused('SIGN_IN_REFUSED', disable(PASSWORD, ann.wrongCodeAt(301)));
-    const { signedIn: now } = await disable(PASSWORD, ann.codeAt(301));
-    assert.equal(now.user.sealedSecret, null);
-    await ann.signIn(visit(302));
-    await expectRefused('NOT_FOUND', accounts.disableSecondFactor(now, { password: PASSWORD, code: '' }, visit(303)));
   });
 });
 

@@ -6,6 +6,7 @@ import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { KEY_CHARACTERS_MAX } from '../../src/pims/limits.ts';
 import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } from '../../src/pims/values.ts';
 import { sortKey, type RawValue } from '../../src/pims/values.ts';
+import { valuesOf } from '../kit/lists.ts';
 import { splitList } from '../../src/pims/lists.ts';
 import { buildDictionaries, refuseCustomField, type Field, type FieldType } from '../../src/pims/fields.ts';
 
@@ -43,6 +44,24 @@ test('the dictionaries hold the fields of the embedded PIMS, no fewer and no mor
   for (const [recordType, names] of Object.entries(expected)) {
     const found = [...dictionaries[recordType as 'orders'].keys()];
     assert.deepEqual(found, [...names.split(/\s+/), 'CREATE_DATE', 'MODIFIED_DATE'], recordType);
+  }
+});
+
+test('each field has a sentence of its own, and PIMS alone sets those that are assigned', () => {
+  const assigned = {
+    orders: 'ORDER_NUMBER',
+    lines: 'LINE_NUMBER LINE_REF_LOCK_CODE',
+    customers: '',
+    inventory: 'QTY_COMMITTED QTY_AVAILABLE',
+  };
+  for (const [recordType, names] of Object.entries(assigned)) {
+    const fields = [...dictionaries[recordType as 'orders'].values()];
+    for (const { name, description } of fields) assert.match(description, /^[A-Z].*[^ ]\.$/, name);
+    assert.equal(new Set(valuesOf(fields, 'description')).size, fields.length, recordType);
+    assert.equal(
+      fields.flatMap((field) => (field.assigned ? [field.name] : [])).join(' '),
+      `${names} CREATE_DATE MODIFIED_DATE`.trim(),
+    );
   }
 });
 

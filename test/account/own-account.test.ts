@@ -1,0 +1,193 @@
+/** What users change of their own account: password and second factor, what others do meanwhile, and its log. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { Accounts } from '../../src/account/accounts.ts';
+import { newSecret, seal } from '../../src/account/second-factor.ts';
+import { pick, valuesOf } from '../kit/lists.ts';
+import { accounts, expectRefused, operator, PASSWORD, Person, refusalOf, START, store, users } from './people.ts';
+import { visit, WRONG } from './people.ts';
+
+const NEW = 'velvet harbour onion thirty';
+
+suite('passwords', () => {
+  test('a new password ends the other sessions and the old password; the second factor goes on working', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const other = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const mine = await ann.signIn(visit(301), { code: recoveryCodes[1]! });
+    const changed = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(302));
+    for (const { token } of [other, mine]) assert.equal(await accounts.findSession(token, START + 303_000), undefined);
+    assert.ok(await accounts.findSession(changed.token, START + 303_000));
+    await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(304), { code: ann.codeAt(304) }));
+    ann.password = NEW;
+    await expectRefused('SECOND_FACTOR_NEEDED', ann.signIn(visit(305)));
+    await ann.signIn(visit(306), { code: ann.codeAt(306) });
+    await ann.signIn(visit(307), { code: recoveryCodes[2]! });
+  });
+
+  test('a refused new password changes nothing', async () => {
+    const ann = await Person.create();
+    const { token, signedIn } = await ann.signIn(visit());
+    await expectRefused('SIGN_IN_REFUSED', accounts.changePassword(signedIn, WRONG, NEW, visit(1)));
+    for (const password of ['short', PASSWORD]) {
+      const { code, field } = await refusalOf(accounts.changePassword(signedIn, PASSWORD, password, visit(1)));
+      assert.deepEqual([code, field], ['WEAK_PASSWORD', 'newPassword']);
+    }
+    assert.ok(await accounts.findSession(token, START + 2000));
+    await ann.signIn(visit(3));
+  });
+
+  test('of a change and a link used at the same moment one holds, and no session of the other is left', async () => {
+    for (let count = 0; count < 5; count++) {
+      const ann = await Person.create();
+      const { signedIn } = await ann.signIn(visit());
+      const { token } = await users.renewLink(ann.teamID, ann.email, operator(1));
+      const linkPassword = 'button sailor quartz ninety';
+      const [change, link] = await Promise.allSettled([
+        accounts.changePassword(signedIn, PASSWORD, NEW, visit(2)),
+        accounts.useLink(token, linkPassword, visit(2)),
+        ann.signIn(visit(2)),
+      ]);
+      const good = await Promise.allSettled(
+        [NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })),
+      );
+      assert.deepEqual(valuesOf(good, 'status'), [change.status, link.status, 'rejected']);
+      // What is open: whatever the winner opened, and the sign-in just made.
+      assert.equal((await store.sessions.listSessions(signedIn.user)).length, 2);
+    }
+  });
+});
+
+/** The accounts of the real store; only, `beforeIt` happens before this method of it does its work, once. */
+function interrupted<Part extends 'users' | 'sessions'>(
+  part: Part,
+  method: keyof (typeof store)[Part],
+  beforeIt: () => Promise<unknown>,
+): Accounts {
+  let isOver = false;
+  const paused = new Proxy(store[part], {
+    get: (real, key) => {
+      const own = (Reflect.get(real, key) as (...given: unknown[]) => Promise<unknown>).bind(real);
+      if (key !== method || isOver) return own;
+      isOver = true;
+      return async (...given: unknown[]) => {
+        await beforeIt();
+        return own(...given);
+      };
+    },
+  });
+  const { users: usersOf, sessions, audit } = store;
+  return new Accounts({ users: usersOf, sessions, audit, [part]: paused }, { refusalMs: 0 });
+}
+
+test('a sign-in that was under way with the old password while it was changed opens nothing', async () => {
+  const ann = await Person.create();
+  const { signedIn } = await ann.signIn(visit());
+  const change = () => accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
+  const slow = interrupted('sessions', 'openSession', change);
+  const signIn = { teamID: ann.teamID, email: ann.email, password: PASSWORD };
+  await expectRefused('SIGN_IN_REFUSED', slow.signIn(signIn, visit(1)));
+  assert.equal((await store.sessions.listSessions(signedIn.user)).length, 1);
+  const { action, detail } = (await ann.log()).at(-1)!;
+  assert.deepEqual([action, detail['reason']], ['sessions ended', 'password changed']);
+});
+
+test('401 a second factor that was being put in force with the old password while it was changed is not', async () => {
+  const ann = await Person.create();
+  const [mine, other] = [await ann.signIn(visit()), await ann.signIn(visit())];
+  const change = () => accounts.changePassword(other.signedIn, PASSWORD, NEW, visit(2));
+  const { secret } = accounts.beginSecondFactor(mine.signedIn);
+  ann.secret = secret;
+  const enabled = interrupted('users', 'updateUser', change).enableSecondFactor(
+    mine.signedIn,
+    { password: PASSWORD, secret, code: ann.codeAt(2) },
+    visit(2),
+  );
+  await expectRefused('SIGN_IN_REFUSED', enabled);
+  ann.password = NEW;
+  assert.equal((await ann.signIn(visit(3))).signedIn.user.sealedSecret, null);
+});
+
+test('the log has what users do with their own account', async () => {
+  const { person: ann, recoveryCodes } = await Person.createWithFactor();
+  const gone = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+  await ann.signIn(visit(300), { code: recoveryCodes[1]! });
+  const mine = await ann.signIn(visit(300), { code: recoveryCodes[2]! });
+  const before = (await ann.log()).length;
+  const { sessionId } = gone.signedIn.session;
+  await accounts.endSessions(mine.signedIn, sessionId, visit(301));
+  await accounts.endSessions(mine.signedIn, undefined, visit(302));
+  const { signedIn } = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(303));
+  const proof = { password: NEW, code: recoveryCodes[3]! };
+  const last = await accounts.disableSecondFactor(signedIn, proof, visit(304));
+  await accounts.signOut(last.signedIn, visit(305));
+  const logged = pick((await ann.log()).slice(before), 'action', 'detail');
+  assert.deepEqual(logged, [
+    { action: 'sessions ended', detail: { which: sessionId } },
+    { action: 'sessions ended', detail: { which: 'all others' } },
+    { action: 'password changed', detail: {} },
+    { action: 'second factor disabled', detail: { factor: 'recovery code' } },
+    { action: 'signed out', detail: {} },
+  ]);
+});
+
+suite('second factor', () => {
+  test('it is in force once a code of it was sent with the password, and not before', async () => {
+    const ann = await Person.create();
+    const { token, signedIn } = await ann.signIn(visit());
+    const { secret, uri } = accounts.beginSecondFactor(signedIn);
+    assert.ok(uri.includes(secret));
+    ann.secret = secret;
+    const enable = (more: object) =>
+      accounts.enableSecondFactor(signedIn, { password: PASSWORD, secret, code: ann.codeAt(10), ...more }, visit(10));
+    const refused = async (more: object): Promise<string> => {
+      const { code, field } = await refusalOf(enable(more));
+      return `${code} ${field}`;
+    };
+    assert.equal(await refused({ code: ann.wrongCodeAt(10) }), 'SIGN_IN_REFUSED code');
+    assert.equal(await refused({ password: WRONG }), 'SIGN_IN_REFUSED password');
+    assert.equal(await refused({ secret: 'GEZDGNBV' }), 'INVALID_VALUE secret');
+    assert.ok((await accounts.findSession(token, START + 10_000))?.user.sealedSecret === null);
+    const { recoveryCodes, signedIn: now } = await enable({});
+    assert.equal(recoveryCodes.length, 10);
+    assert.ok(now.user.sealedSecret);
+    assert.equal(await accounts.countRecoveryCodes(now.user), 10);
+  });
+
+  test('put in force anew, the one before and its recovery codes are no longer good', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const old = ann.codeAt(330);
+    await ann.enableFactor(signedIn, 301);
+    if (old !== ann.codeAt(330)) await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(330), { code: old }));
+    await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(331), { code: recoveryCodes[1]! }));
+    await ann.signIn(visit(332), { code: ann.codeAt(332) });
+  });
+
+  test('500 a secret in the store that the password does not open is a fault, not a wrong code', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const sealedSecret = seal(newSecret(), randomBytes(32), signedIn.user);
+    const [entry] = await ann.log();
+    await store.users.updateUser(signedIn.user, { sealedSecret }, entry!);
+    await assert.rejects(ann.signIn(visit(301), { code: ann.codeAt(301) }), /does not open with the password/);
+    const change = accounts.changePassword(signedIn, PASSWORD, NEW, visit(302));
+    await assert.rejects(change, /does not open with the password/);
+  });
+
+  test('taking it away needs password and code', async () => {
+    const { person: ann, recoveryCodes } = await Person.createWithFactor();
+    const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+    const disable = (password: string, code: string) =>
+      accounts.disableSecondFactor(signedIn, { password, code }, visit(301));
+    for (const refused of [disable(WRONG, ann.codeAt(301)), disable(PASSWORD, ann.wrongCodeAt(301))]) {
+      const { code, message, field } = await refusalOf(refused);
+      assert.deepEqual([code, field], ['SIGN_IN_REFUSED', undefined]);
+      assert.match(message, /The password or the code is wrong/);
+    }
+    const { signedIn: now } = await disable(PASSWORD, ann.codeAt(301));
+    assert.equal(now.user.sealedSecret, null);
+    await ann.signIn(visit(302));
+    await expectRefused('NOT_FOUND', accounts.disableSecondFactor(now, { password: PASSWORD, code: '' }, visit(303)));
+  });
+});
