@@ -36,7 +36,6 @@ const REASONS: Readonly<Record<string, string>> = {
   simpleRepeat: 'repetition',
   extendedRepeat: 'repetition',
   sequences: 'a sequence such as abc or 6543',
-  recentYears: 'a year',
   dates: 'a date',
 };
 

@@ -82,10 +82,9 @@ const keyOf = ({ teamId, email }: UserName): string => hash('sha256', JSON.strin
 export function networkOf(client: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
   if (mapped) return mapped[1]!;
-  if (!client.includes(':')) return client;
   const [head = '', tail] = client.toLowerCase().split('%')[0]!.split('::');
   const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const after = tail === undefined ? [] : tail.split(':');
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length);
   return [...groups, ...Array<string>(zeros).fill('0'), ...after]
     .slice(0, 4)

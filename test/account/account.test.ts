@@ -209,6 +209,7 @@ suite('users', () => {
     await users.inviteUser(teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
     const shown = pick(await users.listUsers(teamId), 'email', 'role');
     assert.deepEqual(shown, [{ email: 'ann.smith+x@example.com', role: 'owner' }]);
+    await users.inviteUser(teamId, `${'a'.repeat(249)}@b.de`, 'viewer', operator());
     const wrong = ['a b@c', 'a\0@b', 'a\u200b@b', `${'a'.repeat(250)}@b.de`, 'a@b\ud800'];
     for (const email of ['', 'ann', '@', 'ann@', '@example.com', 'a@b@c', ...wrong]) {
       const { code, field } = await refusalOf(users.inviteUser(teamId, email, 'viewer', operator()));

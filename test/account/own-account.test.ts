@@ -5,7 +5,18 @@ import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';
 import { newSecret, seal } from '../../src/account/second-factor.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
-import { accounts, expectRefused, operator, PASSWORD, Person, refusalOf, START, store, users } from './people.ts';
+import {
+  accounts,
+  expectRefused,
+  operator,
+  PASSWORD,
+  Person,
+  refusalOf,
+  refusedWith,
+  START,
+  store,
+  users,
+} from './people.ts';
 import { visit, WRONG } from './people.ts';
 
 const NEW = 'velvet harbour onion thirty';
@@ -117,6 +128,7 @@ test('the log has what users do with their own account', async () => {
   const { sessionId } = gone.signedIn.session;
   await accounts.endSessions(mine.signedIn, sessionId, visit(301));
   await accounts.endSessions(mine.signedIn, undefined, visit(302));
+  await refusedWith(accounts.changePassword(mine.signedIn, WRONG, NEW, visit(303)));
   const { signedIn } = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(303));
   const proof = { password: NEW, code: recoveryCodes[3]! };
   const last = await accounts.disableSecondFactor(signedIn, proof, visit(304));
@@ -125,6 +137,7 @@ test('the log has what users do with their own account', async () => {
   assert.deepEqual(logged, [
     { action: 'sessions ended', detail: { which: sessionId } },
     { action: 'sessions ended', detail: { which: 'all others' } },
+    { action: 'proof refused', detail: { wrong: 'password' } },
     { action: 'password changed', detail: {} },
     { action: 'second factor disabled', detail: { factor: 'recovery code' } },
     { action: 'signed out', detail: {} },
@@ -180,8 +193,9 @@ suite('second factor', () => {
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const disable = (password: string, code: string) =>
       accounts.disableSecondFactor(signedIn, { password, code }, visit(301));
-    for (const refused of [disable(WRONG, ann.codeAt(301)), disable(PASSWORD, ann.wrongCodeAt(301))]) {
-      const { code, message, field } = await refusalOf(refused);
+    const wrongs = { [WRONG]: ann.codeAt(301), [PASSWORD]: ann.wrongCodeAt(301) };
+    for (const [password, sent] of Object.entries(wrongs)) {
+      const { code, message, field } = await refusalOf(disable(password, sent));
       assert.deepEqual([code, field], ['SIGN_IN_REFUSED', undefined]);
       assert.match(message, /The password or the code is wrong/);
     }

@@ -12,9 +12,9 @@ const PASSWORD = 'lantern gravel poplar seventeen';
 const KEPT = '$argon2id$v=19$m=19456,t=2,p=1$ru+JF0XFH2l0m/y5EqVCbg$OldChZwkPbCami8YFnf/4YWxfTWQGqNFVBux/Ba3hZA';
 const KEPT_KEY = '6CtqjUKyOtUcZ2Mg5JkeKmSHuR8mPucM3lJqshQ+Ruk=';
 
-async function weaknessOf(password: string): Promise<string | undefined> {
+async function weaknessOf(password: string, name = ANN): Promise<string | undefined> {
   try {
-    await checkStrength(password, ANN);
+    await checkStrength(password, name);
   } catch (refusal) {
     assert.ok(refusal instanceof Refusal, String(refusal));
     assert.deepEqual([refusal.code, refusal.field], ['WEAK_PASSWORD', 'password']);
@@ -58,9 +58,11 @@ suite('hashes', () => {
     assert.equal(key.toString('base64'), KEPT_KEY);
   });
 
-  test('a user without a password is matched by nothing, and neither is half a character', async () => {
+  test('the longest password matches; no password at all is matched by nothing, and neither is half a character', async () => {
     for (const password of ['', 'A', PASSWORD, '\0', 'x'.repeat(100_000)])
       assert.equal((await checkPassword(password, '')).matches, false);
+    const longest = '😀'.repeat(256);
+    assert.equal((await checkPassword(longest, (await hashPassword(longest)).hash)).matches, true);
     const { hash } = await hashPassword(`${PASSWORD}\uFFFD`);
     assert.equal((await checkPassword(`${PASSWORD}\uD800`, hash)).matches, false);
   });
@@ -113,6 +115,9 @@ suite('strength', () => {
   test('400 repetitions, sequences, rows of keys and common words are refused with a message', async () => {
     assert.match((await weaknessOf('aaaaaaaaaaaaaaaaaa'))!, /much of it is repetition\. Use four words/);
     assert.match((await weaknessOf('passwordpassword'))!, /repetition/);
+    assert.match((await weaknessOf('aaaaa13/02/1987'))!, /much of it is a date/);
+    // Just strong enough: 3 of 4.
+    assert.equal(await weaknessOf('1987-02-13 1988'), undefined);
     const easy = '123456789012345 qwertyuiopasdfgh iloveyouiloveyou abcdefghijklmnopqrstuvwxyz'.split(' ');
     for (const password of [...easy, '😀'.repeat(15)]) {
       const weakness = await weaknessOf(password);
@@ -127,6 +132,13 @@ suite('strength', () => {
     for (const password of [...names, 'storeroom ann 2026!!'])
       assert.match((await weaknessOf(password)) ?? password, refusal, password);
     assert.equal(await weaknessOf('ann lantern gravel poplar seventeen'), undefined);
+    // Ten characters of one's own are enough. Of two names of which one is in the other the longer one counts.
+    assert.equal(await weaknessOf('smithk7#qPwX2vL'), undefined);
+    for (const [teamId, user] of [
+      ['cat', 'catalogue'],
+      ['catalogue', 'cat'],
+    ] as const)
+      assert.match((await weaknessOf('catalogue'.repeat(3), { teamId, email: `${user}@b.example` }))!, /little more/);
   });
 
   test('400 what comes after the first hundred characters does not make up for them', async () => {

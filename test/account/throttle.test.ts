@@ -34,6 +34,7 @@ suite('accounts', () => {
     expectWait(16, () => checkFailures({ failures: 10, nextTryAt }, NOW));
     expectWait(1, () => checkFailures({ failures: 10, nextTryAt }, NOW + 15_001));
     expectWait(null, () => checkFailures({ failures: 10, nextTryAt }, NOW + 16_000));
+    expectWait(900, () => checkFailures({ failures: 30, nextTryAt: nextTry(30, NOW) }, NOW));
   });
 
   test('429 after a hundred failures nothing is looked at any more, and the message says who can help', () => {
@@ -73,6 +74,8 @@ suite('addresses', () => {
       '2001:0DB8:0000:0001::1': '2001:db8:0:1',
       '2001:db8::1': '2001:db8:0:0',
       '2001:db8::': '2001:db8:0:0',
+      '2001::2:3:4:5:6:7': '2001:0:2:3',
+      '1:2:3:4:5:6:7::': '1:2:3:4',
       '::1': '0:0:0:0',
       '::': '0:0:0:0',
       'fe80::1%eth0': 'fe80:0:0:0',

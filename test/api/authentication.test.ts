@@ -81,6 +81,11 @@ test('200 an Authorization header of another scheme is ignored', async () => {
     const headers = { authorization };
     assert.equal((await get({ query: Object.entries(keys), headers })).status, 200, authorization);
     assert.equal((await create({ body: { ...keys }, headers })).status, 200, authorization);
+    assert.equal(
+      (await create({ query: [['teamID', 'shop']], body: { ...keys }, headers })).status,
+      200,
+      authorization,
+    );
     expectRefusal(await get({ query: [['teamID', 'shop']], headers }), 401, 'INVALID_CREDENTIALS');
   }
 });

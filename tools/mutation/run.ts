@@ -58,7 +58,10 @@ const suitesOf = (pattern: string): Unit[] =>
 /** What is mutated, and its tests: the ones of its rules, then those of the stores, then those over HTTP. */
 const FOLDERS: Record<string, Unit[][]> = {
   'src/pims/operations.ts': [
-    filesOf('test/api/{get*,findOrdersByStorefrontReference,life-cycle,custom-fields,idempotency}.test.ts'),
+    filesOf(
+      'test/api/{get*,findOrdersByStorefrontReference,custom-fields,idempotency}.test.ts',
+      'test/system/cli-order.test.ts',
+    ),
   ],
   'src/pims/!(operations).ts': [
     filesOf('test/pims/*.test.ts'),
@@ -267,10 +270,8 @@ async function mutateFile(file: string, stages: Baseline[][], copies: string[]):
     for (const mutant of waiting) {
       const fate = await judge(copy, mutant, stages, killers);
       fates.push([mutant, fate]);
-      if (isAlive(fate))
-        process.stdout.write(
-          `${judged.has(mutant.name) ? 'judged' : 'NEW'} ${fate} line ${mutant.line}: ${mutant.name}\n`,
-        );
+      const known = !isAlive(fate) ? '' : judged.has(mutant.name) ? 'judged ' : 'NEW ';
+      if (known || fate === 'endless') process.stdout.write(`${known}${fate} line ${mutant.line}: ${mutant.name}\n`);
     }
   };
   await Promise.all(copies.map(take));
