@@ -220,13 +220,18 @@ suite('users', () => {
 
   test('a role holds from the next request on; a removed user is signed out', async () => {
     const ann = await Person.create();
-    const { token: link } = await users.inviteUser(ann.teamID, 'bob@example.com', 'developer', operator());
+    await users.inviteUser(ann.teamID, 'bob@example.com', 'developer', operator());
+    const { token: link } = await users.renewLink(ann.teamID, 'bob@example.com', operator());
     const { token } = await accounts.useLink(link, NEW, visit());
     await users.changeRole(ann.teamID, 'Bob@example.com', 'viewer', operator(1));
     assert.equal((await accounts.findSession(token, START + 2000))?.user.role, 'viewer');
     await users.deleteUser(ann.teamID, 'bob@example.com', operator(3));
     assert.equal(await accounts.findSession(token, START + 4000), undefined);
-    await expectRefused('NOT_FOUND', users.renewLink(ann.teamID, 'bob@example.com', operator(5)));
+    const { code, field } = await refusalOf(users.renewLink(ann.teamID, 'bob@example.com', operator(5)));
+    assert.deepEqual([code, field], ['NOT_FOUND', 'email']);
+    const log = (await ann.log()).filter(({ target }) => target === 'bob@example.com');
+    const actions = ['user invited', 'link renewed', 'password set by link', 'role changed', 'user removed'];
+    assert.deepEqual(valuesOf(log, 'action'), actions);
   });
 
   test('400 the last owner stays', async () => {
