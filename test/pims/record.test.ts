@@ -8,7 +8,8 @@ import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } fro
 import { sortKey, type RawValue } from '../../src/pims/values.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { splitList } from '../../src/pims/lists.ts';
-import { buildDictionaries, refuseCustomField, type Field, type FieldType } from '../../src/pims/fields.ts';
+import { ADDRESS_FIELDS, buildDictionaries, RECORD_TYPES, refuseCustomField } from '../../src/pims/fields.ts';
+import type { Field, FieldType } from '../../src/pims/fields.ts';
 
 const dictionaries = buildDictionaries([]);
 const FIELDS: Record<FieldType, Field> = {
@@ -45,6 +46,13 @@ test('the dictionaries hold the fields of the embedded PIMS, no fewer and no mor
     const found = [...dictionaries[recordType as 'orders'].keys()];
     assert.deepEqual(found, [...names.split(/\s+/), 'CREATE_DATE', 'MODIFIED_DATE'], recordType);
   }
+  assert.equal(ADDRESS_FIELDS.join(' '), addresses);
+  assert.deepEqual(RECORD_TYPES, {
+    orders: { table: 'ORDERS', key: 'ORDER_NUMBER', noun: 'order' },
+    lines: { table: 'ORDER_LINEITEMS', key: 'LINE_REF_LOCK_CODE', noun: 'line item' },
+    customers: { table: 'CUSTOMER', key: 'CUSTOMER_CODE', noun: 'customer' },
+    inventory: { table: 'INVENTORY', key: 'PART_CODE', noun: 'part' },
+  });
 });
 
 test('each field has a sentence of its own, and PIMS alone sets those that are assigned', () => {
@@ -56,7 +64,10 @@ test('each field has a sentence of its own, and PIMS alone sets those that are a
   };
   for (const [recordType, names] of Object.entries(assigned)) {
     const fields = [...dictionaries[recordType as 'orders'].values()];
-    for (const { name, description } of fields) assert.match(description, /^[A-Z].*[^ ]\.$/, name);
+    for (const { name, description, type } of fields) {
+      assert.match(description, /^[A-Z].*[^ ]\.$/, name);
+      assert.ok(type in FIELDS, name);
+    }
     assert.equal(new Set(valuesOf(fields, 'description')).size, fields.length, recordType);
     assert.equal(
       fields.flatMap((field) => (field.assigned ? [field.name] : [])).join(' '),
