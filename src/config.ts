@@ -72,7 +72,8 @@ export const SETTINGS = {
   },
   databaseConnections: {
     ...wholeNumber('STOREROOM_DATABASE_CONNECTIONS', 4, [1, 100]),
-    meaning: 'Connections to PostgreSQL for each of: reads by key, writes, queries. A node opens four more.',
+    meaning:
+      'Connections to PostgreSQL for each of: reads by key, short queries, long queries, writes. A node opens four more.',
   },
   port: { ...wholeNumber('STOREROOM_PORT', 8080, [0, 65_535]), meaning: 'Port to listen on. 0 takes a free port.' },
   host: {

@@ -74,7 +74,7 @@ type Request<Kind, Requests> = {
     readonly args: Requests[Name] extends (...args: infer Args) => unknown ? Args : never;
   };
 }[keyof Requests];
-type Load = Request<'load', Loads>;
+export type Load = Request<'load', Loads>;
 export type Save = Request<'save', Saves>;
 
 /** Throws a Refusal only before its first save: what is refused has written nothing. */

@@ -11,6 +11,17 @@ export interface Statement {
   readonly values: readonly Bound[];
   /** Whether the writing waits for its rows. */
   readonly reads: boolean;
+  /** What it does, where it inserts or updates one row. */
+  readonly change?: RowChange;
+}
+
+export interface RowChange {
+  readonly kind: 'insert' | 'update';
+  readonly table: string;
+  /** The column of each value. */
+  readonly names: readonly string[];
+  /** Which values are the key of the row. */
+  readonly keysAt: readonly number[];
 }
 
 /** The columns of a row, in their order. */

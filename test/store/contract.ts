@@ -4,6 +4,7 @@ import { suite } from 'node:test';
 import { describeAccounts } from './contract-accounts.ts';
 import { describeAudit } from './contract-audit.ts';
 import { describeFields } from './contract-fields.ts';
+import { describeGroups } from './contract-groups.ts';
 import { describeImport } from './contract-import.ts';
 import { describeNumbers } from './contract-numbers.ts';
 import { describeOrders } from './contract-orders.ts';
@@ -15,6 +16,7 @@ import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
 
 const PARTS = {
   'numbers and outcomes': describeNumbers,
+  'calls sent at once': describeGroups,
   'repeated writes': describeRepetition,
   'orders, lines and stock': describeOrders,
   queries: describeQueries,

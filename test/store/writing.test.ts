@@ -5,7 +5,7 @@ import { orThrow } from '../../src/errors.ts';
 import { buildDictionaries, type RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import type { Values } from '../../src/pims/values.ts';
-import { ScriptRunner } from '../../src/store/pims/script-runner.ts';
+import { runScript, ScriptRunner } from '../../src/store/pims/script-runner.ts';
 import { Database, runWriting } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { buildPimsSql } from '../../src/store/sqlite/pims-sql.ts';
@@ -19,14 +19,19 @@ suite('a script without anything around it', async () => {
   const scripts = new ScriptRunner({
     sql: () => sql,
     refresh: async () => undefined,
-    commit: async (work) => runWriting(db, work()),
+    commit: async (begin) => runWriting(db, runScript(begin)),
   });
   const port: Pick<PimsStore, 'write'> = { write: (script, key) => scripts.run(script, key) };
   const pims = new Pims(port as PimsStore);
   const countChanges = (): number => db.row<[number]>('SELECT total_changes()')![0];
   const importRows = (recordType: RecordType, ...rows: Values[]) => {
     const numbered = rows.map((values, index) => ({ lineNumber: index + 2, values }));
-    return orThrow(runWriting(db, scripts.importBatch(recordType, numbered, NOW)));
+    return orThrow(
+      runWriting(
+        db,
+        runScript(() => scripts.importBatch(recordType, numbered, NOW)),
+      ),
+    );
   };
   const strict = write({ strict: true });
   const nothing = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };

@@ -16,11 +16,11 @@ export interface ScriptStore {
   sql(): ScriptSql;
   /** Looks whether the dictionaries have changed. */
   refresh(): Promise<unknown>;
-  /** Runs a writing in the next transaction, dictionaries up to date, until it is on disk. May call `work` again. */
-  commit<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
+  /** Runs a script in the next transaction, dictionaries up to date, until it is on disk. May call `begin` again. */
+  commit<T>(begin: () => StartedScript<T>): Promise<Outcome<T>>;
 }
 
-interface StartedScript<T> {
+export interface StartedScript<T> {
   readonly sql: ScriptSql;
   readonly script: Script<T>;
   readonly first: ReturnType<Script<T>['next']>;
@@ -44,22 +44,20 @@ export class ScriptRunner {
       return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
     if (running !== undefined) this.#running.add(running);
     try {
-      return await this.#store.commit(() =>
-        runScript(() => {
-          const sql = this.#store.sql();
-          const ready = started?.sql === sql ? started : start(sql, write);
-          started = undefined;
-          return ready;
-        }),
-      );
+      return await this.#store.commit(() => {
+        const sql = this.#store.sql();
+        const ready = started?.sql === sql ? started : start(sql, write);
+        started = undefined;
+        return ready;
+      });
     } finally {
       if (running !== undefined) this.#running.delete(running);
     }
   }
 
-  /** A writing that imports one batch. */
-  importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Writing<Outcome<ImportResult>> {
-    return runScript(() => start(this.#store.sql(), () => importBatch(recordType, rows, now)));
+  /** A script that imports one batch. */
+  importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): StartedScript<ImportResult> {
+    return start(this.#store.sql(), () => importBatch(recordType, rows, now));
   }
 
   /** Imports batches, each in a transaction of its own. */
@@ -97,7 +95,7 @@ function start<T>(sql: ScriptSql, write: Write<T>): StartedScript<T> {
 }
 
 /** Turns the requests of a script into statements. What the script refuses is its outcome. */
-function* runScript<T>(begin: () => StartedScript<T>): Writing<Outcome<T>> {
+export function* runScript<T>(begin: () => StartedScript<T>): Writing<Outcome<T>> {
   try {
     const { sql, script, first } = begin();
     let step = first;

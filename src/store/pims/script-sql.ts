@@ -8,7 +8,7 @@ import type { Loads, Saves } from '../../pims/script.ts';
 import { foldCase } from '../../pims/filter.ts';
 import { LINES_MAX } from '../../pims/limits.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
-import { statement, type Bound, type Row, type Statement } from '../writing.ts';
+import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
 import { newLockCode } from './lock-code.ts';
 import type { Dialect } from './where.ts';
 
@@ -49,6 +49,7 @@ export interface ScriptSql {
   readonly saves: SaveSql;
 }
 
+const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
 /** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
 const EXPIRED_PER_WRITE = 20;
 
@@ -115,6 +116,12 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
   const lineNames = [...dictionaries.lines.keys()];
   const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
   const insertLine = buildInsert(lineTable, lineNames);
+  const lineInserted: RowChange = {
+    kind: 'insert',
+    table: lineTable,
+    names: lineNames,
+    keysAt: LINE_KEY.map((name) => lineNames.indexOf(name)),
+  };
   const deleteLines = `DELETE FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
   const raiseCounter = `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`;
   const keepAnswer = buildInsert(answers, ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT']);
@@ -133,13 +140,13 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       line['LINE_REF_LOCK_CODE'] ||= newLockCode();
       const values: Bound[] = listValues(lineNames, line);
       values[lineNumberAt] = Number(line['LINE_NUMBER']);
-      return [{ sql: insertLine, values, reads: false }];
+      return [{ sql: insertLine, values, reads: false, change: lineInserted }];
     },
     updateLine(line, change) {
       const names = changedNames(line, change);
       if (names.length === 0) return [];
-      const sql = `${buildUpdate(lineTable, names)} WHERE "ORDER_NUMBER" = ? AND "LINE_NUMBER" = ?`;
-      return [statement(sql, ...listValues(names, change), line['ORDER_NUMBER']!, Number(line['LINE_NUMBER']))];
+      const values = [...listValues(names, change), line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
+      return [buildUpdate(lineTable, names, LINE_KEY, values)];
     },
     deleteLines: (orderNumber) => [statement(deleteLines, orderNumber)],
     raiseCounter: (recordType, number) => [statement(raiseCounter, number + 1n, recordType, number + 1n)],
@@ -180,8 +187,18 @@ export const columnsOf = (dictionary: FieldDictionary): Column[] =>
   [...dictionary.keys()].map((name) => [name, buildColumn(name)]);
 export const buildInsert = (table: string, names: readonly string[]): string =>
   `INSERT INTO ${table} (${names.map(quote).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-export const buildUpdate = (table: string, names: readonly string[]): string =>
-  `UPDATE ${table} SET ${names.map((name) => `"${name}" = ?`).join(', ')}`;
+/** Updates these fields of a row. The values of its key come last. */
+export const buildUpdate = (
+  table: string,
+  names: readonly string[],
+  key: readonly string[],
+  values: readonly Bound[],
+): Statement => {
+  const equal = (name: string): string => `"${name}" = ?`;
+  const sql = `UPDATE ${table} SET ${names.map(equal).join(', ')} WHERE ${key.map(equal).join(' AND ')}`;
+  const keysAt = key.map((_, at) => names.length + at);
+  return { sql, values, reads: false, change: { kind: 'update', table, names: [...names, ...key], keysAt } };
+};
 
 /** What the search index holds of a record: its searched fields, folded. */
 export function searchText(dictionary: FieldDictionary, values: Values): string {

@@ -59,6 +59,7 @@ export class Connection {
   #watch: NodeJS.Timeout | undefined;
   #lost: ConnectionLost | undefined;
   #pid: Promise<number> | undefined;
+  #sentFault: unknown;
 
   private constructor(client: Client, silenceMs: number) {
     this.#client = client;
@@ -127,10 +128,26 @@ export class Connection {
     this.#stream.resume();
   }
 
+  /** Begins a transaction. What follows goes out behind it without waiting, and fails with it. */
+  begin(): void {
+    this.#sentFault = undefined;
+    this.execute('BEGIN').catch(() => undefined);
+  }
+
+  /** Sends a statement of a transaction without waiting. Its fault comes to light with the commit. */
+  send(sql: string, values: StatementValues): void {
+    this.#send({ name: this.#prepare(sql), text: sql, values }).catch((fault: unknown) => (this.#sentFault ??= fault));
+  }
+
+  /** What the first statement of the transaction that was sent and failed has thrown: all behind it failed with it. */
+  get sentFault(): unknown {
+    return this.#sentFault;
+  }
+
   /** Commits. PostgreSQL answers COMMIT with ROLLBACK when a statement before it failed. */
   async commit(): Promise<void> {
     const { command } = await this.#send({ text: 'COMMIT', values: [] });
-    if (command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back.');
+    if (command !== 'COMMIT') throw this.#sentFault ?? new Error('The transaction had failed and was rolled back.');
   }
 
   async execute(script: string): Promise<void> {

@@ -38,7 +38,7 @@ export class PostgresControl implements ControlDatabase {
   #commit<T>(work: () => Writing<Outcome<T>>): Promise<T> {
     return this.#writers.use(0, (shared) =>
       shared.transaction(async (connection) => {
-        const { result } = await runWriting(connection, work());
+        const result = await runWriting(connection, work());
         // Throwing rolls the transaction back.
         if (result instanceof Refusal) throw result;
         return result;

@@ -3,26 +3,26 @@
  * while one is under way joins the next, so no answer is older than its question.
  */
 
-interface Asked<Answer> extends PromiseWithResolvers<ReadonlyMap<string, Answer>> {
-  readonly questions: Set<string>;
+interface Asked<Answer, Question> extends PromiseWithResolvers<ReadonlyMap<Question, Answer>> {
+  readonly questions: Set<Question>;
 }
 
 /** Two, so that the database works on one while the node takes the other apart. */
 const ON_THE_WAY_MAX = 2;
 const QUESTIONS_MAX = 256;
 
-export class KeyBatch<Answer> {
-  readonly #load: (questions: string[]) => Promise<ReadonlyMap<string, Answer>>;
-  readonly #line: Asked<Answer>[] = [];
+export class KeyBatch<Answer, Question = string> {
+  readonly #load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>;
+  readonly #line: Asked<Answer, Question>[] = [];
   #onTheWay = 0;
   #isPlanned = false;
 
   /** `load` answers questions by a map; one without an answer is left out. */
-  constructor(load: (questions: string[]) => Promise<ReadonlyMap<string, Answer>>) {
+  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>) {
     this.#load = load;
   }
 
-  async ask(question: string): Promise<Answer | undefined> {
+  async ask(question: Question): Promise<Answer | undefined> {
     let asked = this.#line.at(-1);
     if (!asked || (asked.questions.size >= QUESTIONS_MAX && !asked.questions.has(question)))
       this.#line.push((asked = this.#begin()));
@@ -30,8 +30,8 @@ export class KeyBatch<Answer> {
     return (await asked.promise).get(question);
   }
 
-  #begin(): Asked<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, Answer>>();
+  #begin(): Asked<Answer, Question> {
+    const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<Question, Answer>>();
     // The rest of this turn's questions come along.
     if (!this.#isPlanned && this.#onTheWay < ON_THE_WAY_MAX) {
       this.#isPlanned = true;

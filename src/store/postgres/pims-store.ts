@@ -5,7 +5,7 @@
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
-import type { ImportBatches, ImportResults } from '../../pims/import.ts';
+import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX, ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
@@ -14,20 +14,24 @@ import { refuseLargeLookup, viewStorefrontOrders } from '../../pims/storefront.t
 import type { Turn, Turns } from '../../tenant/admission.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { PageFiller } from '../pims/page.ts';
-import { parseWithFields, ScriptRunner } from '../pims/script-runner.ts';
+import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
 import type { CutOptions } from './cut-statement.ts';
 import { KeyBatch } from './key-batch.ts';
+import { PageBatch } from './page-batch.ts';
 import { LargeOrders } from './large-orders.ts';
 import { buildPimsSql, LARGE, SMALL_ORDERS, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
-import { PostgresWriteQueue, runWriting } from './write-queue.ts';
+import { WriteGroup } from './write-group.ts';
+import { PostgresWriteQueue } from './write-queue.ts';
 
 export interface PimsConnections {
   /** Reads by key. */
   readonly reader: SharedConnection;
   readonly writers: Pool;
+  /** Short queries. */
+  readonly pages: readonly SharedConnection[];
   readonly queries: Pool;
   readonly turns: Turns;
   /** Cancels what runs in a process of the server. */
@@ -60,6 +64,7 @@ export class PostgresPimsStore implements PimsStore {
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
   readonly #ordersByReference: KeyBatch<KeyedRow[]>;
   readonly #fieldsVersions: KeyBatch<number>;
+  readonly #pages: PageBatch;
   #sql: PostgresPimsSql;
   #fieldsVersion = FIELDS_VERSION_FIRST;
 
@@ -68,11 +73,14 @@ export class PostgresPimsStore implements PimsStore {
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
     const { writers, place } = connections;
-    const queue = new PostgresWriteQueue(writers, place, (connection) => this.#lock(connection));
+    const queue = new PostgresWriteQueue(writers, place, {
+      lock: (connection) => this.#lock(connection),
+      takeNumbers: () => this.#sql.takeNumbers,
+    });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
-      commit: (work) => queue.run(work),
+      commit: (begin) => queue.run(begin),
     });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
@@ -81,6 +89,7 @@ export class PostgresPimsStore implements PimsStore {
     this.#ordersByReference = new KeyBatch(async (keys) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
     );
+    this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version));
     this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
     );
@@ -112,8 +121,10 @@ export class PostgresPimsStore implements PimsStore {
       sql.page(recordType, request),
     );
     if (query instanceof Refusal) return query;
-    return this.#readLarge(request.signal, (connection, turn) =>
-      this.#loadPage(connection, recordType, request, query, turn),
+    const page = query.together && (await this.#pages.ask(query.together));
+    return (
+      page ??
+      this.#readLarge(request.signal, (connection, turn) => this.#loadPage(connection, recordType, request, turn))
     );
   }
 
@@ -190,7 +201,6 @@ export class PostgresPimsStore implements PimsStore {
     connection: SharedConnection,
     recordType: KeyedType,
     request: QueryRequest,
-    query: ReturnType<PostgresPimsSql['page']>,
     turn: Turn,
   ): Promise<Page> {
     const { limit, bytesMax } = request;
@@ -203,10 +213,9 @@ export class PostgresPimsStore implements PimsStore {
         return filler.take(key, record) || filler.isLong;
       };
     };
-    await connection.askUntil(query, begin, { turn, cancel: this.#connections.cancel });
-    if (await this.#follow(version))
-      return this.#loadPage(connection, recordType, request, this.#sql.page(recordType, request), turn);
-    return filler.page;
+    const { alone } = this.#sql.page(recordType, request);
+    await connection.askUntil(alone, begin, { turn, cancel: this.#connections.cancel });
+    return (await this.#follow(version)) ? this.#loadPage(connection, recordType, request, turn) : filler.page;
   }
 
   /** Orders and their lines, and again where the dictionaries they were asked with no longer hold. */
@@ -237,29 +246,33 @@ export class PostgresPimsStore implements PimsStore {
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
     const connection = await this.#connections.openOwn();
     try {
-      await connection.execute('BEGIN');
-      await this.#lock(connection);
+      connection.begin();
+      let locked = this.#lock(connection);
       let rejected = 0;
       for await (const rows of batches) {
-        const { result } = await runWriting(connection, this.#scripts.importBatch(recordType, rows, now));
-        const imported = orThrow(result);
+        const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, now);
+        const [outcome] = await new WriteGroup(connection, [begin], () => this.#sql.takeNumbers).run(locked);
+        locked = Promise.resolve(false);
+        const imported = orThrow(outcome as Outcome<ImportResult>);
         rejected += imported.rejected.length;
         yield imported;
       }
       if (rejected === 0) await connection.commit();
+    } catch (fault) {
+      throw connection.sentFault ?? fault;
     } finally {
       // Also reached when the reader of the results stops. An open transaction ends with its connection.
       await connection.close();
     }
   }
 
-  #lock(connection: Connection): Promise<void> {
+  #lock(connection: Connection): Promise<boolean> {
     return this.#followOn(connection, this.#sql.lock);
   }
 
-  async #followOn(connection: Connection, versionSql: string): Promise<void> {
+  async #followOn(connection: Connection, versionSql: string): Promise<boolean> {
     const [version] = await connection.query<[number]>(versionSql);
-    await this.#follow(version![0], connection);
+    return this.#follow(version![0], connection);
   }
 
   /** Builds the SQL anew when any node has added a field. True when one has. */

@@ -35,19 +35,22 @@ export class SharedConnection {
     }
   }
 
-  /** Runs work in one transaction. Never repeated here: once COMMIT was sent, nobody knows whether it took place. */
+  /**
+   * Runs work in one transaction; what it has sent need not be answered yet. Never repeated here: once COMMIT was sent,
+   * nobody knows whether it took place.
+   */
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     let isCommitSent = false;
     try {
       const connection = await this.#connect();
       try {
-        // What follows goes out behind it without waiting, and fails with it.
-        connection.execute('BEGIN').catch(() => undefined);
+        connection.begin();
         const result = await work(connection);
         isCommitSent = true;
         await connection.commit();
         return result;
-      } catch (fault) {
+      } catch (after) {
+        const fault = connection.sentFault ?? after;
         await connection.execute('ROLLBACK').catch(() => connection.destroy('it could not be rolled back'));
         throw fault;
       }

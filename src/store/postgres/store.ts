@@ -28,7 +28,10 @@ import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   readonly url: string;
-  /** For each of: reads by key, writes, queries. Four more: keys, counts, availability, queries of quiet tenants. */
+  /**
+   * For each of: reads by key, short queries, long queries, writes. Four more: keys, counts, availability, queries of
+   * quiet tenants.
+   */
   readonly connections: number;
   readonly queryBudgetMs: number;
   /** Of a tenant. */
@@ -46,6 +49,8 @@ const OLDEST = 160_000;
 /** Limits of a statement, of a wait for a lock, and of silence. Every call is answered within three seconds. */
 const STATEMENT_MS = 1200;
 const LOCK_MS = 800;
+/** What short queries of one tenant may take of a connection that others wait for. */
+const SHORT_QUERY_MS = 100;
 const SILENCE_MS = 1400;
 const CONNECT_MS = 700;
 /** Releases the locks of a transaction whose node has stopped in the middle. */
@@ -63,6 +68,7 @@ export class PostgresStore {
   readonly #availability: Availability;
   readonly #shared: readonly SharedConnection[];
   readonly #readers: readonly SharedConnection[];
+  readonly #pages: readonly SharedConnection[];
   readonly #pools: readonly Pool[];
   readonly #control: PostgresControl;
   readonly #open = new Map<string, PimsStore>();
@@ -89,12 +95,22 @@ export class PostgresStore {
     const limits = { statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' };
     const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
     this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
+    const walks = this.#connect({
+      statement_timeout: SHORT_QUERY_MS,
+      default_transaction_read_only: 'on',
+      plan_cache_mode: 'force_generic_plan',
+      // Only walks along indexes in the order of the keys: what is collected and sorted grows with the table.
+      enable_sort: 'off',
+      enable_bitmapscan: 'off',
+      enable_seqscan: 'off',
+    });
     const share = (of: ConnectionOptions): SharedConnection => new SharedConnection(of, this.#availability);
     const shareMany = (of: ConnectionOptions): SharedConnection[] =>
       Array.from({ length: options.connections }, () => share(of));
     const [keys, usage] = [share(short), share(short)];
     this.#readers = shareMany(short);
-    this.#shared = [keys, usage, ...this.#readers];
+    this.#pages = shareMany(walks);
+    this.#shared = [keys, usage, ...this.#readers, ...this.#pages];
     this.#pools = [new Pool(shareMany(short)), new Pool([...shareMany(long), share(long)])];
     const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
     this.tenants = new SqlTenantStore(control, new PostgresTenants(keys, () => this.openOwn()));
@@ -138,6 +154,8 @@ export class PostgresStore {
     const store = new PostgresPimsStore(storeId, {
       reader: this.#readers[place % this.#readers.length]!,
       writers: this.#pools[0]!,
+      // Two for a tenant: each holds memory for every tenant it meets.
+      pages: [place, place + 1].map((at) => this.#pages[at % this.#pages.length]!),
       queries: this.#pools[1]!,
       turns: this.#turns,
       cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?)', [pid]),

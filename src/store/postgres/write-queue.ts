@@ -3,13 +3,15 @@
  * disk. The transaction begins by locking the tenant, so the writes of all nodes queue up. Source: decision 0020.
  */
 import { Refusal, type Outcome } from '../../errors.ts';
-import type { Row, Writing } from '../writing.ts';
+import type { StartedScript } from '../pims/script-runner.ts';
+import type { Writing } from '../writing.ts';
 import { ConnectionLost, type Connection } from './connection.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
+import { WriteGroup, type Begin } from './write-group.ts';
 
 interface PostgresWrite {
-  readonly work: () => Writing<Outcome<unknown>>;
+  readonly begin: Begin;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
   readonly since: number;
@@ -19,24 +21,30 @@ interface PostgresWrite {
 const WAIT_MS = 1200;
 const GROUP_MAX = 100;
 
+export interface TenantLock {
+  /** Locks the tenant, first thing in every transaction. Answers whether its dictionaries have changed. */
+  readonly lock: (connection: Connection) => Promise<boolean>;
+  /** The SQL that takes some numbers of a counter. */
+  readonly takeNumbers: () => string;
+}
+
 export class PostgresWriteQueue {
   readonly #writers: Pool;
   readonly #place: number;
-  /** Locks the tenant, first thing in every transaction, and follows its dictionaries. */
-  readonly #lock: (connection: Connection) => Promise<void>;
+  readonly #tenant: TenantLock;
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
 
-  constructor(writers: Pool, place: number, lock: (connection: Connection) => Promise<void>) {
+  constructor(writers: Pool, place: number, tenant: TenantLock) {
     this.#writers = writers;
     this.#place = place;
-    this.#lock = lock;
+    this.#tenant = tenant;
   }
 
-  /** Runs a write inside the next transaction. Resolves when its outcome is on disk. */
-  run<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
+  /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
+  run<T>(begin: () => StartedScript<T>): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ work, resolve, reject, since: performance.now() });
+    this.#waiting.push({ begin, resolve, reject, since: performance.now() });
     if (!this.#isWorking) {
       this.#isWorking = true;
       setImmediate(() => void this.#flush());
@@ -65,7 +73,11 @@ export class PostgresWriteQueue {
    */
   async #commit(connection: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
     try {
-      const outcomes = await connection.transaction((open) => this.#runAll(open, group));
+      const { lock, takeNumbers } = this.#tenant;
+      const begins = group.map(({ begin }) => begin);
+      const outcomes = await connection.transaction((open) =>
+        new WriteGroup(open, begins, takeNumbers).run(lock(open)),
+      );
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
       if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain)
@@ -73,18 +85,6 @@ export class PostgresWriteQueue {
       if (group.length === 1 || fault instanceof Refusal) answerAll(group, fault);
       else for (const item of group) await this.#commit(connection, [item]);
     }
-  }
-
-  async #runAll(connection: Connection, group: readonly PostgresWrite[]): Promise<unknown[]> {
-    await this.#lock(connection);
-    const outcomes: unknown[] = [];
-    for (const { work } of group) {
-      const { result, hasWritten } = await runWriting(connection, work());
-      if (result instanceof Refusal && hasWritten)
-        throw new Error(`A write was refused after it had begun to write: ${result.code}`);
-      outcomes.push(result);
-    }
-    return outcomes;
   }
 }
 
@@ -97,28 +97,13 @@ function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
     else reject(fault);
 }
 
-/** Runs a writing: waits for the statements that read, and sends the others without waiting. Throws the first fault. */
-export async function runWriting<T>(
-  connection: Connection,
-  writing: Writing<T>,
-): Promise<{ result: T; hasWritten: boolean }> {
-  const sent: Promise<Row[]>[] = [];
-  try {
-    let step = writing.next();
-    while (!step.done) {
-      const { sql, values, reads } = step.value;
-      const answer = connection.query(sql, values);
-      if (!reads) {
-        answer.catch(() => undefined);
-        sent.push(answer);
-      }
-      step = writing.next(reads ? await answer : []);
-    }
-    await Promise.all(sent);
-    return { result: step.value, hasWritten: sent.length > 0 };
-  } catch (fault) {
-    // The first statement that failed says why; those behind it only that the transaction had failed.
-    if (!(fault instanceof ConnectionLost)) await Promise.all(sent);
-    throw fault;
+/** Runs a writing: waits for the statements that read, and sends the others without waiting. */
+export async function runWriting<T>(connection: Connection, writing: Writing<T>): Promise<T> {
+  let step = writing.next();
+  while (!step.done) {
+    const { sql, values, reads } = step.value;
+    if (!reads) connection.send(sql, values);
+    step = writing.next(reads ? await connection.query(sql, values) : []);
   }
+  return step.value;
 }

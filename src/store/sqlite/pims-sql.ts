@@ -63,11 +63,7 @@ export const scriptDialect: ScriptDialect = {
     const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ?
       WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
     return (sortKey, names, record) => {
-      const update = statement(
-        `${buildUpdate(`"${table}"`, names)} WHERE "SORT_KEY" = ?`,
-        ...listValues(names, record),
-        sortKey,
-      );
+      const update = buildUpdate(`"${table}"`, names, ['SORT_KEY'], [...listValues(names, record), sortKey]);
       const isSearched = names.some((name) => dictionary.get(name)?.searched);
       return isSearched ? [update, statement(index, searchText(dictionary, record), sortKey)] : [update];
     };

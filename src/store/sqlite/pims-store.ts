@@ -10,7 +10,7 @@ import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRe
 import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
-import { ScriptRunner, settle } from '../pims/script-runner.ts';
+import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, runWriting, syncLog } from './database.ts';
 import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
@@ -71,11 +71,11 @@ export class SqlitePimsStore implements PimsStore {
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script,
       refresh: () => this.dictionaries(),
-      commit: (work) => {
+      commit: (begin) => {
         const { db, queue } = this.#openWriter();
         return queue.run(() => {
           this.#followSchema(db);
-          return runWriting(db, work());
+          return runWriting(db, runScript(begin));
         });
       },
     });
@@ -137,7 +137,12 @@ export class SqlitePimsStore implements PimsStore {
       this.#followSchema(db);
       let rejected = 0;
       for await (const rows of batches) {
-        const result = orThrow(runWriting(db, this.#scripts.importBatch(recordType, rows, now)));
+        const result = orThrow(
+          runWriting(
+            db,
+            runScript(() => this.#scripts.importBatch(recordType, rows, now)),
+          ),
+        );
         rejected += result.rejected.length;
         yield result;
       }

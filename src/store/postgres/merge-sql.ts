@@ -1,0 +1,94 @@
+/** Statements of one kind that go out together, as one with a list for each of their values. */
+import type { Bound, Row, RowChange, Statement } from '../writing.ts';
+import type { Connection } from './connection.ts';
+
+type Ask = Pick<Statement, 'sql' | 'values'>;
+
+/** A list costs more to unpack than a value to bind. */
+const SAVED_TOGETHER_LEAST = 3;
+
+/** Sends statements that read, and gives the rows of each. */
+export function loadTogether(connection: Connection, asks: readonly Ask[]): Promise<Row[]>[] {
+  const answers = new Map<Ask, Promise<Row[]>>();
+  for (const [sql, alike] of Map.groupBy(asks, (ask) => ask.sql)) {
+    if (alike.length === 1) {
+      answers.set(alike[0]!, connection.query(sql, alike[0]!.values));
+      continue;
+    }
+    const rows = connection
+      .query(mergeLoads(sql, alike[0]!.values), [[...alike.keys()], ...listsOf(alike)])
+      .then((all) => Map.groupBy(all, ([at]) => at as number));
+    for (const [at, ask] of alike.entries())
+      answers.set(
+        ask,
+        rows.then((byPlace) => (byPlace.get(at) ?? []).map((row) => row.slice(1))),
+      );
+  }
+  return asks.map((ask) => answers.get(ask)!);
+}
+
+/** Sends statements that write, with the effect they have one after the other. */
+export function saveTogether(connection: Connection, statements: readonly Statement[]): void {
+  let groups: Group[] = [];
+  /** The last group that changes a row. */
+  let lastOf = new Map<string, Group>();
+  const flush = (): void => {
+    for (const group of groups) sendGroup(connection, group);
+    [groups, lastOf] = [[], new Map()];
+  };
+  for (const statement of statements) {
+    const { change } = statement;
+    if (!change) {
+      flush();
+      connection.send(statement.sql, statement.values);
+      continue;
+    }
+    const row = `${change.table} ${change.keysAt.map((at) => statement.values[at]).join(' ')}`;
+    const last = lastOf.get(row);
+    let group = groups.findLast(({ alike }) => alike[0]!.sql === statement.sql);
+    if (!group || (last && last.place >= group.place)) groups.push((group = { place: groups.length, alike: [] }));
+    group.alike.push(statement);
+    lastOf.set(row, group);
+  }
+  flush();
+}
+
+/** Statements with the same SQL, each for a row of its own. */
+interface Group {
+  readonly place: number;
+  readonly alike: Statement[];
+}
+
+function sendGroup(connection: Connection, { alike }: Group): void {
+  const { sql, change } = alike[0]!;
+  if (alike.length < SAVED_TOGETHER_LEAST) for (const { values } of alike) connection.send(sql, values);
+  else connection.send(mergeSaves(change!), listsOf(alike));
+}
+
+const listsOf = (alike: readonly Ask[]): (string | number | null)[][] =>
+  alike[0]!.values.map((_, at) => alike.map(({ values }) => values[at] as string | number | null));
+
+function mergeLoads(sql: string, values: readonly Bound[]): string {
+  let count = 0;
+  const load = sql.replaceAll(/\?(\d?)/g, (_, place: string) => `q.v${place || ++count}`);
+  const lists = values.map((value, at) => `$${at + 2}::${typeof value === 'number' ? 'int' : 'text'}[]`);
+  return `SELECT q.at, x.* FROM unnest(${['$1::int[]', ...lists].join(', ')})
+    AS q(${['at', ...values.map((_, at) => `v${at + 1}`)].join(', ')}) CROSS JOIN LATERAL (${load}) x`;
+}
+
+function mergeSaves({ kind, table, names, keysAt }: RowChange): string {
+  const lists = names.map((name, at) => `$${at + 1}::${TYPES[name] ?? 'text'}[]`).join(', ');
+  const quoted = names.map((name) => `"${name}"`);
+  if (kind === 'insert') return `INSERT INTO ${table} (${quoted.join(', ')}) SELECT * FROM unnest(${lists})`;
+  const pairs = quoted.map((name, at) => `${name} = q.v${at + 1}`);
+  const isKey = (_: string, at: number): boolean => keysAt.includes(at);
+  return `UPDATE ${table} r SET ${pairs.filter((pair, at) => !isKey(pair, at)).join(', ')}
+    FROM unnest(${lists}) AS q(${names.map((_, at) => `v${at + 1}`).join(', ')})
+    WHERE ${pairs
+      .filter(isKey)
+      .map((pair) => `r.${pair}`)
+      .join(' AND ')}`;
+}
+
+/** Columns that are no text. */
+const TYPES: Readonly<Record<string, string>> = { folded: 'jsonb', LINE_NUMBER: 'int' };

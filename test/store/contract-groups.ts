@@ -1,0 +1,131 @@
+/** Contract: calls sent at once have the outcomes, and leave the records, that they have one after the other. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal, type Outcome } from '../../src/errors.ts';
+import type { Values } from '../../src/pims/values.ts';
+import type { Written } from '../../src/pims/writes.ts';
+import { times } from '../kit/lists.ts';
+import { trials } from '../kit/trials.ts';
+import { accepted, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
+
+const GROUPS = trials('GROUPS', { quick: 2, all: 30 });
+type Kind = 'order' | 'customer' | 'update' | 'line' | 'changeLine' | 'approve' | 'again';
+/** What comes in one group. A fault makes each of its calls run by itself: few kinds show what does not end in one. */
+const GROUPED: Kind[][] = [
+  ['customer', 'update', 'update'],
+  ['changeLine'],
+  ['line', 'changeLine'],
+  ['order', 'line', 'again'],
+  ['approve', 'changeLine'],
+  ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again'],
+];
+const ORDERS = 3;
+const group = (kinds: Kind[]) =>
+  fc.array(
+    fc.record({
+      kind: fc.constantFrom(...kinds),
+      n: fc.nat(ORDERS - 1),
+      text: fc.constantFrom('a', 'b\\', '"c', '\t', 'É'),
+    }),
+    { minLength: 10, maxLength: 30, size: 'max' },
+  );
+type Call = ReturnType<typeof group> extends fc.Arbitrary<(infer T)[]> ? T : never;
+
+/** Sales orders over parts with stock, with a line each. */
+async function begin(pims: Pims): Promise<string[]> {
+  await pims.importAll(
+    'inventory',
+    times(ORDERS, (n) => ({ PART_CODE: `P${n}`, QTY_ONHAND: '100' })),
+  );
+  await pims.importAll(
+    'orders',
+    times(ORDERS, (n) => ({ ORDER_NUMBER: `${n + 1}`, ORDER_TYPE: n < 2 ? 'sales_order' : 'quote' })),
+  );
+  const locks: string[] = [];
+  for (let n = 0; n < ORDERS; n++)
+    locks.push((await pims.newLine(`${n + 1}`, { PART_CODE: `P${n}`, QUANTITY: '1' }))['LINE_REF_LOCK_CODE']!);
+  return locks;
+}
+
+function send(pims: Pims, locks: readonly string[], { kind, n, text }: Call, at: number): Promise<Outcome<Written>> {
+  const now = new Date(Date.UTC(2026, 10, 21) + at).toISOString();
+  const options = write({ now });
+  const line = { PART_CODE: `P${(n + at) % ORDERS}`, QUANTITY: String((at % 5) + 1), DESCRIPTION: text };
+  if (kind === 'order') return pims.createRecord('orders', { NOTES: text }, options);
+  if (kind === 'customer') return pims.createRecord('customers', { CUSTOMER_CODE: `C${n}`, NOTES: text }, options);
+  if (kind === 'update')
+    return pims.updateCustomer(`C${n}`, at % 2 ? { NOTES: text } : { CUSTOMER_NAME: text }, options);
+  if (kind === 'line') return pims.addLine(`${n + 1}`, line, options);
+  if (kind === 'changeLine') return pims.updateLine(`${n + 1}`, locks[n]!, { QUANTITY: line.QUANTITY }, options);
+  if (kind === 'approve') return pims.advanceOrder(`${n + 1}`, { approve: true }, options);
+  return pims.addLine(`${n + 1}`, line, { ...idempotency(`key ${at}`), now });
+}
+
+const LOCK_CODE = /"LINE_REF_LOCK_CODE":"[^"]*"/g;
+const show = (outcome: Outcome<Written>): string =>
+  outcome instanceof Refusal ? outcome.message : outcome.data.replaceAll(LOCK_CODE, '');
+
+export function describeGroups(store: StoreUnderTest): void {
+  test('writes sent at once have the outcomes they have one after the other', async () => {
+    const [together, apart] = [(await store.newTenant()).pims, (await store.newTenant()).pims];
+    const [locks, ownLocks] = [await begin(together), await begin(apart)];
+    const groups = GROUPED.flatMap((kinds) => fc.sample(group(kinds), GROUPS));
+    for (const calls of groups) {
+      const atOnce = await Promise.all(calls.map((one, at) => send(together, locks, one, at)));
+      const inTurn: Outcome<Written>[] = [];
+      for (const [at, one] of calls.entries()) inTurn.push(await send(apart, ownLocks, one, at));
+      assert.deepEqual(atOnce.map(show), inTurn.map(show), JSON.stringify(calls));
+    }
+    const read = async (pims: Pims): Promise<string> =>
+      JSON.stringify(await pims.readEverything()).replaceAll(LOCK_CODE, '');
+    assert.equal(await read(together), await read(apart));
+  });
+
+  test('numbers given out at once pass over the codes that callers take in the same moment', async () => {
+    const { pims } = await store.newTenant();
+    const first = Number(await pims.createCustomer());
+    const own = times(20, (index): Values => (index % 2 ? { CUSTOMER_CODE: String(first + index) } : {}));
+    const codes = await Promise.all(own.map((values) => pims.createRecord('customers', values)));
+    const given = codes.filter((outcome) => !(outcome instanceof Refusal)).map((outcome) => accepted(outcome).data);
+    assert.equal(new Set(given).size, given.length);
+    assert.equal((await pims.readAll('customers')).length, given.length + 1);
+    for (const [index, outcome] of codes.entries())
+      if (!own[index]!['CUSTOMER_CODE']) assert.ok(!(outcome instanceof Refusal), 'a number is always found');
+  });
+
+  test('queries sent at once have an answer of their own each, of one page or several', async () => {
+    const { pims } = await store.newTenant();
+    const cities = times(30, (index) => (index % 3 === 0 ? `"City" ${index}\\ Ünter` : `City ${index}`));
+    const customers = times(300, (index) => ({
+      CUSTOMER_CODE: String(index),
+      BCITY: cities[index % 30]!,
+      BSTATE: `S${index % 7}`,
+    }));
+    await pims.importAll('customers', customers);
+    const pages = await Promise.all(
+      cities.flatMap((value, city) =>
+        [3, 10, 500].flatMap((limit) =>
+          [
+            [],
+            [{ field: 'BSTATE', value: 'S1', conjunction: 'AND' }],
+            [{ field: 'BSTATE', value: 'S1', conjunction: 'OR' }],
+          ].map(async (more, kind) => {
+            const { records, next } = await pims.ask('customers', [{ field: 'BCITY', value }, ...more], { limit });
+            const expected = customers.filter(({ BCITY, BSTATE }) => {
+              const [isCity, isState] = [BCITY === cities[city], BSTATE === 'S1'];
+              return kind === 0 ? isCity : kind === 1 ? isCity && isState : isCity || isState;
+            });
+            assert.equal(next !== null, expected.length > limit);
+            assert.deepEqual(
+              records.map(({ CUSTOMER_CODE, BCITY, BSTATE }) => ({ CUSTOMER_CODE, BCITY, BSTATE })),
+              expected.slice(0, limit),
+            );
+            return records.length;
+          }),
+        ),
+      ),
+    );
+    assert.ok(pages.some((count) => count > 10));
+  });
+}
