@@ -2,7 +2,7 @@
  * What the figures have to reach, at 100,000 orders; beside a commit: that nothing has become slower.
  */
 import { checkBar } from './report.ts';
-import type { StoreResults } from './results.ts';
+import { BARE, shareOfBare, type StoreResults } from './results.ts';
 
 const BAR_ORDERS = 100_000;
 const BESIDE_LEAST = 0.97;
@@ -36,7 +36,18 @@ const COMMAND_MOST_MB = 300;
 const START_MOST_MS = 500;
 const IDLE_MOST_MB = 120;
 const LOADED_MOST_MB = 350;
-const BARE = 'bare node:http';
+
+/** What is left of the speed at the fewest orders when there are the most. */
+const GROWN_LEAST: Readonly<Record<string, number>> = {
+  W1: 0.85,
+  W2: 0.85,
+  W3: 0.7,
+  W4: 0.7,
+  W5: 0.85,
+  W6: 0.85,
+  W7: 0.85,
+  W8: 0.85,
+};
 
 const atLeast = (name: string, value: number, least: number): void =>
   checkBar(name, value, value >= least, `at least ${least}`);
@@ -66,6 +77,15 @@ export function checkBars({ store, orders, workloads, rows, start }: StoreResult
   if (start === undefined) return;
   atMost(`${store}: start in ms`, start.startMs, START_MOST_MS);
   atMost(`${store}: idle memory in MB`, start.idleMb, IDLE_MOST_MB);
+}
+
+/** Of the results of a store, those of the fewest orders first. */
+export function checkGrowth(results: readonly StoreResults[]): void {
+  const [first, last] = [results[0]!, results.at(-1)!];
+  for (const [name, least] of Object.entries(GROWN_LEAST)) {
+    const [before, after] = [shareOfBare(first, name), shareOfBare(last, name)];
+    if (before && after) atLeast(`${last.store} ${name}: speed at ${last.orders} orders`, after / before, least);
+  }
 }
 
 export function checkComparison({ store, workloads }: StoreResults): void {

@@ -21,7 +21,7 @@ export interface Options {
   readonly orders: number;
   /** The commit to compare this checkout with, instead of peers. */
   readonly against: string | undefined;
-  /** Whether everything is measured, so that the results are worth keeping. */
+  /** Whether every workload is measured beside peers, so that the results are worth keeping. */
   readonly isWhole: boolean;
 }
 
@@ -48,7 +48,7 @@ export function readOptions(words: readonly string[]): Options {
     seconds: readCount('--seconds', values.seconds),
     orders,
     against: values.against,
-    isWhole: values.workload === undefined && values.peer === undefined && values.against === undefined,
+    isWhole: values.workload === undefined && values.peer !== 'none' && values.against === undefined,
   };
 }
 

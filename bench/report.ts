@@ -36,10 +36,11 @@ export const formatRatio = ({ median: middle, low, high }: Ratio): [string, stri
   `${formatNumber(low)}–${formatNumber(high)}`,
 ];
 
-const formatNumber = (value: number): string =>
-  value >= 1000
-    ? Math.round(value).toLocaleString('en')
-    : value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
+/** Three digits that count, more of large numbers. */
+export function formatNumber(value: number): string {
+  if (value >= 1000) return Math.round(value).toLocaleString('en');
+  return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4);
+}
 
 /** A name and columns of figures. */
 export function printRow(name: string, ...cells: readonly (string | number)[]): void {

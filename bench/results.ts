@@ -6,7 +6,7 @@ import type { SideFigures } from './rounds.ts';
 import type { RowFigures } from './seed.ts';
 import type { StartFigures } from './start.ts';
 
-interface SideResult extends SideFigures {
+export interface SideResult extends SideFigures {
   readonly name: string;
   /** Requests a second of the first side, to those of this one. */
   readonly ratio: Ratio;
@@ -34,11 +34,17 @@ export interface StoreResults {
   readonly rounds: number;
   readonly seconds: number;
   /** The version of each peer that took part. */
-  readonly peers: Readonly<Record<string, string>>;
+  readonly peers: Record<string, string>;
   readonly workloads: WorkloadResult[];
   readonly rows: RowResult[];
   start?: StartFigures;
 }
+
+export const BARE = 'bare node:http';
+
+/** The speed of ours beside that of the bare server in the same rounds, which runs of different days have in common. */
+export const shareOfBare = ({ workloads }: StoreResults, name: string): number | undefined =>
+  workloads.find((one) => one.name === name)?.sides.find((side) => side.name === BARE)?.ratio.median;
 
 export function printHeadings(): void {
   printRow('', 'calls/s', 'p50 ms', 'p99 ms', 'CPU µs', 'memory MB', 'ratio', '', 'CPU ratio', '', 'elsewhere');

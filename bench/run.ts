@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder, type Keys } from '../test/kit/service.ts';
 import { compareAnswers, fetchText } from './answers.ts';
-import { checkBars, checkComparison } from './bars.ts';
+import { checkBars, checkComparison, checkGrowth } from './bars.ts';
+import { keepResults, loadResults, writeDocument } from './document.ts';
 import { readOptions, type StoreName } from './options.ts';
 import { measurePaging } from './paging.ts';
+import { startPeers } from './peers/start.ts';
 import { openPlaces, type Places } from './places.ts';
 import { writeRecordFiles, type RecordFile } from './records.ts';
 import { describeMachine, reportBars } from './report.ts';
-import { concludeRows, concludeWorkload, printHeadings, type StoreResults } from './results.ts';
+import { BARE, concludeRows, concludeWorkload, printHeadings, type StoreResults } from './results.ts';
 import { measureRounds, takeTurns } from './rounds.ts';
 import { exportRecords, seed, type RowFigures } from './seed.ts';
 import { checkOut, nameCheckout, startServer, startService, THIS_CHECKOUT } from './servers.ts';
@@ -30,8 +32,12 @@ const checkouts: Readonly<Record<string, string>> =
     ? { storeroom: THIS_CHECKOUT }
     : { here: THIS_CHECKOUT, there: checkOut(options.against) };
 
+/** An import takes longer than a round. */
+const IMPORT_ROUNDS_MAX = 3;
+
 const isWanted = ({ name }: Pick<Workload, 'name'>): boolean => wanted.includes(name.split(' ')[0] as 'W1');
 const workloads = buildWorkloads(orders).filter(isWanted);
+const peers = options.against !== undefined || workloads.every(({ isOwn }) => isOwn) ? [] : options.peers;
 
 /** W11 of every checkout in turns. */
 async function measureRows(places: Places, files: readonly RecordFile[], results: StoreResults): Promise<void> {
@@ -44,7 +50,7 @@ async function measureRows(places: Places, files: readonly RecordFile[], results
   };
   console.log('W11 import and export by the command line, rows a second');
   const figures = await takeTurns(
-    rounds,
+    Math.min(rounds, IMPORT_ROUNDS_MAX),
     Object.values(checkouts).map((checkout) => () => measure(checkout)),
   );
   results.rows.push(...concludeRows(Object.keys(checkouts), figures));
@@ -79,7 +85,7 @@ async function startBare(ours: Side): Promise<Side> {
   const [request] = buildWorkloads(orders)[0]!.requestsOf(ours.dialect);
   writeFileSync(answer, await fetchText(ours, request!));
   const server = await startServer([fileURLToPath(new URL('bare-http-server.ts', import.meta.url)), answer]);
-  return { name: 'bare node:http', server, dialect: ours.dialect };
+  return { name: BARE, server, dialect: ours.dialect };
 }
 
 async function measureLoad(ours: Side[], others: Side[], bare: Side[], results: StoreResults): Promise<void> {
@@ -128,8 +134,11 @@ async function measureStore(store: StoreName): Promise<StoreResults> {
     running.push(...ours);
     const bare = options.against === undefined ? [await startBare(ours[0]!)] : [];
     running.push(...bare);
+    const others = await startPeers(peers, store, places, place);
+    running.push(...others);
+    for (const { name, version } of others) results.peers[name] = version;
     await places.settle();
-    await measureLoad(ours, [], bare, results);
+    await measureLoad(ours, others, bare, results);
     if (wanted.includes('W10')) await measurePages(ours, results);
     if (wanted.includes('start') && options.against === undefined) {
       const [first] = buildWorkloads(orders)[0]!.requestsOf(ourDialect(keys));
@@ -147,5 +156,10 @@ for (const store of options.stores) {
   const results = await measureStore(store);
   if (options.against === undefined) checkBars(results);
   else checkComparison(results);
+  if (!options.isWhole) continue;
+  keepResults(results);
+  const all = loadResults();
+  writeDocument(all);
+  checkGrowth(all.filter((one) => one.store === store));
 }
 reportBars();

@@ -9,7 +9,7 @@ import type { Server } from './servers.ts';
 
 export type Values = Readonly<Record<string, string>>;
 
-interface Filter {
+export interface Filter {
   readonly field: string;
   readonly value: string;
   readonly contains?: true;
@@ -65,7 +65,10 @@ const FIELDS = new Map(
     .map(({ name }) => [bare(name), name]),
 );
 
-/** The records of an answer, wherever they stand in it: their values that are not empty, by their names in PIMS. */
+/**
+ * The records of an answer, wherever they stand in it: their values that are not empty, by their names in PIMS. Not every
+ * server repeats the order's number in its lines.
+ */
 export function recordsOf(answer: unknown): Values[] {
   if (Array.isArray(answer)) return answer.flatMap(recordsOf);
   if (typeof answer !== 'object' || answer === null) return [];
@@ -76,6 +79,8 @@ export function recordsOf(answer: unknown): Values[] {
       ? []
       : [[field, String(value)] as const];
   });
-  const own = values.length === 0 ? [] : [Object.fromEntries(values.toSorted(([a], [b]) => (a < b ? -1 : 1)))];
-  return [...own, ...members.flatMap(([, value]) => recordsOf(value))];
+  const { ORDER_NUMBER, ...others } = Object.fromEntries(values.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const isLine = others['LINE_NUMBER'] !== undefined;
+  const own = isLine || ORDER_NUMBER === undefined ? others : { ORDER_NUMBER, ...others };
+  return [...(values.length === 0 ? [] : [own]), ...members.flatMap(([, value]) => recordsOf(value))];
 }
