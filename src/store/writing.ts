@@ -13,6 +13,8 @@ export interface Statement {
   readonly reads: boolean;
   /** What it does, where it inserts or updates one row. */
   readonly change?: RowChange;
+  /** Set when it only brings a record's search index up to date, so that it may come later in the transaction. */
+  readonly search?: SearchChange;
 }
 
 export interface RowChange {
@@ -22,6 +24,13 @@ export interface RowChange {
   readonly names: readonly string[];
   /** Which values are the key of the row. */
   readonly keysAt: readonly number[];
+}
+
+export interface SearchChange {
+  readonly table: string;
+  /** Of a record that was there before; a new one has been inserted just before. */
+  readonly sortKey?: string;
+  readonly text: string;
 }
 
 /** The columns of a row, in their order. */

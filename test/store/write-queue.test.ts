@@ -7,7 +7,7 @@ import { suite, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
-import { Database } from '../../src/store/sqlite/database.ts';
+import { Database, type LateWork } from '../../src/store/sqlite/database.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
 import { times } from '../kit/lists.ts';
@@ -84,6 +84,25 @@ for (const gather of ['turn', 'none'] as const)
       ]);
       assert.deepEqual(committed(), [1, 6]);
       assert.deepEqual(fatal, []);
+    });
+
+    test('late work is done by ascending IDs in the transaction of its group, but not that of an undone write', async () => {
+      const { queue, insert, committed } = open(gather);
+      const done: number[] = [];
+      const write =
+        (number: number, result?: Refusal) =>
+        (late: LateWork[]): Refusal | undefined => {
+          late.push({ id: -number, run: () => done.push(number) && insert(-number) });
+          if (result) insert(number);
+          return result;
+        };
+      await Promise.all([
+        queue.run(write(1)),
+        queue.run(write(2)),
+        queue.run(write(3, new Refusal('CODE_TAKEN'))),
+        queue.run(write(4)).then(() => assert.deepEqual(committed(), [-4, -2, -1])),
+      ]);
+      assert.deepEqual(done, [4, 2, 1]);
     });
 
     test('nobody is answered before the commit', async () => {

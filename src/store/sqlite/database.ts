@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { containsFolded } from '../../pims/filter.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
-import type { Bound, Row, Writing } from '../writing.ts';
+import type { Bound, Row, SearchChange, Writing } from '../writing.ts';
 
 export interface OpenOptions {
   /** `write`: the one writer of a process. `read`: never writes. */
@@ -24,8 +24,8 @@ const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
 /** Reads map the page cache of the operating system. Bounded, since touched pages count as resident. */
 const MAP_BYTES = 256 * 1024 * 1024;
-/** The size the log is truncated to when it is restarted. */
-const LOG_BYTES_KEPT = 4 * 1024 * 1024;
+/** The size the log is truncated to when it is restarted. Space that is there already is synced sooner. */
+const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
 /** Reads call `charge_row(ID)` for each row. The clock is read once in so many, oftener at first: rows can be large. */
 const ROWS_PER_LOOK = 64;
@@ -59,6 +59,7 @@ export class Database {
   #isEnded: () => boolean = () => false;
   #rows = 0;
   #rowsPerLook = ROWS_PER_LOOK;
+  #lastRowId = 0;
 
   constructor(
     file: string,
@@ -116,7 +117,14 @@ export class Database {
     const statement = this.statement(sql);
     // node:sqlite also reads the last row's ID, and throws where FTS5 gave one beyond 2^53 to a row of its own.
     statement.setReadBigInts(true);
-    return Number(statement.run(...values).changes);
+    const { changes, lastInsertRowid } = statement.run(...values);
+    this.#lastRowId = Number(lastInsertRowid);
+    return Number(changes);
+  }
+
+  /** The ID of the row inserted last, by `run`. */
+  get lastRowId(): number {
+    return this.#lastRowId;
   }
 
   row<R extends Row>(sql: string, ...values: Bound[]): R | undefined {
@@ -214,15 +222,34 @@ export class Database {
 
 const NO_ROWS: readonly Row[] = [];
 
-/** Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. */
-export function runWriting<T>(db: Database, writing: Writing<T>): T {
+/** What is done at the end of a transaction, by ascending IDs. */
+export interface LateWork {
+  readonly id: number;
+  readonly run: () => void;
+}
+
+/**
+ * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. Changes of the search
+ * index go to `late` where it is given: FTS5 writes what it has gathered to its tables whenever IDs go back.
+ */
+export function runWriting<T>(db: Database, writing: Writing<T>, late?: LateWork[]): T {
   let step = writing.next();
   while (step.done !== true) {
-    const { sql, values, reads } = step.value;
-    if (!reads) db.run(sql, ...values);
+    const { sql, values, reads, search } = step.value;
+    if (search && late) late.push(changeSearchLate(db, search));
+    else if (!reads) db.run(sql, ...values);
     step = writing.next(reads ? db.rows(sql, ...values) : NO_ROWS);
   }
   return step.value;
+}
+
+function changeSearchLate(db: Database, { table, sortKey, text }: SearchChange): LateWork {
+  if (sortKey === undefined) {
+    const id = db.lastRowId;
+    return { id, run: () => void db.run(`INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (?, ?)`, id, text) };
+  }
+  const [id] = db.row<[number]>(`SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?`, sortKey)!;
+  return { id, run: () => void db.run(`UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = ?`, text, id) };
 }
 
 /**

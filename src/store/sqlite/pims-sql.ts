@@ -16,7 +16,7 @@ import {
   type ScriptDialect,
 } from '../pims/script-sql.ts';
 import { buildWhere, type Dialect } from '../pims/where.ts';
-import { statement } from '../writing.ts';
+import { statement, type SearchChange, type Statement } from '../writing.ts';
 import type { PageRead } from './query.ts';
 
 // SQLite compiles a statement anew when the value of a bare `LIMIT ?` changes, which takes longer than most reads.
@@ -55,7 +55,7 @@ export const scriptDialect: ScriptDialect = {
     const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
     return (sortKey, record) => [
       statement(insert, sortKey, ...listValues(names, record)),
-      statement(index, searchText(dictionary, record)),
+      buildSearch(index, { table, text: searchText(dictionary, record) }),
     ];
   },
   updateRecord(recordType, dictionary) {
@@ -65,10 +65,16 @@ export const scriptDialect: ScriptDialect = {
     return (sortKey, names, record) => {
       const update = buildUpdate(`"${table}"`, names, ['SORT_KEY'], [...listValues(names, record), sortKey]);
       const isSearched = names.some((name) => dictionary.get(name)?.searched);
-      return isSearched ? [update, statement(index, searchText(dictionary, record), sortKey)] : [update];
+      if (!isSearched) return [update];
+      return [update, buildSearch(index, { table, text: searchText(dictionary, record), sortKey })];
     };
   },
 };
+
+function buildSearch(sql: string, search: SearchChange): Statement {
+  const { text, sortKey } = search;
+  return { sql, values: sortKey === undefined ? [text] : [text, sortKey], reads: false, search };
+}
 
 export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 

@@ -73,9 +73,9 @@ export class SqlitePimsStore implements PimsStore {
       refresh: () => this.dictionaries(),
       commit: (begin) => {
         const { db, queue } = this.#openWriter();
-        return queue.run(() => {
+        return queue.run((late) => {
           this.#followSchema(db);
-          return runWriting(db, runScript(begin));
+          return runWriting(db, runScript(begin), late);
         });
       },
     });

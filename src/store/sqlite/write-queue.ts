@@ -1,19 +1,22 @@
 /**
- * Group commit: writes of one turn of the event loop share a transaction, each behind its own savepoint, and are
- * answered after it is on disk. Keeps the write-ahead log short, with checkpoints off the event loop.
+ * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. When
+ * one of them has to be undone, the group runs again with each behind its own savepoint. Keeps the write-ahead log short, with checkpoints off the event loop.
  * Source: decisions 0008, 0037.
  */
 import { close, fdatasync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { faultOf, type Database } from './database.ts';
+import { faultOf, type Database, type LateWork } from './database.ts';
 
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
 
+/** Does a write inside the transaction. What it adds to `late` is done at the end of the group. May be called again. */
+type Work<T> = (late: LateWork[]) => T;
+
 interface SqliteWrite {
-  readonly work: () => unknown;
+  readonly work: Work<unknown>;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
   result?: unknown;
@@ -35,13 +38,21 @@ const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
 /** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. */
-const LOG_BYTES_MAX = 16 * 1024 * 1024;
+const LOG_BYTES_MAX = 24 * 1024 * 1024;
 /** Most commits are small: the log is measured only this often. */
 const COMMITS_PER_LOOK = 8;
 
-/** The first of the two checkpoints that let the log start over. It runs beside the writes. */
+/** Checkpoints beside the writes go on while each leaves more commits behind it than this, but not for ever. */
+const COMMITS_LEFT_MOST = 2;
+const ROUNDS_MOST = 4;
+
+/** A checkpoint that runs beside the writes, to leave little for the one that lets the log start over. */
 interface Checkpoint {
   readonly done: Promise<void>;
+  /** How many ran in a row, with this one. */
+  readonly round: number;
+  /** The commits of the log when it began. */
+  readonly commits: number;
   isDone: boolean;
 }
 
@@ -64,7 +75,7 @@ export class SqliteWriteQueue {
   }
 
   /** Runs work inside the next transaction. A Refusal undoes only this work. Resolves when the result is on disk. */
-  run<T>(work: () => Outcome<T>): Promise<Outcome<T>> {
+  run<T>(work: Work<Outcome<T>>): Promise<Outcome<T>> {
     if (this.#ended) return Promise.resolve(this.#ended);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
     this.#waiting.push({ work, resolve, reject });
@@ -95,12 +106,10 @@ export class SqliteWriteQueue {
       const begun = this.#ended ?? (await this.#begin());
       const group = this.#waiting;
       this.#waiting = [];
-      if (begun instanceof Refusal) for (const { resolve } of group) resolve(begun as never);
+      if (begun instanceof Refusal) refuseAll(group, begun);
       else await this.#commit(group);
       this.#commits++;
-      if (this.#checkpoint) {
-        if (this.#checkpoint.isDone) await this.#restartLog();
-      } else if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong()) this.#startCheckpoint();
+      await this.#shortenLog();
     }
     this.#flushing = undefined;
   }
@@ -127,20 +136,63 @@ export class SqliteWriteQueue {
 
   async #commit(group: SqliteWrite[], isLastTry = false): Promise<void> {
     try {
-      for (const item of group) this.#runOne(item);
+      if (!this.#runAll(group, false)) {
+        this.#rollBack();
+        const refusal = await this.#begin();
+        if (refusal) return refuseAll(group, refusal);
+        this.#runAll(group, true);
+      }
       this.#db.run('COMMIT');
       if (this.#options.syncAfterCommit) await this.sync();
     } catch (fault) {
       this.#rollBack();
       if (faultOf(fault) === 'full' && !isLastTry && (await this.#beginLogAnew())) return this.#commit(group, true);
-      const refusal = this.#refuse(fault);
-      for (const { resolve } of group) resolve(refusal as never);
-      return;
+      return refuseAll(group, this.#refuse(fault));
     }
     for (const item of group) {
       if ('fault' in item) item.reject(item.fault);
       else item.resolve(item.result as never);
     }
+  }
+
+  /**
+   * Savepoints are dear: SQLite copies every page that changes behind one, and FTS5 writes all it has gathered. So a
+   * group runs without them, and answers false when one of its writes has changed something that it has to undo.
+   */
+  #runAll(group: readonly SqliteWrite[], savepoints: boolean): boolean {
+    const late: LateWork[] = [];
+    for (const item of group) {
+      const gathered = late.length;
+      const changes = savepoints ? 0 : this.#countChanges();
+      if (savepoints) this.#db.run('SAVEPOINT one');
+      if (!this.#runOne(item, late)) {
+        if (savepoints) this.#db.run('ROLLBACK TO one');
+        else if (this.#countChanges() !== changes) return false;
+        late.length = gathered;
+      }
+      if (savepoints) this.#db.run('RELEASE one');
+    }
+    for (const { run } of late.toSorted((one, other) => one.id - other.id)) run();
+    return true;
+  }
+
+  #countChanges(): number {
+    return this.#db.row<[number]>('SELECT total_changes()')![0];
+  }
+
+  /** Whether what the write has done is to stay. */
+  #runOne(item: SqliteWrite, late: LateWork[]): boolean {
+    delete item.fault;
+    try {
+      item.result = item.work(late);
+    } catch (fault) {
+      if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
+      // The rules throw what they refuse; to the caller it is an outcome like any other.
+      if (fault instanceof Refusal) item.result = fault;
+      else item.fault = fault;
+      return false;
+    }
+    return !(item.result instanceof Refusal);
   }
 
   /** Brings the commits so far to the disk, in the thread pool. */
@@ -163,22 +215,6 @@ export class SqliteWriteQueue {
   async #beginLogAnew(): Promise<boolean> {
     await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
     return !((await this.#begin()) instanceof Refusal);
-  }
-
-  #runOne(item: SqliteWrite): void {
-    delete item.fault;
-    this.#db.run('SAVEPOINT one');
-    try {
-      item.result = item.work();
-      if (item.result instanceof Refusal) this.#db.run('ROLLBACK TO one');
-    } catch (fault) {
-      if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
-      this.#db.run('ROLLBACK TO one');
-      // The rules throw what they refuse; to the caller it is an outcome like any other.
-      if (fault instanceof Refusal) item.result = fault;
-      else item.fault = fault;
-    }
-    this.#db.run('RELEASE one');
   }
 
   #rollBack(): void {
@@ -208,15 +244,26 @@ export class SqliteWriteQueue {
   }
 
   /**
-   * The log starts over only when a checkpoint has caught up with every commit. The first one runs beside the writes
-   * and does the bulk; the second, for which the writes wait, has little left to do.
+   * The log starts over only when a checkpoint has caught up with every commit. The first ones run beside the writes
+   * and do the bulk; the last, for which the writes wait, has little left to do.
    */
-  #startCheckpoint(): void {
+  async #shortenLog(): Promise<void> {
+    const last = this.#checkpoint;
+    if (!last) {
+      if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong()) this.#startCheckpoint(1);
+    } else if (last.isDone) {
+      if (this.#commits - last.commits > COMMITS_LEFT_MOST && last.round < ROUNDS_MOST)
+        this.#startCheckpoint(last.round + 1);
+      else await this.#restartLog();
+    }
+  }
+
+  #startCheckpoint(round: number): void {
     const done = this.#options.checkpoint(this.#db.file).then(
       () => void (checkpoint.isDone = true),
       (fault: unknown) => this.#options.onFatal(fault),
     );
-    const checkpoint: Checkpoint = { done, isDone: false };
+    const checkpoint: Checkpoint = { done, round, commits: this.#commits, isDone: false };
     this.#checkpoint = checkpoint;
   }
 
@@ -225,4 +272,8 @@ export class SqliteWriteQueue {
     this.#checkpoint = undefined;
     this.#commits = 0;
   }
+}
+
+function refuseAll(group: readonly SqliteWrite[], refusal: Refusal): void {
+  for (const { resolve } of group) resolve(refusal as never);
 }
