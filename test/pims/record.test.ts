@@ -8,7 +8,13 @@ import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } fro
 import { sortKey, type RawValue } from '../../src/pims/values.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { splitList } from '../../src/pims/lists.ts';
-import { ADDRESS_FIELDS, buildDictionaries, RECORD_TYPES, refuseCustomField } from '../../src/pims/fields.ts';
+import {
+  ADDRESS_FIELDS,
+  buildDictionaries,
+  findField,
+  RECORD_TYPES,
+  refuseCustomField,
+} from '../../src/pims/fields.ts';
 import type { Field, FieldType } from '../../src/pims/fields.ts';
 
 const dictionaries = buildDictionaries([]);
@@ -187,6 +193,8 @@ test('UNKNOWN_FIELD names the field and suggests the nearest known one when it i
     BFN: undefined,
     CUSTOMER_NUMBER: 'CUSTOMER_CODE',
     COLOUR: undefined,
+    BCITYXXX: undefined,
+    ['X'.repeat(64)]: undefined,
   };
   for (const [sent, suggestion] of Object.entries(table))
     assert.throws(
@@ -198,6 +206,7 @@ test('UNKNOWN_FIELD names the field and suggests the nearest known one when it i
         return true;
       },
     );
+  refuses('UNKNOWN_FIELD', () => findField(dictionaries.orders, 'orders', 'X'.repeat(65)), `${'X'.repeat(64)}…`);
   for (const name of ['__proto__', 'constructor', 'toString', '', 'ORDER_DATE '])
     refuses('UNKNOWN_FIELD', () => parseValues(dictionaries.orders, 'orders', Object.fromEntries([[name, '1']])));
 });

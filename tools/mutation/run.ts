@@ -83,6 +83,7 @@ const FOLDERS: Record<string, Unit[][]> = {
       'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
       'test/limits/{bodies,cursors}.test.ts',
     ),
+    filesOf('test/limits/room.test.ts', 'test/request-log/*.test.ts', 'test/dashboard/orders-and-fields.test.ts'),
   ],
 };
 const WIDE = filesOf('test/api/*.test.ts', 'test/limits/{cursors,lines}.test.ts');
