@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { isProven, requireProof } from '../../src/account/proof.ts';
+import { mayAct, ROLES } from '../../src/account/roles.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import {
   accounts,
@@ -232,6 +233,11 @@ suite('users', () => {
     const log = (await ann.log()).filter(({ target }) => target === 'bob@example.com');
     const actions = ['user invited', 'link renewed', 'password set by link', 'role changed', 'user removed'];
     assert.deepEqual(valuesOf(log, 'action'), actions);
+  });
+
+  test('a role includes itself and those below it', () => {
+    const included = ROLES.map((role) => ROLES.filter((needed) => mayAct(role, needed)));
+    assert.deepEqual(included, [['owner', 'developer', 'viewer'], ['developer', 'viewer'], ['viewer']]);
   });
 
   test('400 the last owner stays', async () => {
