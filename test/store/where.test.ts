@@ -109,4 +109,11 @@ test('a page has as many records as asked for, and goes on behind its last', () 
 test('a page ends at its bytes, a comma for each record counted, and holds at least one record', () => {
   const next = (bytesMax: number) => cutPage(ROWS, 9, bytesMax).next;
   assert.deepEqual([1, 9, 10, 14, 15].map(next), ['a', 'a', 'b', 'b', null]);
+  const rows: [string, string][] = [
+    ['a', '"1"'],
+    ['b', '"too long"'],
+    ['c', '"3"'],
+  ];
+  const page = { records: '["1"]', next: 'a' };
+  assert.deepEqual(cutPage(rows, 9, 10), page, 'nothing is taken behind a record that does not fit');
 });
