@@ -93,6 +93,14 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual(show(await pims.readAll('lines')), expected);
   });
 
+  test('all orders of a storefront number are found, however many there are', async () => {
+    const { pims } = await store.newTenant();
+    for (let count = 1; count <= 12; count++) {
+      await pims.createOrder({ REFERENCE_NUMBER: '#1' });
+      assert.equal((await pims.viewOrders('#1')).length, count);
+    }
+  });
+
   test('lines added at once have numbers of their own', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder();
