@@ -33,14 +33,14 @@ suite('SQLite', () => {
 
 suite('PostgreSQL', () => {
   const page = (...filters: Filter[]) =>
-    postgres.buildPimsSql('tenant', DICTIONARIES).page('customers', asked(...filters));
+    postgres.buildPimsSql('tenant', DICTIONARIES).page('customers', asked(...filters)).alone;
 
   test('an exact value is looked for by the index of its field, if it has one', () => {
     const indexed = page({ field: 'CUSTOMER_NAME', value: 'x' });
-    assert.ok(indexed.sql.includes('left("CUSTOMER_NAME", 256) = left(?, 256) AND "CUSTOMER_NAME" = ?'), indexed.sql);
+    assert.ok(indexed.sql.includes('left("CUSTOMER_NAME", 256) = left(?, 256) AND '), indexed.sql);
     assert.deepEqual(indexed.values, ['x', 'x', '7', 3]);
     const plain = page({ field: 'NOTES', value: 'x' });
-    assert.doesNotMatch(plain.sql, /left\(/);
+    assert.match(plain.sql, /\("NOTES" = \?\)/);
     assert.deepEqual(plain.values, ['x', '7', 3]);
   });
 

@@ -74,10 +74,10 @@ const FOLDERS: Record<string, Unit[][]> = {
     filesOf('test/dashboard/{audit,roles,second-factor,sessions,sign-in,throttle}.test.ts'),
   ],
   'src/store/{pims,sqlite}/{lock-code,page,script-runner,script-sql,where,pims-sql}.ts': [
-    filesOf('test/store/where.test.ts'),
+    filesOf('test/store/{where,pims-sql}.test.ts'),
     contract('sqlite'),
   ],
-  'src/store/postgres/pims-sql.ts': [contract('postgres')],
+  'src/store/postgres/{pims-sql,page-sql,merge-sql}.ts': [filesOf('test/store/pims-sql.test.ts'), contract('postgres')],
   'src/http/{stages,authenticate,cursor}.ts': [
     filesOf(
       'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
