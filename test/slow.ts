@@ -58,6 +58,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'a process that is held, and floods; room has what is refused, test/request-log the rules of the log',
   },
   {
+    files: ['test/limits/fairness.test.ts'],
+    store: 'postgres',
+    reason: 'reads by key have connections of their own there; costly-queries has the turns on both stores',
+  },
+  {
     files: ['test/dashboard/second-factor.test.ts'],
     reason: 'each answer over HTTP; test/account has the rules',
   },

@@ -21,7 +21,7 @@ import {
   setPassword,
   until,
 } from './at-pages.ts';
-import { goTo, waitUntilLoaded } from './browser.ts';
+import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { forgetProof, openScene, openTenant } from './scene.ts';
 import { PASSWORD, Visitor } from './visitor.ts';
 
@@ -251,6 +251,30 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   await field(page, 'E-mail address').fill('newcomer@example.com');
   await button(page, 'Invite').click();
   await page.getByRole('heading', { name: 'One-time link' }).waitFor();
+});
+
+test('a password is asked for again after the session ended while it was asked for', async (context) => {
+  const { keys, owner } = await openTenant(service);
+  const page = await openAs(context, service, owner);
+  const askForPassword = async (): Promise<void> => {
+    await forgetProof(service, owner.email);
+    await button(page, 'Save').click();
+    await password(page).fill(PASSWORD);
+  };
+  await goByMenu(page, 'API Settings');
+  await button(page, 'Replace Keys').click();
+  await askForPassword();
+  await page.context().clearCookies();
+  await button(page, 'Confirm').click();
+  await arrive(page, 'Sign in');
+  await sendSignIn(page, owner);
+  await arrive(page, 'API Settings');
+  await waitUntilLoaded(page);
+  await button(page, 'Replace Keys').click();
+  await askForPassword();
+  await button(page, 'Confirm').click();
+  await page.getByRole('heading', { name: 'New keys' }).waitFor();
+  assert.equal(await statusOf(keys), 401);
 });
 
 test('a viewer sees the pair in force and no Replace Keys', async (context) => {
