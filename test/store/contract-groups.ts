@@ -103,29 +103,32 @@ export function describeGroups(store: StoreUnderTest): void {
       BSTATE: `S${index % 7}`,
     }));
     await pims.importAll('customers', customers);
-    const pages = await Promise.all(
-      cities.flatMap((value, city) =>
-        [3, 10, 500].flatMap((limit) =>
-          [
-            [],
-            [{ field: 'BSTATE', value: 'S1', conjunction: 'AND' }],
-            [{ field: 'BSTATE', value: 'S1', conjunction: 'OR' }],
-          ].map(async (more, kind) => {
-            const { records, next } = await pims.ask('customers', [{ field: 'BCITY', value }, ...more], { limit });
-            const expected = customers.filter(({ BCITY, BSTATE }) => {
-              const [isCity, isState] = [BCITY === cities[city], BSTATE === 'S1'];
-              return kind === 0 ? isCity : kind === 1 ? isCity && isState : isCity || isState;
-            });
-            assert.equal(next !== null, expected.length > limit);
-            assert.deepEqual(
-              records.map(({ CUSTOMER_CODE, BCITY, BSTATE }) => ({ CUSTOMER_CODE, BCITY, BSTATE })),
-              expected.slice(0, limit),
-            );
-            return records.length;
-          }),
-        ),
-      ),
-    );
-    assert.ok(pages.some((count) => count > 10));
+    const askFor = (value: string, city: number): Promise<number>[] =>
+      [3, 10, 500].flatMap((limit) =>
+        [
+          [],
+          [{ field: 'BSTATE', value: 'S1', conjunction: 'AND' }],
+          [{ field: 'BSTATE', value: 'S1', conjunction: 'OR' }],
+        ].map(async (more, kind) => {
+          const { records, next } = await pims.ask('customers', [{ field: 'BCITY', value }, ...more], { limit });
+          const expected = customers.filter(({ BCITY, BSTATE }) => {
+            const [isCity, isState] = [BCITY === cities[city], BSTATE === 'S1'];
+            return kind === 0 ? isCity : kind === 1 ? isCity && isState : isCity || isState;
+          });
+          assert.equal(next !== null, expected.length > limit);
+          assert.deepEqual(
+            records.map(({ CUSTOMER_CODE, BCITY, BSTATE }) => ({ CUSTOMER_CODE, BCITY, BSTATE })),
+            expected.slice(0, limit),
+          );
+          return records.length;
+        }),
+      );
+    // At most 72 queries of a tenant run and wait.
+    let most = 0;
+    for (let from = 0; from < cities.length; from += 7) {
+      const together = cities.slice(from, from + 7).flatMap((value, index) => askFor(value, from + index));
+      most = Math.max(most, ...(await Promise.all(together)));
+    }
+    assert.ok(most > 10);
   });
 }
