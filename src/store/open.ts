@@ -61,8 +61,9 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   if (databaseUrl === '') return openEmbedded(settings, user);
   // Loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
-  const { name, report } = user;
-  return PostgresStore.open({ ...settings, url: databaseUrl, connections: databaseConnections, name, report });
+  const { name, busyTimeoutMs, report } = user;
+  const own = { url: databaseUrl, connections: databaseConnections, isService: busyTimeoutMs === 0 };
+  return PostgresStore.open({ ...settings, ...own, name, report });
 }
 
 export function openEmbedded(settings: OpenStoreSettings, { busyTimeoutMs, onFatal, report }: StoreUser): SqliteStore {

@@ -18,10 +18,10 @@ import { PostgresProxy } from './postgres-proxy.ts';
 
 const KILLS = trials('KILLS', { quick: 1, all: 3 });
 const RESTARTS = trials('RESTARTS', { quick: 1, all: 1 });
-const CUTS = trials('CUTS', { quick: 4, all: 6 });
+const CUTS = trials('CUTS', { quick: 4, all: 10 });
 const REPLACEMENTS = trials('REPLACEMENTS', { quick: 1, all: 3 });
-const NODES = trials('NODES', { quick: 3, all: 3 });
-const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 32 });
+const NODES = trials('NODES', { quick: 3, all: 5 });
+const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** How long the old keys are tried on after they were replaced. */
 const AFTERWARDS_MS = 300;
 /** Within which something has to happen that happens many times a second. */

@@ -93,8 +93,10 @@ export class SharedConnection {
   }
 
   async #twice<T>(ask: (connection: Connection) => Promise<T>): Promise<T> {
+    // One that could not be opened in time is not opened again: the caller has waited long enough.
+    const connection = await this.#connect();
     try {
-      return await ask(await this.#connect());
+      return await ask(connection);
     } catch (fault) {
       if (!(fault instanceof ConnectionLost) || fault.isSilent) throw fault;
       return await ask(await this.#connect());

@@ -39,6 +39,8 @@ export interface OpenPostgresOptions {
   readonly queriesWaitingMost: number;
   /** Shown in pg_stat_activity. */
   readonly name: string;
+  /** Whether callers wait for its answers, or somebody at a command line does. */
+  readonly isService?: boolean;
   /** Told when the database is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
   /** The name of the database in messages, when it is opened for a move. Allows an unfinished move. */
@@ -52,7 +54,8 @@ const LOCK_MS = 800;
 /** What short queries of one tenant may take of a connection that others wait for. */
 const SHORT_QUERY_MS = 100;
 const SILENCE_MS = 1400;
-const CONNECT_MS = 700;
+/** A server on a busy machine starts a process for each connection, which can take a second. */
+const CONNECT_MS = 1400;
 /** Releases the locks of a transaction whose node has stopped in the middle. */
 const IDLE_IN_TRANSACTION_MS = 2000;
 const LONG_WORK_SILENCE_MS = 600_000;
@@ -202,7 +205,8 @@ export class PostgresStore {
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
-    return { url: this.#options.url, name: this.#options.name, session, silenceMs, connectTimeoutMs: CONNECT_MS };
+    const { url, name, isService = false } = this.#options;
+    return { url, name, session, silenceMs, connectTimeoutMs: isService ? CONNECT_MS : LONG_WORK_CONNECT_MS };
   }
 }
 
