@@ -8,7 +8,7 @@ import { RECORD_TYPES, type RecordType } from './fields.ts';
 import { STAGES } from './stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
-import { load, save, type NumberedType, type Script } from './script.ts';
+import { ask, load, save, type Load, type NumberedType, type Script } from './script.ts';
 import { countStock, stockMovements } from './stock.ts';
 import type { Values } from './values.ts';
 import { checkFree, moveStock, orderNotFound, takeKey } from './writes.ts';
@@ -42,6 +42,8 @@ class Batch {
 export function* importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
   const batch = new Batch();
   const result: ImportResult = { imported: 0, rejected: [] };
+  const [first, ...ahead] = askAhead(recordType, rows);
+  if (ahead.length > 0) yield { ...first!, ahead };
   for (const { lineNumber, values } of rows) {
     values['CREATE_DATE'] ??= now;
     values['MODIFIED_DATE'] ??= now;
@@ -59,6 +61,23 @@ export function* importBatch(recordType: RecordType, rows: readonly ImportRow[],
   yield* moveStock(movements, now);
   return result;
 }
+
+/** What the rows of a batch ask for, in most files. */
+function askAhead(recordType: RecordType, rows: readonly ImportRow[]): Load[] {
+  if (recordType !== 'lines') {
+    const { key } = RECORD_TYPES[recordType];
+    return rows.flatMap(({ values }) => (values[key] ? [ask('isThere', recordType, values[key])] : []));
+  }
+  const orders = new Set(rows.map(({ values }) => values['ORDER_NUMBER'] ?? ''));
+  const parts = new Set(rows.map(({ values }) => (isFilled(values) ? '' : (values['PART_CODE'] ?? ''))));
+  parts.delete('');
+  return [
+    ...[...orders].flatMap((number) => [ask('orderStage', number), ask('lastLineNumber', number)]),
+    ...[...parts].map((code) => ask('part', code)),
+  ];
+}
+
+const isFilled = (line: Values): boolean => line['DESCRIPTION'] !== undefined && line['CARE_PLAN'] !== undefined;
 
 function* insertNumbered(recordType: NumberedType, values: Values): Script<void> {
   const { key } = RECORD_TYPES[recordType];
@@ -86,8 +105,7 @@ function* insertLine(values: Values, batch: Batch): Script<void> {
   const orderNumber = values['ORDER_NUMBER'] ?? '';
   const order =
     batch.order?.values['ORDER_NUMBER'] === orderNumber ? batch.order : yield* loadOrder(orderNumber, batch);
-  const isFilled = values['DESCRIPTION'] !== undefined && values['CARE_PLAN'] !== undefined;
-  const code = isFilled ? '' : (values['PART_CODE'] ?? '');
+  const code = isFilled(values) ? '' : (values['PART_CODE'] ?? '');
   if (code && !batch.parts.has(code)) batch.parts.set(code, yield* load('part', code));
   const line = orThrow(importLine(values, batch.parts.get(code)));
   const lockCode = line['LINE_REF_LOCK_CODE'];

@@ -74,7 +74,8 @@ type Request<Kind, Requests> = {
     readonly args: Requests[Name] extends (...args: infer Args) => unknown ? Args : never;
   };
 }[keyof Requests];
-export type Load = Request<'load', Loads>;
+/** `ahead`: what is likely loaded next, which a store far away may load along with this. */
+export type Load = Request<'load', Loads> & { readonly ahead?: readonly Load[] };
 export type Save = Request<'save', Saves>;
 
 /** Throws a Refusal only before its first save: what is refused has written nothing. */
@@ -83,12 +84,25 @@ export type Script<T> = Generator<Load | Save, T, unknown>;
 /** Makes a script for the dictionaries of a transaction. Until its first request it only parses: it may start early. */
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
+/** `ask('record', 'orders', '10248')` names the order. */
+export const ask = <Name extends keyof Loads>(name: Name, ...args: Parameters<Loads[Name]>): Load =>
+  ({ kind: 'load', name, args }) as Load;
+
 /** `yield* load('record', 'orders', '10248')` gives the order, or undefined. */
 export function* load<Name extends keyof Loads>(
   name: Name,
   ...args: Parameters<Loads[Name]>
 ): Script<ReturnType<Loads[Name]>> {
-  return (yield { kind: 'load', name, args } as Load) as ReturnType<Loads[Name]>;
+  return (yield ask(name, ...args)) as ReturnType<Loads[Name]>;
+}
+
+/** The same, and says what is likely loaded next. */
+export function* loadWith<Name extends keyof Loads>(
+  ahead: readonly Load[],
+  name: Name,
+  ...args: Parameters<Loads[Name]>
+): Script<ReturnType<Loads[Name]>> {
+  return (yield { ...ask(name, ...args), ahead }) as ReturnType<Loads[Name]>;
 }
 
 /** `yield save('deleteLines', '10248')`. */

@@ -7,7 +7,8 @@ import { RECORD_TYPES, refuseCustomField } from './fields.ts';
 import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from './fields.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
 import { FIRST_STAGES, type Stage } from './stages.ts';
-import { load, save, type Idempotency, type Json, type NumberedType, type Script } from './script.ts';
+import { ask, load, loadWith, save } from './script.ts';
+import type { Idempotency, Json, Load, NumberedType, Script } from './script.ts';
 import { applyMovement, type StockMovement } from './stock.ts';
 import { addLine, changeLine, checkLineCount } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
@@ -76,7 +77,7 @@ export function* updateCustomer({ customers }: Dictionaries, body: Body, { now }
 export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
-  const order = yield* loadOrder(orderNumber);
+  const order = yield* loadOrder(orderNumber, [ask('lastLineNumber', orderNumber), ...askPart(values)]);
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
@@ -95,7 +96,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, stri
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
-  const order = yield* loadOrder(orderNumber);
+  const order = yield* loadOrder(orderNumber, [ask('line', orderNumber, lockCode), ...askPart(change)]);
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) {
     const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
@@ -117,7 +118,7 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
     for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
     for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
-  const order = yield* loadOrder(orderNumber);
+  const order = yield* loadOrder(orderNumber, [ask('lines', orderNumber)]);
   const lines = yield* load('lines', orderNumber);
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
@@ -194,8 +195,8 @@ function* checkKnown(values: Values, ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 
   }
 }
 
-function* loadOrder(orderNumber: string): Script<Values> {
-  const order = yield* load('record', 'orders', orderNumber);
+function* loadOrder(orderNumber: string, ahead: readonly Load[]): Script<Values> {
+  const order = yield* loadWith(ahead, 'record', 'orders', orderNumber);
   if (!order) throw orderNotFound(orderNumber);
   return order;
 }
@@ -207,10 +208,13 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
   return code ? yield* load('part', code) : undefined;
 }
 
+const askPart = ({ PART_CODE: code }: Values): Load[] => (code ? [ask('part', code), ask('stock', code)] : []);
+
 /** Parts that are not in INVENTORY have no stock to move. */
 export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
+  const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
   for (const movement of movements) {
-    const stock = yield* load('stock', movement.PART_CODE);
+    const stock = yield* loadWith(ahead.splice(0), 'stock', movement.PART_CODE);
     if (!stock) continue;
     const part = { ...stock, PART_CODE: movement.PART_CODE };
     yield save('update', 'inventory', part, { ...applyMovement(stock, movement), MODIFIED_DATE: now });

@@ -60,6 +60,7 @@ export class Connection {
   #lost: ConnectionLost | undefined;
   #pid: Promise<number> | undefined;
   #sentFault: unknown;
+  #isCorked = false;
 
   private constructor(client: Client, silenceMs: number) {
     this.#client = client;
@@ -176,8 +177,20 @@ export class Connection {
     return (this.#client as unknown as { connection: { stream: Socket } }).connection.stream;
   }
 
+  /** Statements of one moment leave in one packet. */
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#stream.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      this.#stream.uncork();
+    });
+  }
+
   #send({ name, text, values }: { name?: string; text: string; values: StatementValues }): Promise<QueryArrayResult> {
     if (this.#lost) return Promise.reject(this.#lost);
+    this.#cork();
     const statement = { text: numberPlaceholders(text), values: values as unknown[], rowMode: 'array' as const };
     return this.#track(this.#client.query({ ...statement, ...(name !== undefined && { name }) }));
   }

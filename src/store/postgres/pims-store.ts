@@ -23,7 +23,7 @@ import { LargeOrders } from './large-orders.ts';
 import { buildPimsSql, LARGE, SMALL_ORDERS, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
-import { WriteGroup } from './write-group.ts';
+import { WriteGroup, type Counters } from './write-group.ts';
 import { PostgresWriteQueue } from './write-queue.ts';
 
 export interface PimsConnections {
@@ -65,6 +65,7 @@ export class PostgresPimsStore implements PimsStore {
   readonly #ordersByReference: KeyBatch<KeyedRow[]>;
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #pages: PageBatch;
+  readonly #counters: Counters = { take: () => this.#sql.takeNumbers, expected: new Map() };
   #sql: PostgresPimsSql;
   #fieldsVersion = FIELDS_VERSION_FIRST;
 
@@ -75,7 +76,7 @@ export class PostgresPimsStore implements PimsStore {
     const { writers, place } = connections;
     const queue = new PostgresWriteQueue(writers, place, {
       lock: (connection) => this.#lock(connection),
-      takeNumbers: () => this.#sql.takeNumbers,
+      counters: this.#counters,
     });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
@@ -251,7 +252,7 @@ export class PostgresPimsStore implements PimsStore {
       let rejected = 0;
       for await (const rows of batches) {
         const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, now);
-        const [outcome] = await new WriteGroup(connection, [begin], () => this.#sql.takeNumbers).run(locked);
+        const [outcome] = await new WriteGroup(connection, [begin], this.#counters).run(locked);
         locked = Promise.resolve(false);
         const imported = orThrow(outcome as Outcome<ImportResult>);
         rejected += imported.rejected.length;

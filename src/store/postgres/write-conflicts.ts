@@ -10,12 +10,14 @@ import { sortKey, type Values } from '../../pims/values.ts';
 export type Loaded = Map<string, unknown>;
 
 const LOCATIONS = 'locations';
+/** What all lines commit. */
+const COMMITMENTS = 'commitments';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
+const counterOf = (recordType: KeyedType): string => `counter ${recordType}`;
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
 const answerOf = (operation: string, key: string): string => `answer ${operation} ${key}`;
 
-/** Undefined when it depends on more than one can tell. Numbers are given out apart. */
-export function sourceOf(load: Exclude<Load, { name: 'nextNumber' }>): string | undefined {
+export function sourceOf(load: Load): string {
   switch (load.name) {
     case 'record':
     case 'isThere': {
@@ -31,8 +33,10 @@ export function sourceOf(load: Exclude<Load, { name: 'nextNumber' }>): string | 
       return LOCATIONS;
     case 'keptAnswer':
       return answerOf(...load.args);
+    case 'nextNumber':
+      return counterOf(load.args[0]);
     case 'commitments':
-      return undefined;
+      return COMMITMENTS;
     default:
       return linesOf(load.args[0]);
   }
@@ -45,17 +49,18 @@ export function affectedBy(save: Save): readonly string[] | undefined {
     case 'update': {
       const [recordType, record] = save.args;
       const source = recordOf(recordType, record[RECORD_TYPES[recordType].key]!);
-      return recordType === 'inventory' ? [source, LOCATIONS] : [source];
+      if (recordType === 'customers') return [source];
+      return [source, recordType === 'inventory' ? LOCATIONS : COMMITMENTS];
     }
     case 'insertLine':
     case 'updateLine':
-      return [linesOf(save.args[0]['ORDER_NUMBER']!)];
+      return [linesOf(save.args[0]['ORDER_NUMBER']!), COMMITMENTS];
     case 'deleteLines':
-      return [linesOf(save.args[0])];
+      return [linesOf(save.args[0]), COMMITMENTS];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];
     case 'raiseCounter':
-      return [];
+      return [counterOf(save.args[0])];
     default:
       return undefined;
   }
@@ -67,7 +72,7 @@ export const loadName = ({ name, args }: Load): string => [name, ...args].join('
 /** Brings what was loaded from a source up to date with a save that affects it, or forgets it. */
 export function changeLoaded(loaded: Loaded, save: Save): void {
   for (const [load, value] of loaded)
-    if (save.name === 'update' && typeof value === 'object')
+    if (save.name === 'update' && typeof value === 'object' && !Array.isArray(value))
       loaded.set(load, changeValues(value as Values, save.args[2]));
     else if (save.name === 'insertLine' && load.startsWith('lastLineNumber'))
       loaded.set(load, Math.max(value as number, Number(save.args[0]['LINE_NUMBER'])));

@@ -4,15 +4,29 @@
  * decision 0036.
  */
 import { Refusal } from '../../errors.ts';
-import type { Load, NumberedType, Save } from '../../pims/script.ts';
+import { ask, type Load, type NumberedType, type Save } from '../../pims/script.ts';
 import { settle, type StartedScript } from '../pims/script-runner.ts';
-import type { Query } from '../pims/script-sql.ts';
+import type { Query, ScriptSql } from '../pims/script-sql.ts';
 import type { Statement } from '../writing.ts';
 import type { Connection } from './connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
 import { affectedBy, changeLoaded, loadName, sourceOf, type Loaded } from './write-conflicts.ts';
 
 export type Begin = () => StartedScript<unknown>;
+
+interface Asked {
+  readonly query: Query<unknown>;
+  readonly source: string;
+  readonly name: string;
+}
+
+/** The counters of a tenant. */
+export interface Counters {
+  /** The SQL that takes some numbers of one. */
+  readonly take: () => string;
+  /** What each would give next if no other node took any: whether that number is free can be asked before. */
+  readonly expected: Map<NumberedType, number>;
+}
 
 class Running {
   readonly begin: Begin;
@@ -30,6 +44,8 @@ class Running {
   readonly affected = new Set<string>();
   saves: Save[] = [];
   statements: Statement[] = [];
+  /** The highest number of a caller's own. */
+  readonly #raised = new Map<NumberedType, bigint>();
 
   constructor(begin: Begin) {
     this.begin = begin;
@@ -43,6 +59,15 @@ class Running {
     this.affected.clear();
     this.saves = [];
     this.statements = [];
+    this.#raised.clear();
+  }
+
+  /** What it saves, in its order; counters are raised once. */
+  takeStatements(): Statement[] {
+    for (const [recordType, number] of this.#raised)
+      this.statements.push(...this.started!.sql.saves.raiseCounter(recordType, number));
+    this.#raised.clear();
+    return this.statements.splice(0);
   }
 
   /** Goes on with what was loaded, as far as its next load. Builds what it saves. */
@@ -66,6 +91,11 @@ class Running {
     if (affected) for (const source of affected) this.affected.add(source);
     else this.isAlone = true;
     this.saves.push(save);
+    if (save.name === 'raiseCounter') {
+      const [recordType, number] = save.args;
+      if (number > (this.#raised.get(recordType) ?? 0n)) this.#raised.set(recordType, number);
+      return;
+    }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => readonly Statement[];
     this.statements.push(...build(...save.args));
   }
@@ -73,17 +103,16 @@ class Running {
 
 export class WriteGroup {
   readonly #connection: Connection;
-  readonly #takeNumbers: () => string;
+  readonly #counters: Counters;
   readonly #scripts: readonly Running[];
   readonly #loaded = new Map<string, Loaded>();
   #done = 0;
   /** What is saved and not sent yet. */
   #statements: Statement[] = [];
 
-  /** `takeNumbers` is the SQL that takes some numbers of a counter. */
-  constructor(connection: Connection, begins: readonly Begin[], takeNumbers: () => string) {
+  constructor(connection: Connection, begins: readonly Begin[], counters: Counters) {
     this.#connection = connection;
-    this.#takeNumbers = takeNumbers;
+    this.#counters = counters;
     this.#scripts = begins.map((begin) => new Running(begin));
   }
 
@@ -113,15 +142,15 @@ export class WriteGroup {
     if (!script.started && !script.isDone) script.goOn(undefined);
     while (script.load && !script.isAlone) {
       const { load } = script;
+      const source = sourceOf(load);
+      if (script.affected.has(source)) {
+        script.isAlone = true;
+        return;
+      }
       if (load.name === 'nextNumber') {
         if (script.numbersUsed === script.numbers.length) return;
         script.goOn(script.numbers[script.numbersUsed++]);
         continue;
-      }
-      const source = sourceOf(load);
-      if (source === undefined || script.affected.has(source)) {
-        script.isAlone = true;
-        return;
       }
       script.sources.add(source);
       const loaded = this.#loaded.get(source);
@@ -133,9 +162,9 @@ export class WriteGroup {
 
   /** Takes what a script has saved for done. Those behind it that have read it begin anew. */
   #finish(script: Running): void {
-    refuseLate(script.outcome, script.statements.length > 0);
+    refuseLate(script.outcome, script.saves.length > 0);
     this.#done++;
-    this.#statements.push(...script.statements);
+    this.#statements.push(...script.takeStatements());
     for (const save of script.saves)
       for (const source of affectedBy(save) ?? []) {
         const loaded = this.#loaded.get(source);
@@ -149,25 +178,28 @@ export class WriteGroup {
   /** Sends what is saved, and what all scripts ask next. */
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
-    const asked = new Map<string, { readonly query: Query<unknown>; readonly source: string; readonly name: string }>();
+    const asked = new Map<string, Asked>();
     const counting: Record<NumberedType, Running[]> = { orders: [], customers: [] };
     for (const script of this.#scripts.slice(this.#done)) {
       const { load, started, isAlone } = script;
       if (!load || isAlone) continue;
+      const wanted = [load, ...(load.ahead ?? [])];
       if (load.name === 'nextNumber') {
-        counting[load.args[0]].push(script);
-        continue;
+        const [recordType] = load.args;
+        const expected = this.#counters.expected.get(recordType);
+        if (expected !== undefined)
+          wanted[0] = ask('isThere', recordType, String(expected + counting[recordType].length));
+        else wanted.length = 0;
+        counting[recordType].push(script);
       }
-      const [source, name] = [sourceOf(load)!, loadName(load)];
-      const build = started!.sql.loads[load.name] as (...args: unknown[]) => Query<unknown>;
-      if (!asked.has(`${source} ${name}`)) asked.set(`${source} ${name}`, { query: build(...load.args), source, name });
+      for (const one of wanted) this.#want(asked, started!.sql, one);
     }
     const loads = [...asked.values()];
     const answers = loadTogether(
       this.#connection,
       loads.map(({ query }) => query),
     );
-    const numbers = Object.entries(counting).map(([recordType, scripts]) => this.#takeAll(recordType, scripts));
+    const numbers = (['orders', 'customers'] as const).map((type) => this.#takeAll(type, counting[type]));
     const all = await Promise.all([...answers, ...numbers]);
     for (const [at, { query, source, name }] of loads.entries()) {
       let loaded = this.#loaded.get(source);
@@ -176,10 +208,19 @@ export class WriteGroup {
     }
   }
 
+  #want(asked: Map<string, Asked>, sql: ScriptSql, load: Load): void {
+    const [source, name] = [sourceOf(load), loadName(load)];
+    if (asked.has(`${source} ${name}`) || this.#loaded.get(source)?.has(name)) return;
+    const build = sql.loads[load.name] as (...args: unknown[]) => Query<unknown>;
+    asked.set(`${source} ${name}`, { query: build(...load.args), source, name });
+  }
+
   /** Takes a number for each of these scripts. */
-  async #takeAll(recordType: string, scripts: readonly Running[]): Promise<[]> {
+  async #takeAll(recordType: NumberedType, scripts: readonly Running[]): Promise<[]> {
     if (scripts.length === 0) return [];
-    const [first] = await this.#connection.query<[number]>(this.#takeNumbers(), [scripts.length, recordType]);
+    const { take, expected } = this.#counters;
+    const [first] = await this.#connection.query<[number]>(take(), [scripts.length, recordType]);
+    expected.set(recordType, first![0] + scripts.length);
     for (const [at, { numbers }] of scripts.entries()) numbers.push(String(first![0] + at));
     return [];
   }
@@ -191,10 +232,8 @@ export class WriteGroup {
   /** The rest of the first script, statement by statement. All others begin anew. */
   async #runAlone(script: Running): Promise<void> {
     const { sql } = script.started!;
-    let hasWritten = false;
     const send = (): void => {
-      hasWritten ||= script.statements.length > 0;
-      this.#statements.push(...script.statements.splice(0));
+      this.#statements.push(...script.takeStatements());
       this.#sendSaves();
     };
     send();
@@ -204,7 +243,7 @@ export class WriteGroup {
       script.goOn(query.parse(await this.#connection.query(query.sql, query.values)));
       send();
     }
-    refuseLate(script.outcome, hasWritten);
+    refuseLate(script.outcome, script.saves.length > 0);
     this.#done++;
     this.#loaded.clear();
     for (const other of this.#scripts.slice(this.#done)) other.restart();

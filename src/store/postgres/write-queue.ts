@@ -8,7 +8,7 @@ import type { Writing } from '../writing.ts';
 import { ConnectionLost, type Connection } from './connection.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
-import { WriteGroup, type Begin } from './write-group.ts';
+import { WriteGroup, type Begin, type Counters } from './write-group.ts';
 
 interface PostgresWrite {
   readonly begin: Begin;
@@ -24,8 +24,7 @@ const GROUP_MAX = 100;
 export interface TenantLock {
   /** Locks the tenant, first thing in every transaction. Answers whether its dictionaries have changed. */
   readonly lock: (connection: Connection) => Promise<boolean>;
-  /** The SQL that takes some numbers of a counter. */
-  readonly takeNumbers: () => string;
+  readonly counters: Counters;
 }
 
 export class PostgresWriteQueue {
@@ -73,11 +72,9 @@ export class PostgresWriteQueue {
    */
   async #commit(connection: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
     try {
-      const { lock, takeNumbers } = this.#tenant;
+      const { lock, counters } = this.#tenant;
       const begins = group.map(({ begin }) => begin);
-      const outcomes = await connection.transaction((open) =>
-        new WriteGroup(open, begins, takeNumbers).run(lock(open)),
-      );
+      const outcomes = await connection.transaction((open) => new WriteGroup(open, begins, counters).run(lock(open)));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
       if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain)
