@@ -152,6 +152,15 @@ export function describeNumbers(store: StoreUnderTest): void {
       accepted(await writer.updateCustomer(code, { CUSTOMER_NAME: 'after' }));
       assert.equal((await reader.readRecord('customers', code))?.['CUSTOMER_NAME'], 'after');
       assert.equal((await writer.readRecord('customers', code))?.['CUSTOMER_NAME'], 'after');
+      const reference = `#${round}`;
+      const order = await writer.createOrder({ REFERENCE_NUMBER: reference });
+      for (let lines = 0; lines < 3; lines++) {
+        for (const pimsOfOne of [reader, writer]) {
+          assert.equal((await pimsOfOne.readOrder(order)).lines.length, lines);
+          assert.equal((await pimsOfOne.viewOrders(reference))[0]!.items.length, lines);
+        }
+        await writer.newLine(order, { QUANTITY: '1' });
+      }
     }
   });
 

@@ -12,6 +12,7 @@ import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, runWriting, syncLog } from './database.ts';
+import type { KeptAnswers } from './kept-answers.ts';
 import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
 import { readOrder, runRead, type FoundBy, type Read } from './query.ts';
@@ -22,6 +23,7 @@ import { SqliteWriteQueue } from './write-queue.ts';
 export interface PimsStoreOptions {
   readonly workers: WorkerPool;
   readonly turns: Turns;
+  readonly kept: KeptAnswers;
   readonly checkpoint: (file: string) => Promise<void>;
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
@@ -57,13 +59,16 @@ export class SqlitePimsStore implements PimsStore {
   #isClosed = false;
   #hasReadLarge = false;
   #largeReads = 0;
+  /** The version of the file in the snapshot, and what stands for it with kept answers. */
+  #dataVersion = -1;
+  #epoch = 0;
 
   constructor(file: string, options: PimsStoreOptions) {
     this.#options = options;
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     if (!isNewest(this.#readerDb, 'pims')) migrate(this.#openWriter().db, 'pims');
     this.#reader = new TurnReader(this.#readerDb, {
-      onSnapshot: () => this.#followSchema(this.#readerDb),
+      onSnapshot: () => this.#followChanges(),
       unsynced: () => this.#writer?.queue.unsynced,
       onFatal: options.onFatal,
     });
@@ -87,17 +92,31 @@ export class SqlitePimsStore implements PimsStore {
 
   getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
     return this.#reader.read(() => {
+      const key = this.#keyOf('order', orderNumber);
+      const kept = this.#options.kept.find(key, this.#epoch) as OrderFound | undefined;
+      if (kept) return kept;
       const order = { kind: 'order', sql: this.#sql.orderWithLines, orderNumber } as const;
       if (this.#largeOrders.has(orderNumber)) return this.#readLarge(order, signal);
       const found = readOrder(this.#readerDb, order);
-      if (found && (found instanceof Refusal || (found.lines?.length ?? 0) > LOOP_CHARACTERS_MAX))
-        remember(this.#largeOrders, orderNumber);
+      if (found instanceof Refusal) remember(this.#largeOrders, orderNumber);
+      else if (found) {
+        const characters = found.lines?.length ?? 0;
+        if (characters > LOOP_CHARACTERS_MAX) remember(this.#largeOrders, orderNumber);
+        this.#options.kept.keep(key, this.#epoch, found, found.order.length + characters);
+      }
       return found;
     });
   }
 
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
-    return this.#reader.read(() => this.#readerDb.row<[string]>(this.#sql.records[recordType], sortKey(key))?.[0]);
+    return this.#reader.read(() => {
+      const keptKey = this.#keyOf(recordType, key);
+      const kept = this.#options.kept.find(keptKey, this.#epoch) as Json | undefined;
+      if (kept !== undefined) return kept;
+      const found = this.#readerDb.row<[Json]>(this.#sql.records[recordType], sortKey(key))?.[0];
+      if (found !== undefined) this.#options.kept.keep(keptKey, this.#epoch, found, found.length);
+      return found;
+    });
   }
 
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
@@ -112,11 +131,15 @@ export class SqlitePimsStore implements PimsStore {
 
   viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Rendered>> {
     return this.#reader.read(() => {
+      const key = this.#keyOf(`reference ${recordsMax}`, referenceNumber);
+      const kept = this.#options.kept.find(key, this.#epoch) as Json | undefined;
+      if (kept !== undefined) return kept;
       const { ordersByReference: ordersSql, linesOfOrder: linesSql } = this.#sql;
       const read = { kind: 'lookup', ordersSql, linesSql, referenceNumber, recordsMax } as const;
       if (this.#largeReferences.has(referenceNumber)) return this.#readLarge(read, signal);
       const found = this.#readSmall(read, signal);
       if (found instanceof Promise) remember(this.#largeReferences, referenceNumber);
+      else if (typeof found === 'string') this.#options.kept.keep(key, this.#epoch, found, found.length);
       return found;
     });
   }
@@ -231,6 +254,19 @@ export class SqlitePimsStore implements PimsStore {
   #letWorkersGo(): void {
     if (this.#isClosed && this.#hasReadLarge && this.#largeReads === 0)
       this.#options.workers.forget(this.#readerDb.file);
+  }
+
+  #keyOf(kind: KeyedType | 'order' | `reference ${number}`, key: string): string {
+    return `${this.#readerDb.file} ${kind} ${key}`;
+  }
+
+  /** The number changes with every commit of another connection, and this one never writes. */
+  #followChanges(): void {
+    this.#followSchema(this.#readerDb);
+    const [version] = this.#readerDb.row<[number]>('PRAGMA data_version')!;
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    this.#epoch = this.#options.kept.newEpoch();
   }
 
   /** Builds the SQL anew when the schema has changed; another process may have added a field. */

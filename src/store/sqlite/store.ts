@@ -17,6 +17,7 @@ import { SqlUserStore } from '../control/user-store.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
+import { KeptAnswers } from './kept-answers.ts';
 import { OpenTenants } from './open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteRequests } from './request-store.ts';
@@ -51,6 +52,7 @@ export class SqliteStore {
   readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
   readonly #checkpoints = new WorkerPool(1, 0);
+  readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
@@ -142,8 +144,8 @@ export class SqliteStore {
     void (await this.#checkpoints.run({ kind: 'checkpoint', file }));
 
   #openPims(storeId: string): SqlitePimsStore {
-    const [workers, turns, checkpoint] = [this.#workers, this.#turns, this.#checkpoint];
-    return new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, turns, checkpoint });
+    const [workers, turns, kept, checkpoint] = [this.#workers, this.#turns, this.#kept, this.#checkpoint];
+    return new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, turns, kept, checkpoint });
   }
 
   async #deletePims(storeId: string): Promise<void> {
