@@ -13,6 +13,8 @@ export interface Statement {
   readonly reads: boolean;
   /** What it does, where it inserts or updates one row. */
   readonly change?: RowChange;
+  /** Whether it may go out before others that write. */
+  readonly commutes?: boolean;
   /** Set when it only brings a record's search index up to date, so that it may come later in the transaction. */
   readonly search?: SearchChange;
 }

@@ -73,3 +73,22 @@ test(`${CUTS} queries are cut short, and none of another tenant on the same conn
   assert.ok(asked > CUTS / 4, `only ${asked} others`);
   await store.close();
 });
+
+test('tenants of the version before are taken to this one, with all they have', async () => {
+  const store = await open('before');
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  const code = await new Pims(store.pims(tenant)).createCustomer({ NOTES: 'kept' });
+  await store.close();
+  const tables = ['ORDERS', 'CUSTOMER', 'INVENTORY'].map((name) => `"${tenant.storeId}"."${name}"`);
+  for (const table of tables) await runStatement(await urlOf('before'), `ALTER TABLE ${table} RESET (fillfactor)`);
+  await runStatement(await urlOf('before'), 'UPDATE storeroom."TENANTS" SET "SCHEMA_VERSION" = 1');
+  const migrated = await open('before');
+  assert.equal((await new Pims(migrated.pims(tenant)).readRecord('customers', code))!['NOTES'], 'kept');
+  await migrated.close();
+  const list = tables.map((table) => `'${table}'::regclass`).join(', ');
+  const options = await runStatement(await urlOf('before'), `SELECT reloptions FROM pg_class WHERE oid IN (${list})`);
+  assert.deepEqual(
+    options,
+    tables.map(() => ({ reloptions: ['fillfactor=85'] })),
+  );
+});

@@ -124,7 +124,9 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
   };
   const deleteLines = `DELETE FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
   const raiseCounter = `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`;
-  const keepAnswer = buildInsert(answers, ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT']);
+  const answerNames = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
+  const keepAnswer = buildInsert(answers, answerNames);
+  const answerKept: RowChange = { kind: 'insert', table: answers, names: answerNames, keysAt: [0, 1] };
   const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
     (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
   const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
@@ -151,8 +153,8 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     deleteLines: (orderNumber) => [statement(deleteLines, orderNumber)],
     raiseCounter: (recordType, number) => [statement(raiseCounter, number + 1n, recordType, number + 1n)],
     keepAnswer: ({ operation, key, bodyHash, keptMs }, data, now) => [
-      statement(deleteOldAnswers, new Date(Date.parse(now) - keptMs).toISOString()),
-      statement(keepAnswer, operation, key, bodyHash, data, now),
+      { ...statement(deleteOldAnswers, new Date(Date.parse(now) - keptMs).toISOString()), commutes: true },
+      { ...statement(keepAnswer, operation, key, bodyHash, data, now), change: answerKept },
     ],
     addField: ({ recordType, name, type }) => [
       statement(`ALTER TABLE ${tableOf(dialect, recordType)} ADD COLUMN "${name}" ${dialect.fieldType}`),

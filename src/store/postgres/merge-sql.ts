@@ -39,7 +39,7 @@ export function saveTogether(connection: Connection, statements: readonly Statem
   for (const statement of statements) {
     const { change } = statement;
     if (!change) {
-      flush();
+      if (!statement.commutes) flush();
       connection.send(statement.sql, statement.values);
       continue;
     }
