@@ -3,18 +3,19 @@
  * caller's to compute. Source: specification sections 2.7 and 4.6.
  */
 import { refuseField, type Refusal } from '../errors.ts';
+import type { Json } from './script.ts';
 import { STAGES, type Stage } from './stages.ts';
 import { sortKey, type Values } from './values.ts';
 import { splitList } from './lists.ts';
 
-/** An order as the store has it. */
-export interface OrderWithLines {
+/** An order as the store has it, and its lines as the lookup answers them. */
+export interface OrderWithItems {
   readonly order: Values;
-  readonly lines: readonly Values[];
+  readonly items: readonly Json[];
 }
 
 /** An order as the lookup answers it. */
-export type StorefrontOrder = ReturnType<typeof viewOrder>;
+export type StorefrontOrder = ReturnType<typeof viewOrder> & { items: ReturnType<typeof viewItem>[] };
 
 export interface StorefrontLookup {
   storefront_order_number: string;
@@ -38,10 +39,16 @@ export const SHIPPING_ADDRESS = {
  * The answer of the lookup: invoices first, then sales orders, quotes, worksheets. Within a stage the newest
  * CREATE_DATE comes first, a missing one last; then the order number decides.
  */
-export function viewStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithLines[]): StorefrontLookup {
-  const ordered = orders.toSorted((a, b) => compareOrders(a.order, b.order));
-  return { storefront_order_number: storefrontNumber, orders: ordered.map(viewOrder) };
+export function renderStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithItems[]): Json {
+  const ordered = orders.toSorted((a, b) => compareOrders(a.order, b.order)).map(renderOrder);
+  return `{"storefront_order_number":${JSON.stringify(storefrontNumber)},"orders":[${ordered.join(',')}]}`;
 }
+
+/** Line by line as the store brings them, so that a large lookup is never rendered at once. */
+export const renderItem = (line: Values): Json => JSON.stringify(viewItem(line));
+
+const renderOrder = ({ order, items }: OrderWithItems): Json =>
+  `${JSON.stringify(viewOrder(order)).slice(0, -1)},"items":[${items.join(',')}]}`;
 
 // A quote stands before a worksheet and after a sales order: the lookup's order is the stages backwards.
 const rank = (order: Values): number => STAGES.length - STAGES.indexOf(order['ORDER_TYPE'] as Stage);
@@ -64,7 +71,7 @@ export const refuseLargeLookup = (recordsMax: number): Refusal =>
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function viewOrder({ order, lines }: OrderWithLines) {
+function viewOrder(order: Values) {
   const address = Object.fromEntries(
     Object.entries(SHIPPING_ADDRESS).map(([member, field]) => [member, order[field] ?? '']),
   );
@@ -76,7 +83,6 @@ function viewOrder({ order, lines }: OrderWithLines) {
     tracking_numbers: splitList(order['TRACKING_NUMBERS'] ?? ''),
     is_dropship: order['DROP_SHIP'] === 'Y',
     shipping_address: address,
-    items: lines.map(viewItem),
   };
 }
 

@@ -3,15 +3,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Values } from '../../src/pims/values.ts';
-import { refuseLargeLookup, viewStorefrontOrders } from '../../src/pims/storefront.ts';
+import {
+  refuseLargeLookup,
+  renderItem,
+  renderStorefrontOrders,
+  type StorefrontLookup,
+} from '../../src/pims/storefront.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 
-const view = (orders: Values[], lines: Values[] = []) =>
-  viewStorefrontOrders(
-    '#1001',
-    orders.map((order) => ({ order, lines })),
-  ).orders;
+const lookUp = (number: string, orders: Values[], lines: Values[] = []): StorefrontLookup =>
+  JSON.parse(
+    renderStorefrontOrders(
+      number,
+      orders.map((order) => ({ order, items: lines.map(renderItem) })),
+    ),
+  ) as StorefrontLookup;
+const view = (orders: Values[], lines?: Values[]) => lookUp('#1001', orders, lines).orders;
 
 test('invoices come first, then sales orders, quotes and worksheets', () => {
   const orders = ['worksheet', 'invoice', 'quote', 'sales_order'].map((stage, index) => ({
@@ -133,7 +141,7 @@ test('a care plan never shows a serial number, even where PIMS has one', () => {
 });
 
 test('the requested number is echoed, also when there is no order', () => {
-  assert.deepEqual(viewStorefrontOrders('#9999', []), { storefront_order_number: '#9999', orders: [] });
+  assert.deepEqual(lookUp('#9999', []), { storefront_order_number: '#9999', orders: [] });
 });
 
 test('a record without its fields shows like one whose fields are empty, with nothing ordered or shipped', () => {

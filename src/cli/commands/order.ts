@@ -7,7 +7,7 @@ import type { OrderTransition } from '../../pims/lifecycle.ts';
 import { advanceOrder } from '../../pims/operations.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import { textOf } from '../../pims/script.ts';
-import type { OrderWithLines, StorefrontLookup } from '../../pims/storefront.ts';
+import type { StorefrontLookup } from '../../pims/storefront.ts';
 import type { Values } from '../../pims/values.ts';
 import { splitList } from '../../pims/lists.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
@@ -20,7 +20,9 @@ interface InvoiceOptions extends CommandOptions {
   readonly tracking: string[];
 }
 
-interface ShownOrder extends OrderWithLines {
+interface ShownOrder {
+  readonly order: Values;
+  readonly lines: readonly Values[];
   /** Other orders with the same storefront number. */
   readonly related: readonly { readonly orderNumber: string; readonly stage: string }[];
 }

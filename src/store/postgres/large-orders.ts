@@ -2,25 +2,31 @@
 import type { Json } from '../../pims/script.ts';
 import type { LargeRow } from './pims-sql.ts';
 
-interface LargeOrder<T> {
-  order: T | undefined;
-  readonly lines: (readonly [number: number, line: T])[];
+/** What becomes of the JSON of a record. */
+export interface Takers<Order, Line> {
+  readonly order: (record: Json) => Order;
+  readonly line: (record: Json) => Line;
 }
 
-export class LargeOrders<T> {
+interface LargeOrder<Order, Line> {
+  order: Order | undefined;
+  readonly lines: (readonly [number: number, line: Line])[];
+}
+
+export class LargeOrders<Order, Line> {
   readonly #ordersMax: number;
   readonly #charactersMax: number;
-  readonly #parse: (record: Json) => T;
-  readonly #orders = new Map<string, LargeOrder<T>>();
+  readonly #take: Takers<Order, Line>;
+  readonly #orders = new Map<string, LargeOrder<Order, Line>>();
   #characters = 0;
   /** Of the dictionaries the rows were read with. */
   fieldsVersion = 0;
 
-  /** Records are parsed as they come, so that this never takes long at once. */
-  constructor(ordersMax: number, charactersMax: number, parse: (record: Json) => T) {
+  /** Records are taken apart as they come, so that this never takes long at once. */
+  constructor(ordersMax: number, charactersMax: number, take: Takers<Order, Line>) {
     this.#ordersMax = ordersMax;
     this.#charactersMax = charactersMax;
-    this.#parse = parse;
+    this.#take = take;
   }
 
   /** Whether there are more than an answer may have. */
@@ -35,13 +41,13 @@ export class LargeOrders<T> {
     if (!found) this.#orders.set(sortKey, (found = { order: undefined, lines: [] }));
     this.#characters += record.length;
     if (this.isTooLarge) return false;
-    if (number === 0) found.order = this.#parse(record);
-    else found.lines.push([number, this.#parse(record)]);
+    if (number === 0) found.order = this.#take.order(record);
+    else found.lines.push([number, this.#take.line(record)]);
     return true;
   }
 
   /** All orders, in any order, with their lines in the order of their numbers. */
-  list(): { order: T; lines: T[] }[] {
+  list(): { order: Order; lines: Line[] }[] {
     return [...this.#orders.values()].map(({ order, lines }) => ({
       order: order!,
       lines: lines.toSorted(([a], [b]) => a - b).map(([, line]) => line),

@@ -10,7 +10,7 @@ import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX, ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Idempotency, Json, Write } from '../../pims/script.ts';
-import { refuseLargeLookup, viewStorefrontOrders } from '../../pims/storefront.ts';
+import { refuseLargeLookup, renderItem, renderStorefrontOrders } from '../../pims/storefront.ts';
 import type { Turn, Turns } from '../../tenant/admission.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { PageFiller } from '../pims/page.ts';
@@ -53,6 +53,7 @@ const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
 
 const neverGone = (): AbortSignal => new AbortController().signal;
+const parseValues = (record: Json): Values => JSON.parse(record) as Values;
 /** A line as the answer has it. */
 const wrapLine = (line: Json): Json => `{"ORDER_LINEITEMS":${line}}`;
 
@@ -105,11 +106,12 @@ export class PostgresPimsStore implements PimsStore {
     const found = await this.#ordersWithLines.ask(sortKey(orderNumber));
     if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2] };
     return this.#readLarge(signal, async (connection, turn) => {
-      const start = (): LargeOrders<Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, (record) => record);
+      const take = { order: (record: Json) => record, line: wrapLine };
+      const start = (): LargeOrders<Json, Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, take);
       const read = await this.#loadLarge(connection, turn, 'largeOrder', [found[0], 1], start);
       if (read.isTooLarge) return refuseLargeOrder();
       const [large] = read.list();
-      return large && { order: large.order, lines: `[${large.lines.map(wrapLine).join(',')}]` };
+      return large && { order: large.order, lines: `[${large.lines.join(',')}]` };
     });
   }
 
@@ -134,18 +136,19 @@ export class PostgresPimsStore implements PimsStore {
     if (found.length > recordsMax) return refuseLargeLookup(recordsMax);
     if (found.length > SMALL_ORDERS || found.some(([, , lines]) => lines === LARGE))
       return this.#readLarge(signal, async (connection, turn) => {
-        const parse = (record: Json): Values => JSON.parse(record) as Values;
-        const start = (): LargeOrders<Values> => new LargeOrders(recordsMax, LOOKUP_CHARACTERS_MAX, parse);
+        const take = { order: parseValues, line: (line: Json) => renderItem(parseValues(line)) };
+        const start = (): LargeOrders<Values, Json> => new LargeOrders(recordsMax, LOOKUP_CHARACTERS_MAX, take);
         const values = [referenceNumber, recordsMax + 1];
         const read = await this.#loadLarge(connection, turn, 'largeOrdersByReference', values, start);
         if (read.isTooLarge) return refuseLargeLookup(recordsMax);
-        return JSON.stringify(viewStorefrontOrders(referenceNumber, read.list()));
+        const orders = read.list().map(({ order, lines }) => ({ order, items: lines }));
+        return renderStorefrontOrders(referenceNumber, orders);
       });
     const orders = found.map(([, order, lines]) => ({
-      order: JSON.parse(order) as Values,
-      lines: JSON.parse(lines ?? '[]') as Values[],
+      order: parseValues(order),
+      items: (JSON.parse(lines ?? '[]') as Values[]).map(renderItem),
     }));
-    return JSON.stringify(viewStorefrontOrders(referenceNumber, orders));
+    return renderStorefrontOrders(referenceNumber, orders);
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
@@ -220,13 +223,13 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   /** Orders and their lines, and again where the dictionaries they were asked with no longer hold. */
-  async #loadLarge<T>(
+  async #loadLarge<Order, Line>(
     connection: SharedConnection,
     turn: Turn,
     name: 'largeOrder' | 'largeOrdersByReference',
     values: readonly (string | number)[],
-    start: () => LargeOrders<T>,
-  ): Promise<LargeOrders<T>> {
+    start: () => LargeOrders<Order, Line>,
+  ): Promise<LargeOrders<Order, Line>> {
     let orders = start();
     const begin = (): ((row: LargeRow) => boolean) => {
       orders = start();

@@ -7,7 +7,7 @@ import type { OrderFound, Page } from '../../pims/port.ts';
 import type { Json, Rendered } from '../../pims/script.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
-import { refuseLargeLookup, viewStorefrontOrders, type OrderWithLines } from '../../pims/storefront.ts';
+import { refuseLargeLookup, renderItem, renderStorefrontOrders, type OrderWithItems } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import type { Bound } from '../writing.ts';
 import { cutPage } from '../pims/page.ts';
@@ -92,18 +92,18 @@ export function readOrder(
 
 function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): Outcome<Rendered> {
   const { ordersSql, linesSql, referenceNumber, recordsMax } = read;
-  const found: OrderWithLines[] = [];
+  const found: OrderWithItems[] = [];
   let characters = 0;
   for (const [json] of db[fetch]<[Json]>(ordersSql, referenceNumber, recordsMax + 1)) {
     const order = JSON.parse(json) as Values;
-    const lines: Values[] = [];
+    const items: Json[] = [];
     characters += json.length;
-    if (found.push({ order, lines }) > recordsMax) return refuseLargeLookup(recordsMax);
+    if (found.push({ order, items }) > recordsMax) return refuseLargeLookup(recordsMax);
     for (const [line] of db[fetch]<[Json]>(linesSql, order['ORDER_NUMBER']!)) {
       characters += line.length;
       if (characters > LOOKUP_CHARACTERS_MAX) return refuseLargeLookup(recordsMax);
-      lines.push(JSON.parse(line) as Values);
+      items.push(renderItem(JSON.parse(line) as Values));
     }
   }
-  return JSON.stringify(viewStorefrontOrders(referenceNumber, found));
+  return renderStorefrontOrders(referenceNumber, found);
 }
