@@ -45,7 +45,7 @@ export function formatNumber(value: number): string {
 /** A name and columns of figures. */
 export function printRow(name: string, ...cells: readonly (string | number)[]): void {
   const texts = cells.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell));
-  console.log([name.padEnd(30), ...texts.map((text) => text.padStart(12))].join(''));
+  console.log([name.padEnd(30), ...texts.map((text) => ` ${text.padStart(12)}`)].join(''));
 }
 
 export const describeMachine = (): string =>

@@ -143,6 +143,8 @@ async function measureStore(store: StoreName): Promise<StoreResults> {
     if (wanted.includes('start') && options.against === undefined) {
       const [first] = buildWorkloads(orders)[0]!.requestsOf(ourDialect(keys));
       results.start = await measureStart(place, first!, rounds);
+      const { startMs, idleMb } = results.start;
+      console.log(`Start to the first answer: ${startMs.toFixed(0)} ms; idle: ${idleMb.toFixed(0)} MB`);
     }
   } finally {
     for (const { server } of running) await server.stop();

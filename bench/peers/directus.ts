@@ -48,6 +48,7 @@ const settingsOf = (port: number): Record<string, string> => ({
   TELEMETRY: 'false',
   CACHE_ENABLED: 'false',
   RATE_LIMITER_ENABLED: 'false',
+  PRESSURE_LIMITER_ENABLED: 'false',
   WEBSOCKETS_ENABLED: 'false',
   EXTENSIONS_PATH: './extensions',
   STORAGE_LOCAL_ROOT: './uploads',
