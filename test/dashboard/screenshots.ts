@@ -6,9 +6,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { button, openAs } from './at-pages.ts';
+import { button, field, openAs } from './at-pages.ts';
 import { checkAxe, checkWidth, goTo, openPage, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { startBusyTeam, type BusyTeam } from './busy-team.ts';
+import { forgetProof } from './scene.ts';
+import { PASSWORD } from './visitor.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/screenshots');
 const LAPTOP = { width: 1440, height: 900 };
@@ -81,7 +83,7 @@ test('pages for anybody', async (context) => {
   await sendSignIn(page, team.withFactor);
   await page.getByLabel('Code', { exact: true }).waitFor();
   await take(page, 'sign-in-code');
-  await goTo(page, new URL(team.link).pathname.replace('/dashboard', '') + new URL(team.link).hash);
+  await goTo(page, team.link.replace('/dashboard', ''));
   await button(page, 'Set password and sign in').waitFor();
   await take(page, 'link');
 });
@@ -139,7 +141,12 @@ test('keys: the pair in force, replacing it, and what was issued', async (contex
   await button(page, 'Replace Keys').click();
   await page.getByLabel('After 24 hours').check();
   await take(page, 'api-settings-replace');
+  await forgetProof(team.service, team.owner.email);
   await button(page, 'Save').click();
+  await field(page, 'Your password').waitFor();
+  await take(page, 'proof');
+  await field(page, 'Your password').fill(PASSWORD);
+  await button(page, 'Confirm').click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await waitUntilLoaded(page);
   await take(page, 'api-settings-issued');
