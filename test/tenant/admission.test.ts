@@ -142,6 +142,26 @@ test('who waits and has gone is told so while others work; work of a caller who 
   assert.equal(await first, 'a1 is done');
 });
 
+test('what a tenant has running and waiting is known for as long as it lasts', async () => {
+  const work = new HeldWork(1, 1, 9);
+  const caller = new AbortController();
+  const outcomes = [work.run('a1', caller.signal), work.run('b1'), work.run('c1')];
+  const roomy = new HeldWork(9, 1, 9);
+  const alone = [roomy.run('a1')];
+  caller.abort();
+  await sleep(80);
+  outcomes.push(work.run('a2'));
+  alone.push(roomy.run('a2'));
+  assert.deepEqual(roomy.begun, ['a1']);
+  for (const name of ['a1', 'a2']) await roomy.end(name);
+  assert.deepEqual(await Promise.all(alone), ['a1 is done', 'a2 is done']);
+  assert.deepEqual(work.begun, ['a1', 'b1'], 'nothing of a tenant is forgotten while it runs');
+  await work.end('b1');
+  assert.deepEqual(work.begun, ['a1', 'b1', 'c1'], 'nor while it waits');
+  for (const name of ['a1', 'c1', 'a2']) await work.end(name);
+  assert.deepEqual(await Promise.all(outcomes), ['a1 is done', 'b1 is done', 'c1 is done', 'a2 is done']);
+});
+
 test('one timer looks after all callers, and ends when there is nothing to look after', async (context) => {
   const set = context.mock.method(globalThis, 'setInterval');
   const cleared = Promise.withResolvers<void>();
