@@ -58,6 +58,8 @@ const SILENCE_MS = 1400;
 const CONNECT_MS = 1400;
 /** Releases the locks of a transaction whose node has stopped in the middle. */
 const IDLE_IN_TRANSACTION_MS = 2000;
+/** Of a statement of a command: nobody but who gave it waits. */
+const COMMAND_STATEMENT_MS = 30_000;
 const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;
 /** Tenants whose statements a node keeps, a few kilobytes each. */
@@ -88,13 +90,15 @@ export class PostgresStore {
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     // One connection more is for a tenant that has none running.
     this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting });
-    const short = this.#connect({
+    const within = {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       // Statements by key have one good plan. By default the server plans the first five executions for each tenant.
       plan_cache_mode: 'force_generic_plan',
-    });
+      ...(options.isService !== true && { statement_timeout: COMMAND_STATEMENT_MS }),
+    };
+    const short = this.#connect(within, options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS);
     const limits = { statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' };
     const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
     this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
