@@ -1,35 +1,14 @@
-/** The SQL of a page in each store: what is asked of which index, so that a query need not read every record. */
+/** The SQL of a page on PostgreSQL: what is asked of which index, so that a query need not read every record. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { buildDictionaries } from '../../src/pims/fields.ts';
 import type { Filter } from '../../src/pims/filter.ts';
 import * as postgres from '../../src/store/postgres/pims-sql.ts';
-import * as sqlite from '../../src/store/sqlite/pims-sql.ts';
 
 const DICTIONARIES = buildDictionaries([]);
 const { signal } = new AbortController();
 const asked = (...filters: Filter[]) => ({ filters, limit: 2, bytesMax: 100, after: '7', signal: () => signal });
 const named = (value: string): Filter => ({ field: 'CUSTOMER_NAME', value, contains: true });
-
-suite('SQLite', () => {
-  const page = (...filters: Filter[]) => sqlite.buildPimsSql(DICTIONARIES).page('customers', asked(...filters)).read;
-
-  test('a substring of three characters and more is looked for by its trigrams, sixteen at most', () => {
-    const found = page(named('a"bcd'));
-    assert.match(found.sql, /CUSTOMER_SEARCH MATCH \?/);
-    assert.deepEqual(found.valuesBefore, ['"A""B" AND """BC" AND "BCD"']);
-    assert.deepEqual(found.valuesBehind, ['A"BCD']);
-    const long = page(named('abcdefghijklmnopqrstuvwxyz')).valuesBefore.join();
-    assert.equal(long.split(' AND ').length, 16);
-    assert.deepEqual(page(named('aaaaaa')).valuesBefore, ['"AAA"']);
-  });
-
-  test('a shorter one is looked for in every record', () => {
-    const { sql, valuesBefore } = page(named('ab'));
-    assert.doesNotMatch(sql, /MATCH/);
-    assert.deepEqual(valuesBefore, ['AB']);
-  });
-});
 
 suite('PostgreSQL', () => {
   const page = (...filters: Filter[]) =>

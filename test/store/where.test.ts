@@ -1,4 +1,4 @@
-/** What a filter tree becomes: its WHERE, whether an index leads it, what finds its candidates; and a page. */
+/** What a filter tree becomes: its WHERE, and whether an index leads it; and a page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilters, type Filter } from '../../src/pims/filter.ts';
@@ -13,7 +13,6 @@ const DIALECT: Dialect = {
   contains: (column, placeholder) => `${column} has ${placeholder}`,
   search: (table, placeholder) => `${table} finds ${placeholder}`,
   searchNeedle: (needle) => (needle.length < 3 ? undefined : `<${needle}>`),
-  lead: (sql) => `lead ${sql}`,
 };
 const where = (...filters: Filter[]): Where => buildWhere('orders', parseFilters(orders, 'orders', filters), DIALECT);
 const [KEY, LED] = [
@@ -25,7 +24,7 @@ const FOUND = { field: 'BNAME', value: 'smith', contains: true };
 const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
 
 test('no filter asks for everything, in one walk over the key', () => {
-  assert.deepEqual(where(), { sql: 'TRUE', values: [], indexLed: true, candidates: undefined });
+  assert.deepEqual(where(), { sql: 'TRUE', values: [], indexLed: true });
 });
 
 test('an exact value of an indexed field leads; the key of the record type is asked for by its sort key', () => {
@@ -33,18 +32,16 @@ test('an exact value of an indexed field leads; the key of the record type is as
     sql: '("CUSTOMER_CODE" is ? AND "NOTES" = ?)',
     values: ['C1', 'n'],
     indexLed: true,
-    candidates: undefined,
   });
-  assert.deepEqual(where(KEY), { sql: '("SORT_KEY" = ?)', values: ['00017'], indexLed: true, candidates: undefined });
+  assert.deepEqual(where(KEY), { sql: '("SORT_KEY" = ?)', values: ['00017'], indexLed: true });
   for (const filter of [PLAIN, { ...LED, contains: true }, FOUND]) assert.equal(where(filter).indexLed, false);
 });
 
-test('the search index finds the candidates of what no index leads, by the first needle that it knows', () => {
+test('the search index narrows what no index leads, by the first needle that it knows', () => {
   assert.deepEqual(where(PLAIN, FOUND, { ...FOUND, value: 'other' }), {
-    sql: '("NOTES" = ? AND "BNAME" has ? AND "BNAME" has ?)',
-    values: ['n', 'SMITH', 'OTHER'],
+    sql: '("NOTES" = ? AND "BNAME" has ? AND "BNAME" has ? AND ORDERS finds ?)',
+    values: ['n', 'SMITH', 'OTHER', '<SMITH>'],
     indexLed: false,
-    candidates: { sql: '(lead ORDERS finds ?)', values: ['<SMITH>'] },
   });
   for (const [filters, why] of [
     [[LED, FOUND], 'an index leads'],
@@ -52,45 +49,27 @@ test('the search index finds the candidates of what no index leads, by the first
     [[{ ...FOUND, field: 'NOTES' }], 'the field is not searched'],
     [[{ ...FOUND, contains: false }], 'the value is exact'],
   ] as const)
-    assert.equal(where(...filters).candidates, undefined, why);
+    assert.doesNotMatch(where(...filters).sql, /finds/, why);
   const next = where({ ...FOUND, value: 'ab' }, FOUND);
-  assert.deepEqual(next.candidates?.values, ['<SMITH>'], 'a needle that the index does not know is passed over');
-});
-
-test('a store that looks for no candidates first narrows by the search index in the WHERE itself', () => {
-  const { lead: _lead, ...dialect } = DIALECT;
-  assert.deepEqual(buildWhere('orders', parseFilters(orders, 'orders', [PLAIN, FOUND, or(LED)]), dialect), {
-    sql: '("NOTES" = ? AND "BNAME" has ? AND ORDERS finds ?) OR ("CUSTOMER_CODE" is ?)',
-    values: ['n', 'SMITH', '<SMITH>', 'C1'],
-    indexLed: false,
-    candidates: undefined,
-  });
+  assert.equal(next.values.at(-1), '<SMITH>', 'a needle that the index does not know is passed over');
 });
 
 test('a text that contains nothing is contained by every text', () => {
   assert.equal(where({ ...FOUND, value: '' }).sql, '(TRUE)');
 });
 
-test('alternatives find candidates along an index each; where one has none, all records are walked', () => {
+test('alternatives are led by an index where each one is', () => {
   assert.deepEqual(where(LED, or(KEY)), {
     sql: '("CUSTOMER_CODE" is ?) OR ("SORT_KEY" = ?)',
     values: ['C1', '00017'],
     indexLed: true,
-    candidates: { sql: '(lead "CUSTOMER_CODE" is ?) OR (lead "SORT_KEY" = ?)', values: ['C1', '00017'] },
   });
-  assert.deepEqual(where(LED, PLAIN, or(FOUND)).candidates, {
-    sql: '(lead "CUSTOMER_CODE" is ?) OR (lead ORDERS finds ?)',
-    values: ['C1', '<SMITH>'],
-  });
-  assert.deepEqual(where(LED, or(PLAIN)), {
-    sql: '("CUSTOMER_CODE" is ?) OR ("NOTES" = ?)',
-    values: ['C1', 'n'],
+  assert.deepEqual(where(PLAIN, FOUND, or(LED)), {
+    sql: '("NOTES" = ? AND "BNAME" has ? AND ORDERS finds ?) OR ("CUSTOMER_CODE" is ?)',
+    values: ['n', 'SMITH', '<SMITH>', 'C1'],
     indexLed: false,
-    candidates: undefined,
   });
-  const searched = where(PLAIN, or(FOUND));
-  assert.equal(searched.sql, '("NOTES" = ?) OR ("BNAME" has ? AND ORDERS finds ?)');
-  assert.deepEqual([searched.indexLed, searched.candidates], [false, undefined]);
+  assert.equal(where(LED, or(PLAIN)).indexLed, false);
 });
 
 const ROWS: [string, string][] = [

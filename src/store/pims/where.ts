@@ -15,74 +15,36 @@ export interface Dialect {
   search(table: string, placeholder: string): string;
   /** The needle as the search index wants it; undefined when the index cannot help. */
   searchNeedle(needle: string): string | undefined;
-  /** The lead of an alternative, where records are first looked for along indexes alone. */
-  readonly lead?: (sql: string) => string;
-}
-
-interface Condition {
-  readonly sql: string;
-  readonly values: readonly string[];
 }
 
 /** A condition that holds for the records that match. */
-export interface Where extends Condition {
+export interface Where {
+  readonly sql: string;
+  readonly values: readonly string[];
   /** Whether every alternative is led by an exact match on an index: then the query is short. */
   readonly indexLed: boolean;
-  /**
-   * Holds for these records and perhaps more, and only needs indexes. Set where several walks find records in no order;
-   * one walk finds them in the order of their keys.
-   */
-  readonly candidates: Condition | undefined;
 }
 
 export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dialect): Where {
-  const leads = tree.map((terms) => findLead(terms, dialect));
-  const indexLed = leads.every((lead) => Array.isArray(lead));
-  const isWalk = tree.length === 0 || (tree.length === 1 && indexLed) || leads.includes(undefined);
-  const candidates = dialect.lead && !isWalk ? buildCandidates(recordType, leads as Lead[], dialect) : undefined;
   const values: string[] = [];
-  const bind = binder(values);
-  const alternatives = tree.map((terms, index) => {
-    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bind));
-    const lead = leads[index];
-    if (!candidates && typeof lead === 'string') parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(lead)));
-    return parts.join(' AND ');
-  });
-  return { sql: joinAlternatives(alternatives), values, indexLed, candidates };
-}
-
-/** What finds the records of an alternative by an index: exact terms, or a needle for the search index. */
-type Lead = readonly FilterTerm[] | string;
-
-function findLead(terms: readonly FilterTerm[], dialect: Dialect): Lead | undefined {
-  const exact = terms.filter(isIndexed);
-  return exact.length > 0 ? exact : findNeedle(terms, dialect);
-}
-
-function buildCandidates(recordType: KeyedType, leads: readonly Lead[], dialect: Dialect): Condition {
-  const values: string[] = [];
-  const bind = binder(values);
-  const alternatives = leads.map((lead) =>
-    dialect.lead!(
-      typeof lead === 'string'
-        ? dialect.search(RECORD_TYPES[recordType].table, bind(lead))
-        : lead.map((term) => buildTerm(recordType, term, dialect, bind)).join(' AND '),
-    ),
-  );
-  return { sql: joinAlternatives(alternatives), values };
-}
-
-const joinAlternatives = (alternatives: readonly string[]): string =>
-  alternatives.map((sql) => `(${sql})`).join(' OR ') || 'TRUE';
-
-function binder(values: string[]): (value: string) => string {
-  return (value) => {
+  const bind = (value: string): string => {
     values.push(value);
     return '?';
   };
+  const alternatives = tree.map((terms) => {
+    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bind));
+    const needle = terms.some(isIndexed) ? undefined : findNeedle(terms, dialect);
+    if (needle !== undefined) parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(needle)));
+    return parts;
+  });
+  return { sql: joinAlternatives(alternatives), values, indexLed: tree.every((terms) => terms.some(isIndexed)) };
 }
 
-const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;
+/** Holds where every part of at least one alternative does; always when there is none. */
+export const joinAlternatives = (alternatives: readonly (readonly string[])[]): string =>
+  alternatives.map((parts) => `(${parts.join(' AND ')})`).join(' OR ') || 'TRUE';
+
+export const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;
 
 function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
   for (const term of terms) {
@@ -92,7 +54,13 @@ function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | un
   return undefined;
 }
 
-function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dialect, bind: (value: string) => string): string {
+/** A condition for one term. `bind` is called once for each value that it needs. */
+export function buildTerm(
+  recordType: KeyedType,
+  term: FilterTerm,
+  dialect: Dialect,
+  bind: (value: string) => string,
+): string {
   const { field, value, contains } = term;
   if (contains) return value === '' ? 'TRUE' : dialect.contains(`"${field.name}"`, bind(value));
   if (field.name === RECORD_TYPES[recordType].key) return `"SORT_KEY" = ${bind(sortKey(value))}`;

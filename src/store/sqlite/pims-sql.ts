@@ -15,31 +15,13 @@ import {
   searchText,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
-import { buildWhere, type Dialect } from '../pims/where.ts';
 import { statement, type SearchChange, type Statement } from '../writing.ts';
+import type { EntryCounts } from './entry-counts.ts';
+import { dialect, PageBuilder } from './page-sql.ts';
 import type { PageRead } from './query.ts';
 
-// SQLite compiles a statement anew when the value of a bare `LIMIT ?` changes, which takes longer than most reads.
+// See page-sql.ts.
 const LIMIT = 'LIMIT ? + 0';
-
-const SEARCH_TRIGRAMS_MAX = 16;
-
-const CHARGE_ROW = 'charge_row(ID)';
-
-const dialect: Dialect = {
-  lead: (sql) => `${CHARGE_ROW} AND ${sql}`,
-  equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
-  contains: (column, placeholder) => `contains_folded(${column}, ${placeholder})`,
-  search: (table, placeholder) =>
-    `ID IN (SELECT rowid FROM ${table}_SEARCH WHERE ${table}_SEARCH MATCH ${placeholder})`,
-  searchNeedle(needle) {
-    const characters = Array.from(needle);
-    const trigrams = new Set(characters.slice(2).map((_, index) => characters.slice(index, index + 3).join('')));
-    if (trigrams.size === 0) return undefined;
-    const quoted = [...trigrams].slice(0, SEARCH_TRIGRAMS_MAX).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
-    return quoted.join(' AND ');
-  },
-};
 
 export const scriptDialect: ScriptDialect = {
   equals: (...of) => dialect.equals(...of),
@@ -81,6 +63,7 @@ export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 export function buildPimsSql(dictionaries: Dictionaries) {
   const json = (recordType: RecordType): string => scriptDialect.recordJson(columnsOf(dictionaries[recordType]));
   const keyedJson = ofKeyedTypes(json);
+  const pages = new PageBuilder(keyedJson);
   const records = ofKeyedTypes(
     (recordType) => `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
@@ -100,33 +83,16 @@ export function buildPimsSql(dictionaries: Dictionaries) {
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
           FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
       FROM ORDERS WHERE SORT_KEY = ?`,
-    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND ${CHARGE_ROW} ${LIMIT}`,
+    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND charge_row(ID) ${LIMIT}`,
     linesOfOrder: `SELECT ${json('lines')} FROM ORDER_LINEITEMS
       WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER) ORDER BY LINE_NUMBER`,
     /** Every record of a type in the order of its key, its values in the order of the dictionary. */
     rows,
-    page(
-      recordType: KeyedType,
-      { filters, limit, bytesMax, after }: QueryRequest,
-    ): { read: PageRead; indexLed: boolean } {
-      const where = buildWhere(recordType, parseFilters(dictionaries[recordType], recordType, filters), dialect);
-      const { table } = RECORD_TYPES[recordType];
-      const record = keyedJson[recordType];
-      const { sql: condition, values, indexLed, candidates } = where;
-      const page = { kind: 'page', after, limit, bytesMax } as const;
-      if (!candidates) {
-        const sql = `SELECT SORT_KEY, ${record} FROM ${table}
-          WHERE walk_row(SORT_KEY) AND (${condition}) AND SORT_KEY > ? ORDER BY SORT_KEY ${LIMIT}`;
-        return { read: { ...page, sql, valuesBefore: values, valuesBehind: [] }, indexLed };
-      }
-      // Keys alone are sorted; the plus sign keeps SQLite from walking the whole table in their order. What indexes
-      // cannot tell is found out, and JSON built, of a record when it is its turn, so that a page can end before.
-      const sql = `WITH FOUND AS MATERIALIZED (
-          SELECT ID AS "found ID" FROM ${table}
-          WHERE ${CHARGE_ROW} AND (${candidates.sql}) AND +SORT_KEY > ? ORDER BY +SORT_KEY)
-        SELECT SORT_KEY, ${record} FROM FOUND CROSS JOIN ${table} ON ID = "found ID"
-          WHERE walk_row(SORT_KEY) AND (${condition}) ${LIMIT}`;
-      return { read: { ...page, sql, valuesBefore: candidates.values, valuesBehind: values }, indexLed };
+    page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): { read: PageRead; isShort: boolean } {
+      const { filters, limit, bytesMax, after } = request;
+      const tree = parseFilters(dictionaries[recordType], recordType, filters);
+      const { sql, values, isShort } = pages.build(recordType, tree, counts);
+      return { read: { kind: 'page', sql, values, after, limit, bytesMax }, isShort };
     },
   };
 }

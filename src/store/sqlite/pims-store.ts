@@ -11,7 +11,8 @@ import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
-import { CUT_SHORT, Database, faultOf, runWriting, syncLog } from './database.ts';
+import { CUT_SHORT, Database, runWriting, syncLog } from './database.ts';
+import { EntryCounts } from './entry-counts.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
@@ -30,7 +31,7 @@ export interface PimsStoreOptions {
   readonly onFatal: (fault: unknown) => void;
 }
 
-/** What is probably small gets this long on the event loop, then goes to a worker. Larger pages go there at once. */
+/** What is probably small gets this long and so many records on the event loop; else it is begun anew in a worker. */
 const LOOP_BUDGET = { ms: 5, isEnded: () => false };
 const LOOP_RECORDS_MAX = 100;
 /** An order with more characters of lines is read in a worker from then on. */
@@ -48,6 +49,7 @@ export class SqlitePimsStore implements PimsStore {
   readonly #readerDb: Database;
   readonly #reader: TurnReader;
   readonly #scripts: ScriptRunner;
+  readonly #counts: EntryCounts;
   readonly #options: PimsStoreOptions;
   /** Keys of what was read on the event loop once and turned out large. */
   readonly #largeOrders = new Set<string>();
@@ -73,6 +75,7 @@ export class SqlitePimsStore implements PimsStore {
       onFatal: options.onFatal,
     });
     this.#sql = this.#followSchema(this.#readerDb);
+    this.#counts = new EntryCounts(this.#readerDb);
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script,
       refresh: () => this.dictionaries(),
@@ -121,11 +124,14 @@ export class SqlitePimsStore implements PimsStore {
 
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
     return this.#reader.read(() => {
-      const query = settle(() => this.#sql.page(recordType, request));
+      const query = settle(() => this.#sql.page(recordType, request, this.#counts));
       if (query instanceof Refusal) return query;
-      const { read, indexLed } = query;
-      const isSmall = indexLed && request.limit <= LOOP_RECORDS_MAX;
-      return isSmall ? this.#readSmall(read, request.signal) : this.#readLarge(read, request.signal);
+      const { read, isShort } = query;
+      if (!isShort) return this.#readLarge(read, request.signal);
+      const few = { ...read, limit: Math.min(read.limit, LOOP_RECORDS_MAX) };
+      const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);
+      const isWhole = page !== CUT_SHORT && (page instanceof Refusal || few.limit === read.limit || !page.next);
+      return isWhole ? page : this.#readLarge(read, request.signal);
     });
   }
 
@@ -206,7 +212,6 @@ export class SqlitePimsStore implements PimsStore {
     await writer?.queue.close();
     this.#isClosed = true;
     this.#letWorkersGo();
-    if (writer) measureIndexes(writer.db);
     // Otherwise SQLite does it here when the last connection closes.
     if (writer && aside) await this.#options.checkpoint(writer.db.file);
     this.#readerDb.close();
@@ -290,13 +295,4 @@ function sqlOf(customFields: readonly CustomField[]): SqlitePimsSql {
   if (customFields.length > 0) return buildPimsSql(buildDictionaries(customFields));
   sqlOfBuiltIn ??= buildPimsSql(buildDictionaries([]));
   return sqlOfBuiltIn;
-}
-
-/** Lets SQLite measure its indexes, so that the most selective leads a query. Skipped when the file is busy or full. */
-function measureIndexes(db: Database): void {
-  try {
-    db.exec('PRAGMA analysis_limit=400; PRAGMA optimize=0x10002');
-  } catch (fault) {
-    if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
-  }
 }

@@ -13,13 +13,11 @@ import type { Bound } from '../writing.ts';
 import { cutPage } from '../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from './database.ts';
 
-/** A query of (SORT_KEY, record as JSON), at most `limit` + 1 rows. */
+/** See PageSql. */
 export interface PageRead {
   readonly kind: 'page';
   readonly sql: string;
-  /** What is bound before and behind `after`. */
-  readonly valuesBefore: readonly string[];
-  readonly valuesBehind: readonly string[];
+  readonly values: readonly string[];
   readonly after: string;
   readonly limit: number;
   readonly bytesMax: number;
@@ -68,8 +66,8 @@ export function runRead<R extends Read>(
 }
 
 function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Page {
-  const { sql, valuesBefore, valuesBehind, after, limit, bytesMax } = read;
-  const valuesFrom = (from: string): Bound[] => [...valuesBefore, from, ...valuesBehind, limit + 1];
+  const { sql, values, after, limit, bytesMax } = read;
+  const valuesFrom = (from: string): Bound[] => [from, limit + 1, ...values];
   type PageRow = [sortKey: string, record: Json];
   const rows =
     fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);

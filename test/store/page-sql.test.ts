@@ -1,0 +1,116 @@
+/** What a page costs on SQLite: what few records have leads, and no more is looked at than the page needs. */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { buildDictionaries } from '../../src/pims/fields.ts';
+import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import { sortKey } from '../../src/pims/values.ts';
+import { Database } from '../../src/store/sqlite/database.ts';
+import { EntryCounts } from '../../src/store/sqlite/entry-counts.ts';
+import { migrate } from '../../src/store/sqlite/migrate.ts';
+import { PageBuilder, type PageSql } from '../../src/store/sqlite/page-sql.ts';
+import { times } from '../kit/lists.ts';
+import { newFolder } from './sqlite-folder.ts';
+
+const CUSTOMERS = 3000;
+const { customers } = buildDictionaries([]);
+const folder = newFolder();
+mkdirSync(folder, { recursive: true });
+const db = new Database(join(folder, 'tenant.db'), { mode: 'write', busyTimeoutMs: 0 });
+after(() => db.close());
+migrate(db, 'pims');
+db.run('BEGIN');
+times(CUSTOMERS, (at) => {
+  const values = [sortKey(String(at)), String(at), `Firm ${at}`, at % 2 === 0 ? 'ME' : 'NY', `City ${at % 6}`];
+  db.run(
+    'INSERT INTO CUSTOMER (SORT_KEY, CUSTOMER_CODE, CUSTOMER_NAME, BSTATE, BCITY) VALUES (?, ?, ?, ?, ?)',
+    ...values,
+  );
+  db.run('INSERT INTO CUSTOMER_SEARCH (rowid, FOLDED) VALUES (?, ?)', at + 1, `FIRM ${at}\n`);
+});
+db.run('COMMIT');
+const json = "json_object('CODE', CUSTOMER_CODE)";
+const pages = new PageBuilder({ orders: json, customers: json, inventory: json });
+const counts = new EntryCounts(db);
+
+const STATE = { field: 'BSTATE', value: 'ME' };
+const CITY = { field: 'BCITY', value: 'City 2' };
+const NAME = { field: 'CUSTOMER_NAME', value: 'Firm 2' };
+const NOTES = { field: 'NOTES', value: '' };
+const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
+const build = (...filters: Filter[]): PageSql =>
+  pages.build('customers', parseFilters(customers, 'customers', filters), counts);
+
+/** How SQLite runs it, and how many rows it looks at for a page of 50. */
+function look({ sql, values }: PageSql): { plan: string; rows: number } {
+  const plan = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, '', 51, ...values);
+  let rows = 0;
+  const see = (): number => ++rows;
+  db.connection.function('charge_row', { deterministic: false }, see);
+  db.connection.function('walk_row', { deterministic: false }, see);
+  assert.equal(db.connection.prepare(sql).all('', 51, ...values).length, 51);
+  return { plan: plan.map(([, , , detail]) => detail).join('\n'), rows };
+}
+
+test('the exact value with the fewest records leads, as the data are now, whatever the order of the filters', () => {
+  for (const filters of [
+    [STATE, CITY],
+    [CITY, STATE],
+    [STATE, CITY, NOTES],
+  ])
+    assert.match(
+      look(build(...filters)).plan,
+      /^SEARCH CUSTOMER USING INDEX CUSTOMER_BCITY \(BCITY=\? AND SORT_KEY>\?\)$/,
+    );
+  for (const filters of [
+    [STATE, NAME],
+    [NAME, CITY, STATE],
+  ])
+    assert.match(build(...filters).sql, /INDEXED BY CUSTOMER_CUSTOMER_NAME/);
+  assert.doesNotMatch(build(CITY, { field: 'CUSTOMER_CODE', value: '7' }).sql, /INDEXED BY/);
+});
+
+test('a page looks at as many records as it holds and one more, not at all that match', () => {
+  for (const filters of [
+    [],
+    [STATE],
+    [STATE, CITY],
+    [CITY, or(STATE)],
+    [CITY, or({ ...CITY, value: 'City 3' }), or(NAME)],
+    [CITY, NOTES, or({ ...STATE, value: 'NY' })],
+  ]) {
+    const { plan, rows } = look(build(...filters));
+    assert.ok(rows <= 55, `${rows} rows for ${JSON.stringify(filters)}`);
+    assert.doesNotMatch(plan, /TEMP B-TREE|MATERIALIZE/);
+  }
+});
+
+test('few trigrams that are rare lead a search, which is short then; where all are common, it is not', () => {
+  const search = (value: string): PageSql => build({ ...NAME, value, contains: true });
+  assert.deepEqual(search('firm 2999').values, ['FIRM 2999', '"999"']);
+  assert.deepEqual(search('m 77').values, ['M 77', '" 77"']);
+  assert.deepEqual(search('firm 1').values.at(-1), '"M 1" AND "FIR"');
+  assert.deepEqual(search('firm').values.at(-1), '"FIR" AND "IRM"');
+  assert.deepEqual(
+    ['firm 2999', 'firm 1', 'nowhere', 'firm'].map((value) => search(value).isShort),
+    [true, false, true, false],
+  );
+});
+
+test('a substring of three characters and more is looked for by its trigrams, a shorter one in every record', () => {
+  const search = (value: string): PageSql => build({ ...NAME, value, contains: true });
+  assert.match(search('abc').sql, /CUSTOMER_SEARCH MATCH \?/);
+  assert.deepEqual(search('a"bcd').values, ['A"BCD', '"A""B" AND "BCD"']);
+  assert.deepEqual(search('aaaaaa').values, ['AAAAAA', '"AAA"']);
+  assert.doesNotMatch(search('ab').sql, /MATCH/);
+  assert.deepEqual(search('ab').values, ['AB']);
+});
+
+test('queries that differ in their values alone are one statement', () => {
+  const [one, other] = [build(CITY, or(STATE)), build({ ...CITY, value: 'City 1' }, or({ ...STATE, value: '' }))];
+  assert.equal(one.sql, other.sql);
+  assert.deepEqual(other.values, ['City 1', '']);
+  assert.notEqual(build(CITY, STATE).sql, one.sql);
+  assert.notEqual(build(CITY, or({ ...STATE, contains: true })).sql, one.sql);
+});
