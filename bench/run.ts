@@ -32,6 +32,9 @@ const checkouts: Readonly<Record<string, string>> =
     ? { storeroom: THIS_CHECKOUT }
     : { here: THIS_CHECKOUT, there: checkOut(options.against) };
 
+/** It imports the records: a commit may not read what a later one wrote. */
+const LAST_CHECKOUT = Object.values(checkouts).at(-1)!;
+
 /** An import takes longer than a round. */
 const IMPORT_ROUNDS_MAX = 3;
 
@@ -39,14 +42,21 @@ const isWanted = ({ name }: Pick<Workload, 'name'>): boolean => wanted.includes(
 const workloads = buildWorkloads(orders).filter(isWanted);
 const peers = options.against !== undefined || workloads.every(({ isOwn }) => isOwn) ? [] : options.peers;
 
-/** W11 of every checkout in turns. */
-async function measureRows(places: Places, files: readonly RecordFile[], results: StoreResults): Promise<void> {
+interface Seeded {
+  readonly place: string;
+  readonly keys: Keys;
+}
+
+/** W11 of every checkout in turns. What the last checkout imported last is for the other workloads. */
+async function measureRows(places: Places, files: readonly RecordFile[], results: StoreResults): Promise<Seeded> {
+  const seeded = new Map<string, Seeded>();
   const measure = async (checkout: string): Promise<RowFigures[]> => {
-    const at = { place: await places.make(), checkout };
-    const { imports } = await seed(at, files);
-    const { exports } = await exportRecords(at);
-    await places.drop(at.place);
-    return [...imports, ...exports];
+    const earlier = seeded.get(checkout);
+    if (earlier) await places.drop(earlier.place);
+    const place = await places.make();
+    const { keys, imports } = await seed({ place, checkout }, files);
+    seeded.set(checkout, { place, keys });
+    return [...imports, ...(await exportRecords({ place, checkout })).exports];
   };
   console.log('W11 import and export by the command line, rows a second');
   const figures = await takeTurns(
@@ -54,6 +64,12 @@ async function measureRows(places: Places, files: readonly RecordFile[], results
     Object.values(checkouts).map((checkout) => () => measure(checkout)),
   );
   results.rows.push(...concludeRows(Object.keys(checkouts), figures));
+  return seeded.get(LAST_CHECKOUT)!;
+}
+
+async function seedOnce(places: Places, files: readonly RecordFile[]): Promise<Seeded> {
+  const place = await places.make();
+  return { place, keys: (await seed({ place, checkout: LAST_CHECKOUT }, files)).keys };
 }
 
 async function measurePages(ours: readonly Side[], results: StoreResults): Promise<void> {
@@ -124,12 +140,10 @@ async function measureStore(store: StoreName): Promise<StoreResults> {
   const running: Side[] = [];
   try {
     const files = writeRecordFiles(temporaryFolder(), orders);
-    if (wanted.includes('W11')) await measureRows(places, files, results);
+    const imported = wanted.includes('W11') ? await measureRows(places, files, results) : undefined;
     if (wanted.includes('tenants')) await measureTenants(store, await places.make(), options);
     if (workloads.length === 0 && !wanted.includes('W10') && !wanted.includes('start')) return results;
-    // A commit may not read what a later one wrote.
-    const place = await places.make();
-    const { keys } = await seed({ place, checkout: Object.values(checkouts).at(-1)! }, files);
+    const { place, keys } = imported ?? (await seedOnce(places, files));
     const ours = await startOurs(store, places, place, keys);
     running.push(...ours);
     const bare = options.against === undefined ? [await startBare(ours[0]!)] : [];
