@@ -30,7 +30,7 @@ export interface Loads {
   isThere(recordType: KeyedType, key: string): boolean;
   /** Whether a part lies at the location. */
   isLocationThere(code: string): boolean;
-  /** ORDER_TYPE and DROP_SHIP. */
+  /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP and MODIFIED_DATE. */
   orderStage(orderNumber: string): Values | undefined;
   /** PART_DESCRIPTION and CARE_PLAN. */
   part(partCode: string): Values | undefined;

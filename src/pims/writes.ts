@@ -77,7 +77,7 @@ export function* updateCustomer({ customers }: Dictionaries, body: Body, { now }
 export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
-  const order = yield* loadOrder(orderNumber, [ask('lastLineNumber', orderNumber), ...askPart(values)]);
+  const order = yield* loadStage(orderNumber, [ask('lastLineNumber', orderNumber), ...askPart(values)]);
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
@@ -96,7 +96,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, stri
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
-  const order = yield* loadOrder(orderNumber, [ask('line', orderNumber, lockCode), ...askPart(change)]);
+  const order = yield* loadStage(orderNumber, [ask('line', orderNumber, lockCode), ...askPart(change)]);
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) {
     const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
@@ -197,6 +197,13 @@ function* checkKnown(values: Values, ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 
 
 function* loadOrder(orderNumber: string, ahead: readonly Load[]): Script<Values> {
   const order = yield* loadWith(ahead, 'record', 'orders', orderNumber);
+  if (!order) throw orderNotFound(orderNumber);
+  return order;
+}
+
+/** Of an order what its lines depend on: no more is loaded to write one. */
+function* loadStage(orderNumber: string, ahead: readonly Load[]): Script<Values> {
+  const order = yield* loadWith(ahead, 'orderStage', orderNumber);
   if (!order) throw orderNotFound(orderNumber);
   return order;
 }

@@ -25,7 +25,8 @@ function run(recordType: RecordType, rows: Values[], answers: Record<string, unk
   let step = script.next();
   while (!step.done) {
     const { kind, name, args } = step.value;
-    if (kind === 'load') loaded.push([name, args[0]].join(' ').trim());
+    // What the first request asks ahead, the rows then load.
+    if (kind === 'load' && step.value.ahead === undefined) loaded.push([name, args[0]].join(' ').trim());
     step = script.next(answers[name]);
   }
   const { imported, rejected } = step.value;

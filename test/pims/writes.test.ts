@@ -60,13 +60,13 @@ test('the key of what is written to is there, and its refusals name it', () => {
     /^ORDER_NOT_FOUND ORDER_NUMBER: .*'9'/,
   );
   const body = { ORDER_NUMBER: '7', LINE_REF_LOCK_CODE: 'L' };
-  const update = run(writes.updateLineItem(DICTIONARIES, body, CONTEXT), { record: ORDER });
+  const update = run(writes.updateLineItem(DICTIONARIES, body, CONTEXT), { orderStage: ORDER });
   refuses(update, /^LINE_NOT_FOUND LINE_REF_LOCK_CODE: .*'L'/);
 });
 
 test('a new line sends no NUMBER_SHIPPED; lines are counted only behind the number of the last that fits', () => {
   const add = (body: writes.Body, answers: Record<string, unknown>): Ran =>
-    run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '7', ...body }, CONTEXT), { record: ORDER, ...answers });
+    run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '7', ...body }, CONTEXT), { orderStage: ORDER, ...answers });
   refuses(add({ NUMBER_SHIPPED: '1' }, {}), /^FIELD_NOT_ALLOWED NUMBER_SHIPPED: /);
   const line = add({}, { lastLineNumber: 9999 });
   assert.ok(!line.steps.includes('load lineCount'));

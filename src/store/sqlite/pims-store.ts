@@ -39,6 +39,8 @@ const LOOP_CHARACTERS_MAX = 256 * 1024;
 const LARGE_KEYS_MAX = 1000;
 const neverGone = (): AbortSignal => new AbortController().signal;
 const EXPORT_ROWS = 500;
+/** Of a command. A batch changes pages of every index: those that find no place are written and read again. */
+const IMPORT_CACHE_KIB = 48 * 1024;
 
 function remember(keys: Set<string>, key: string): void {
   if (keys.size >= LARGE_KEYS_MAX) keys.delete(keys.values().next().value!);
@@ -155,11 +157,12 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
+    const { db, queue } = this.#openWriter();
+    if (this.#options.busyTimeoutMs > 0) db.limitCache(IMPORT_CACHE_KIB);
     if (!atomic) {
       yield* this.#scripts.importEach(recordType, batches, now);
       return;
     }
-    const { db, queue } = this.#openWriter();
     db.run('BEGIN IMMEDIATE');
     let isGood = false;
     try {
