@@ -147,6 +147,27 @@ export function describeQueries(store: StoreUnderTest): void {
     }
   });
 
+  test('filters asked again for more, from elsewhere, of other records or after a write have their own answer', async () => {
+    const { pims } = await store.newTenant();
+    const filters = [{ field: 'LOCATION_CODE', value: 'L' }];
+    await pims.importAll(
+      'inventory',
+      [1, 2, 3].map((code) => ({ PART_CODE: String(code), LOCATION_CODE: 'L' })),
+    );
+    await pims.importAll('orders', [{ ORDER_NUMBER: '7', LOCATION_CODE: 'L' }]);
+    const count = async (recordType: KeyedType, ask: Parameters<Pims['ask']>[2]): Promise<number> =>
+      (await pims.ask(recordType, filters, ask)).records.length;
+    const { next } = await pims.ask('inventory', filters, { limit: 1 });
+    for (const expected of [3, 3, 4]) {
+      if (expected === 4) await pims.importAll('inventory', [{ PART_CODE: '4', LOCATION_CODE: 'L' }]);
+      assert.equal(await count('inventory', { limit: 10 }), expected);
+      assert.equal(await count('inventory', { limit: 10, after: next! }), expected - 1);
+      assert.equal(await count('inventory', { limit: 2 }), 2);
+      assert.equal(await count('inventory', { limit: 10, bytesMax: 1 }), 1);
+      assert.equal(await count('orders', { limit: 10 }), 1);
+    }
+  });
+
   test('a page ends at its bytes, has one record at least, and the next one goes on', async () => {
     const { pims } = await store.newTenant();
     const notes = ['x'.repeat(8000), 'é'.repeat(4000), 'x'.repeat(100), 'x'.repeat(100), 'x'.repeat(100)];

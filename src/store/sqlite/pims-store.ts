@@ -126,14 +126,20 @@ export class SqlitePimsStore implements PimsStore {
 
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
     return this.#reader.read(() => {
+      const { filters, limit, bytesMax, after, signal } = request;
+      const key = this.#keyOf('page', JSON.stringify([recordType, filters, limit, bytesMax, after]));
+      const kept = this.#options.kept.find(key, this.#epoch) as Page | undefined;
+      if (kept) return kept;
       const query = settle(() => this.#sql.page(recordType, request, this.#counts));
       if (query instanceof Refusal) return query;
       const { read, isShort } = query;
-      if (!isShort) return this.#readLarge(read, request.signal);
-      const few = { ...read, limit: Math.min(read.limit, LOOP_RECORDS_MAX) };
+      if (!isShort) return this.#readLarge(read, signal);
+      const few = { ...read, limit: Math.min(limit, LOOP_RECORDS_MAX) };
       const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);
-      const isWhole = page !== CUT_SHORT && (page instanceof Refusal || few.limit === read.limit || !page.next);
-      return isWhole ? page : this.#readLarge(read, request.signal);
+      if (page instanceof Refusal) return page;
+      if (page === CUT_SHORT || (page.next && few.limit < limit)) return this.#readLarge(read, signal);
+      this.#options.kept.keep(key, this.#epoch, page, page.records.length + key.length);
+      return page;
     });
   }
 
@@ -264,7 +270,7 @@ export class SqlitePimsStore implements PimsStore {
       this.#options.workers.forget(this.#readerDb.file);
   }
 
-  #keyOf(kind: KeyedType | 'order' | `reference ${number}`, key: string): string {
+  #keyOf(kind: KeyedType | 'order' | 'page' | `reference ${number}`, key: string): string {
     return `${this.#readerDb.file} ${kind} ${key}`;
   }
 
