@@ -106,11 +106,12 @@ export class Connection {
     return (await this.#send({ text: sql, values })).rows as unknown as R[];
   }
 
-  /** Runs a statement without preparing it, and hands over each row as it comes. */
+  /** Runs a statement, prepared, and hands over each row as it comes. */
   async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
     if (this.#lost) throw this.#lost;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const statement = { text: numberPlaceholders(sql), values: values as unknown[], rowMode: 'array' };
+    const text = numberPlaceholders(sql);
+    const statement = { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' };
     this.#client.query(new Query(statement).on('row', take).on('end', resolve).on('error', reject));
     await this.#track(promise);
   }

@@ -61,7 +61,7 @@ export class SharedConnection {
   }
 
   /**
-   * Runs a statement that is not kept and may be repeated without harm, until it has enough rows. `begin` gives for
+   * Runs a statement that may be repeated without harm, until it has enough rows. `begin` gives for
    * each try what takes them. The caller answers a statement over its time limit.
    */
   async askUntil<R extends Row>(

@@ -99,7 +99,12 @@ export class PostgresStore {
       ...(options.isService !== true && { statement_timeout: COMMAND_STATEMENT_MS }),
     };
     const short = this.#connect(within, options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS);
-    const limits = { statement_timeout: options.queryBudgetMs, default_transaction_read_only: 'on' };
+    const limits = {
+      statement_timeout: options.queryBudgetMs,
+      default_transaction_read_only: 'on',
+      // A long query is parsed once, and planned by its values.
+      plan_cache_mode: 'force_custom_plan',
+    };
     const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
     this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
     const walks = this.#connect({
