@@ -36,6 +36,8 @@ const LOOP_BUDGET = { ms: 5, isEnded: () => false };
 const LOOP_RECORDS_MAX = 100;
 /** An order with more characters of lines is read in a worker from then on. */
 const LOOP_CHARACTERS_MAX = 256 * 1024;
+/** Longer pages would push out all else: of two filters there are thousands. */
+const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
 const LARGE_KEYS_MAX = 1000;
 const neverGone = (): AbortSignal => new AbortController().signal;
 const EXPORT_ROWS = 500;
@@ -138,7 +140,8 @@ export class SqlitePimsStore implements PimsStore {
       const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);
       if (page instanceof Refusal) return page;
       if (page === CUT_SHORT || (page.next && few.limit < limit)) return this.#readLarge(read, signal);
-      this.#options.kept.keep(key, this.#epoch, page, page.records.length + key.length);
+      const characters = page.records.length + key.length;
+      if (characters <= KEPT_PAGE_CHARACTERS_MAX) this.#options.kept.keep(key, this.#epoch, page, characters);
       return page;
     });
   }
