@@ -152,8 +152,8 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'a query has a budget': {
       file: 'store/postgres/store.ts',
-      good: '{ statement_timeout: options.queryBudgetMs, ',
-      broken: '{ ',
+      good: '      statement_timeout: options.queryBudgetMs,\n',
+      broken: '',
       says: /✖ a query over its budget/,
     },
   },

@@ -97,12 +97,20 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
   test('that started at the same moment on an empty database are all up, over one schema', async () => {
     assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
     const keys = await nodes[0]!.makeTenant('shop');
-    const orders = await Promise.all(nodes.map((node) => createOrder(node, keys)));
-    const numbers = orders.map(({ body }) => body.data as string);
+    let refused = 0;
+    // On a busy machine a database that has just been made may be too slow for the first call of a node.
+    const create = async (node: Service): Promise<string> => {
+      const { status, body, text } = await createOrder(node, keys);
+      if (status !== 503 || ++refused > NODES) assert.equal(status, 200, text);
+      return status === 200 ? (body.data as string) : create(node);
+    };
+    const numbers = await Promise.all(nodes.map(create));
     assert.equal(new Set(numbers).size, NODES);
     for (const node of nodes)
       for (const orderNum of numbers) assert.equal((await getOrder(node, keys, orderNum)).status, 200);
-    assert.equal(await nodes[1]!.usageOf('shop'), NODES + NODES ** 2);
+    const calls = await nodes[1]!.usageOf('shop');
+    const answered = NODES + NODES ** 2;
+    assert.ok(calls >= answered && calls <= answered + refused, `${calls} calls counted`);
   });
 
   test(`keys replaced ${REPLACEMENTS} times end at once, and the new ones are good on every node`, async (context) => {

@@ -270,8 +270,11 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  #lock(connection: Connection): Promise<boolean> {
-    return this.#followOn(connection, this.#sql.lock);
+  /** True when the dictionaries have changed since it was called, also when a read was the first to find out. */
+  async #lock(connection: Connection): Promise<boolean> {
+    const version = this.#fieldsVersion;
+    await this.#followOn(connection, this.#sql.lock);
+    return this.#fieldsVersion !== version;
   }
 
   async #followOn(connection: Connection, versionSql: string): Promise<boolean> {

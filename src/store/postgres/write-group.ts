@@ -122,8 +122,9 @@ export class WriteGroup {
     for (const script of this.#scripts) this.#goOn(script);
     const loads = this.#sendLoads();
     loads.catch(() => undefined);
-    if (await lock) for (const script of this.#scripts) script.restart();
+    const isOld = await lock;
     await loads;
+    if (isOld) this.#restartAll();
     while (this.#done < this.#scripts.length) {
       for (const script of this.#scripts.slice(this.#done)) {
         this.#goOn(script);
@@ -135,6 +136,12 @@ export class WriteGroup {
     }
     this.#sendSaves();
     return this.#scripts.map(({ outcome }) => outcome);
+  }
+
+  /** What was loaded with the dictionaries before lacks the fields that are new. */
+  #restartAll(): void {
+    this.#loaded.clear();
+    for (const script of this.#scripts) script.restart();
   }
 
   /** Goes on with a script as far as what it asks is known. */
