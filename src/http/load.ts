@@ -27,6 +27,9 @@ const LATE_MS = 200;
 const LOOK_MS = 100;
 const LEAST = 256;
 const LINE_MS = 1000;
+/** Node keeps the bytes of answers until it collects garbage, and an idle process never does. */
+const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
+const QUIET_MS = 10_000;
 const RETRY = { retryAfterSeconds: 1 };
 
 export class Load {
@@ -41,6 +44,9 @@ export class Load {
   readonly #unknown = new Set<BodyInRoom>();
   #bodyBytes = 0;
   #answerBytes = 0;
+  /** Of large answers since garbage was last collected, and when the last of them was taken. */
+  #uncollected = 0;
+  #takenAt = 0;
   #reported = 0;
   #dueAt = Infinity;
 
@@ -116,7 +122,11 @@ export class Load {
   /** The answer is taken, or nobody is there to take it. */
   closed(request: FastifyRequest): void {
     this.#leave(request);
-    if (request.answerBytes > 0) this.#countAnswer(request, -request.answerBytes);
+    if (request.answerBytes > 0) {
+      this.#uncollected += request.answerBytes;
+      this.#takenAt = performance.now();
+      this.#countAnswer(request, -request.answerBytes);
+    }
     if (request.bodyInRoom) this.#endBody(request.bodyInRoom);
   }
 
@@ -154,5 +164,8 @@ export class Load {
     const most = nowMs - this.#dueAt > LATE_MS ? this.calls.most * 0.8 : this.calls.most + inFlightMost / 20;
     this.calls.most = Math.min(inFlightMost, Math.max(LEAST, Math.round(most)));
     this.#dueAt = nowMs + LOOK_MS;
+    if (this.#uncollected < COLLECTED_BYTES_LEAST || nowMs - this.#takenAt < QUIET_MS) return;
+    this.#uncollected = 0;
+    globalThis.gc?.();
   }
 }
