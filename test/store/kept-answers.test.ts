@@ -4,14 +4,28 @@ import { test } from 'node:test';
 import { KeptAnswers } from '../../src/store/sqlite/kept-answers.ts';
 import { times } from '../kit/lists.ts';
 
+const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>): void => {
+  kept.keep(...answer);
+  kept.keep(...answer);
+};
+
+test('an answer is kept when it is read again, not the first time', () => {
+  const kept = new KeptAnswers();
+  const epoch = kept.newEpoch();
+  kept.keep('a', epoch, 'an answer', 3);
+  assert.equal(kept.find('a', epoch), undefined);
+  kept.keep('a', epoch, 'an answer', 3);
+  assert.equal(kept.find('a', epoch), 'an answer');
+});
+
 test('an answer is found in its epoch and in no other', () => {
   const kept = new KeptAnswers();
   const [before, after] = [kept.newEpoch(), kept.newEpoch()];
-  kept.keep('a', before, 'old', 3);
+  keepTwice(kept, 'a', before, 'old', 3);
   assert.equal(kept.find('a', before), 'old');
   assert.equal(kept.find('a', after), undefined);
   assert.equal(kept.find('b', before), undefined);
-  kept.keep('a', after, 'new', 3);
+  keepTwice(kept, 'a', after, 'new', 3);
   assert.equal(kept.find('a', after), 'new');
   assert.equal(kept.find('a', before), undefined);
 });
@@ -21,12 +35,12 @@ test('24 MiB of answers are kept, those read last; a large one never is', () => 
   const epoch = kept.newEpoch();
   const countKept = (): number => times(4000, (i) => kept.find(String(i), epoch)).filter(Boolean).length;
   for (let round = 0; round < 3; round++)
-    for (let i = 0; i < 4000; i++) kept.keep(String(i), epoch, 'an answer', 24 * 1024);
+    for (let i = 0; i < 4000; i++) keepTwice(kept, String(i), epoch, 'an answer', 24 * 1024);
   const count = countKept();
   assert.ok(count > 900 && count <= 1024, `${count} answers`);
   assert.ok(kept.find('3999', epoch));
   assert.equal(kept.find('2500', epoch), undefined);
-  kept.keep('large', epoch, 'an answer', 1024 * 1024);
+  keepTwice(kept, 'large', epoch, 'an answer', 1024 * 1024);
   assert.equal(kept.find('large', epoch), undefined);
   assert.equal(countKept(), count);
 });

@@ -13,12 +13,16 @@ interface Kept {
 const CHARACTERS_MAX = 24 * 1024 * 1024;
 /** A larger answer would push out too many others. */
 const ANSWER_CHARACTERS_MAX = 64 * 1024;
+/** Keys that were asked for lately: an answer is kept when it is read again, as one that is not costs more than it saves. */
+const LATELY_MAX = 4096;
 /** What an entry takes beside its characters. */
 const ENTRY_CHARACTERS = 200;
 
 export class KeptAnswers {
   readonly #byKey = new Map<string, Kept>();
   #characters = 0;
+  #lately = new Set<string>();
+  #before = new Set<string>();
   #epochs = 0;
 
   /** Stands for one state of one tenant's records, and for no other. */
@@ -33,12 +37,19 @@ export class KeptAnswers {
   }
 
   keep(key: string, epoch: number, answer: unknown, length: number): void {
-    if (length > ANSWER_CHARACTERS_MAX) return;
+    if (length > ANSWER_CHARACTERS_MAX || !this.#isAskedAgain(key)) return;
     this.#remove(key);
     const characters = length + ENTRY_CHARACTERS;
     while (this.#characters + characters > CHARACTERS_MAX) this.#remove(this.#byKey.keys().next().value!);
     this.#byKey.set(key, { epoch, answer, characters });
     this.#characters += characters;
+  }
+
+  #isAskedAgain(key: string): boolean {
+    if (this.#lately.has(key) || this.#before.has(key)) return true;
+    if (this.#lately.size >= LATELY_MAX) [this.#before, this.#lately] = [this.#lately, new Set()];
+    this.#lately.add(key);
+    return false;
   }
 
   #remove(key: string): void {
