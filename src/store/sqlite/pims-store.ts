@@ -68,9 +68,12 @@ export class SqlitePimsStore implements PimsStore {
   /** The version of the file in the snapshot, and what stands for it with kept answers. */
   #dataVersion = -1;
   #epoch = 0;
+  /** Stands for the tenant in the keys of kept answers: shorter than its file. */
+  readonly #tenant: number;
 
   constructor(file: string, options: PimsStoreOptions) {
     this.#options = options;
+    this.#tenant = options.kept.newEpoch();
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     if (!isNewest(this.#readerDb, 'pims')) migrate(this.#openWriter().db, 'pims');
     this.#reader = new TurnReader(this.#readerDb, {
@@ -274,7 +277,7 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   #keyOf(kind: KeyedType | 'order' | 'page' | `reference ${number}`, key: string): string {
-    return `${this.#readerDb.file} ${kind} ${key}`;
+    return `${this.#tenant} ${kind} ${key}`;
   }
 
   /** The number changes with every commit of another connection, and this one never writes. */
