@@ -8,9 +8,10 @@ import { enableCompileCache } from 'node:module';
 enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/storeroom`);
 // Only the user that runs the service may read its files: they hold tenants' records.
 process.umask(0o077);
-// Settings of memory are read at the start of a process, so the service starts again in its place. glibc raises its threshold
-// with the largest block freed, and keeps what is smaller: 150 MiB after a burst of large pages. Given, it stays. V8
-// takes requests that wait for long-lived when its new space is small: under overload, half of the CPU went to marking.
+// Settings of memory are read at the start of a process, so the service starts again in its place. glibc raises its
+// threshold with the largest block freed, and keeps what is smaller: 150 MiB after a burst of large pages. Given, it
+// stays. V8 takes requests that wait for long-lived when its new space is small: under overload, half of the CPU went
+// to marking. http/load.ts collects garbage after a burst.
 const THRESHOLD = 'MALLOC_MMAP_THRESHOLD_';
 const isLinuxService = process.platform === 'linux' && process.argv[2] === 'serve' && !process.connected;
 if (isLinuxService && process.env[THRESHOLD] === undefined) {

@@ -4,10 +4,17 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoadRequest } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter } from '../side.ts';
-import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
+import {
+  ADDED_LINE_NUMBER,
+  callWith,
+  findFreePort,
+  rename,
+  waitForAnswer,
+  type PeerPlace,
+  type StartedPeer,
+} from './peer.ts';
 import { PLAIN_FILE } from './tables.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-administrator';
@@ -106,10 +113,7 @@ async function openCollections(origin: string): Promise<void> {
 }
 
 function makeDialect(): Dialect {
-  const call = (method: string, path: string, body?: unknown): LoadRequest =>
-    body === undefined
-      ? { method, path, headers: HEADERS }
-      : { method, path, headers: HEADERS, body: JSON.stringify(body) };
+  const call = callWith(HEADERS);
   const condition = ({ field, value, contains }: Filter): object => ({
     [nameOf(field)]: contains ? { _icontains: value } : { _eq: value },
   });

@@ -3,10 +3,17 @@
  */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoadRequest } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter } from '../side.ts';
-import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
+import {
+  ADDED_LINE_NUMBER,
+  callWith,
+  findFreePort,
+  rename,
+  waitForAnswer,
+  type PeerPlace,
+  type StartedPeer,
+} from './peer.ts';
 import { PLAIN_FILE } from './tables.ts';
 
 const KEY_ID = 'bench';
@@ -36,10 +43,7 @@ export async function startFeathers({ store, place, installed }: PeerPlace): Pro
 }
 
 function makeDialect(like: string): Dialect {
-  const call = (method: string, path: string, body?: unknown): LoadRequest =>
-    body === undefined
-      ? { method, path, headers: HEADERS }
-      : { method, path, headers: HEADERS, body: JSON.stringify(body) };
+  const call = callWith(HEADERS);
   const condition = ({ field, value, contains }: Filter): [string, string] =>
     contains ? [`${nameOf(field)}[${like}]`, `%${value}%`] : [nameOf(field), value];
   return {

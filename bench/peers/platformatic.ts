@@ -4,10 +4,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BUILT_IN_FIELDS, type RecordType } from '../../src/pims/fields.ts';
-import type { LoadRequest } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter, Values } from '../side.ts';
-import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
+import {
+  ADDED_LINE_NUMBER,
+  callWith,
+  findFreePort,
+  rename,
+  waitForAnswer,
+  type PeerPlace,
+  type StartedPeer,
+} from './peer.ts';
 import { PLAIN_FILE } from './tables.ts';
 
 const SECRET = 'the-secret-of-the-benchmark';
@@ -52,10 +59,7 @@ export async function startPlatformatic({ store, place, installed }: PeerPlace):
 }
 
 function makeDialect(like: string): Dialect {
-  const call = (method: string, path: string, body?: unknown): LoadRequest =>
-    body === undefined
-      ? { method, path, headers: HEADERS }
-      : { method, path, headers: HEADERS, body: JSON.stringify(body) };
+  const call = callWith(HEADERS);
   const condition = ({ field, value, contains }: Filter): [string, string] =>
     contains ? [`${nameOf(field)}.${like}`, `%${value}%`] : [`${nameOf(field)}.eq`, value];
   const query = `query ($key: ID!) {

@@ -16,8 +16,9 @@ import {
   START,
   store,
   users,
+  visit,
+  WRONG,
 } from './people.ts';
-import { visit, WRONG } from './people.ts';
 
 const NEW = 'velvet harbour onion thirty';
 

@@ -1,7 +1,6 @@
 /**
- * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. When
- * one of them has to be undone, the group runs again with each behind its own savepoint. Keeps the write-ahead log short, with checkpoints off the event loop.
- * Source: decisions 0008, 0037.
+ * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
+ * the write-ahead log short, with checkpoints off the event loop. Source: decisions 0008, 0037.
  */
 import { close, fdatasync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
