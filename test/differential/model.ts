@@ -75,6 +75,7 @@ export class Model {
 
   createCustomer(body: Body, context: WriteContext): Written {
     const values = parseValues(this.#dictionaries.customers, 'customers', body);
+    checkLength('customers', values['CUSTOMER_CODE'] ?? '');
     return this.#once(context, () => {
       this.#checkFree('customers', values['CUSTOMER_CODE'] ?? '');
       return this.#create('customers', values, context.now);
@@ -287,12 +288,9 @@ export class Model {
   }
 
   #checkFree(recordType: KeyedType, key: string): void {
-    const field = KEYS[recordType];
-    const { length } = Array.from(key);
-    if (length > 256)
-      refuse('INVALID_VALUE', field, `${field} has ${length} characters; the key of a record has at most 256.`);
+    checkLength(recordType, key);
     if (this.#records[recordType].has(key))
-      refuse('CODE_TAKEN', field, `${field} '${key.slice(0, 64)}' is already in use.`);
+      refuse('CODE_TAKEN', KEYS[recordType], `${KEYS[recordType]} '${key.slice(0, 64)}' is already in use.`);
   }
 
   #find(recordType: KeyedType, key: string, parameter: string, noun: string): Values {
@@ -347,6 +345,13 @@ function nameOf(body: Body, field: string): string {
   if (name === '') refuse('MISSING_FIELD', field, `${field} is missing: it names what to write to.`);
   checkText(field, String(name));
   return String(name);
+}
+
+/** Told before an Idempotency-Key is looked at, as all that is wrong with the body alone. */
+function checkLength(recordType: KeyedType, key: string): void {
+  const { length } = Array.from(key);
+  const most = 'the key of a record has at most 256';
+  if (length > 256) refuse('INVALID_VALUE', KEYS[recordType], `${KEYS[recordType]} has ${length} characters; ${most}.`);
 }
 
 const without = <T>(body: Readonly<Record<string, T>>, ...names: string[]): Record<string, T> =>
