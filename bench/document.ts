@@ -1,5 +1,6 @@
 /**
- * Keeps the results of whole runs in bench/results and writes the tables and charts of docs/performance.md from them.
+ * Keeps the results of whole runs in bench/results. Writes the tables and charts of docs/performance.md and the short
+ * table of the README from them.
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { THIS_CHECKOUT } from './servers.ts';
 
 const RESULTS = join(THIS_CHECKOUT, 'bench/results');
 const DOCUMENT = join(THIS_CHECKOUT, 'docs/performance.md');
+const README = join(THIS_CHECKOUT, 'README.md');
 const CHARTS = join(THIS_CHECKOUT, 'docs/performance');
 /** The workloads whose speed should not follow the size of the tables. */
 const GROWING = ['W1', 'W2', 'W3', 'W4', 'W5', 'W6', 'W7', 'W8'];
@@ -26,23 +28,31 @@ export const loadResults = (): StoreResults[] =>
     .map((name) => JSON.parse(readFileSync(join(RESULTS, name), 'utf8')) as StoreResults)
     .toSorted((a, b) => a.orders - b.orders);
 
-/** Writes what stands between `<!-- NAME -->` and `<!-- /NAME -->` anew. */
-export function writeDocument(all: readonly StoreResults[]): void {
-  let text = readFileSync(DOCUMENT, 'utf8');
-  const put = (name: string, lines: readonly string[]): void => {
+/** Writes what stands between `<!-- NAME -->` and `<!-- /NAME -->` anew, for each name. */
+function putParts(file: string, parts: Readonly<Record<string, readonly string[]>>): void {
+  let text = readFileSync(file, 'utf8');
+  for (const [name, lines] of Object.entries(parts)) {
     const [opening, closing] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
     const [start, end] = [text.indexOf(opening), text.indexOf(closing)];
-    if (start === -1 || end === -1) throw new Error(`docs/performance.md has no part '${name}'.`);
+    if (start === -1 || end === -1) throw new Error(`${file} has no part '${name}'.`);
     text = `${text.slice(0, start)}${opening}\n${lines.join('\n')}\n${text.slice(end)}`;
-  };
+  }
+  writeFileSync(file, text);
+}
+
+export function writeDocuments(all: readonly StoreResults[]): void {
   mkdirSync(CHARTS, { recursive: true });
+  const mains: StoreResults[] = [];
   for (const [store, title] of Object.entries(STORES)) {
     const ofStore = all.filter((one) => one.store === store);
     const main = ofStore.find(({ orders }) => orders === 100_000) ?? ofStore.at(-1);
     if (main === undefined) continue;
-    put(`${store} load`, describeLoad(main));
-    put(`${store} rows`, describeRows(main));
-    put(`${store} growth`, describeGrowth(ofStore));
+    mains.push(main);
+    putParts(DOCUMENT, {
+      [`${store} load`]: describeLoad(main),
+      [`${store} rows`]: describeRows(main),
+      [`${store} growth`]: describeGrowth(ofStore),
+    });
     writeFileSync(join(CHARTS, `${store}-load.svg`), drawBars(`Requests a second, ${title}`, seriesOf(main)));
     const growth = GROWING.map((name) => ({ name, points: pointsOf(ofStore, name) }));
     writeFileSync(
@@ -50,8 +60,23 @@ export function writeDocument(all: readonly StoreResults[]): void {
       drawLines(`Share of the bare server by the number of orders, ${title}`, growth),
     );
   }
-  writeFileSync(DOCUMENT, text);
+  putParts(README, { speed: describeShort(mains) });
 }
+
+/** Of each store, how many times as fast as the fastest peer. */
+function describeShort(mains: readonly StoreResults[]): string[] {
+  const [first] = mains;
+  const compared = first?.workloads.filter((one) => fastestPeer(one)) ?? [];
+  const cellOf = ({ workloads }: StoreResults, name: string): string => {
+    const peer = fastestPeer(workloads.find((one) => one.name === name) ?? { sides: [] });
+    return peer ? `${formatNumber(peer.ratio.median)} × ${peer.name}` : '';
+  };
+  const titles = mains.map(({ store, orders }) => `${nameStore(store)}, ${orders.toLocaleString('en')} orders`);
+  const rows = compared.map(({ name, title }) => [title, ...mains.map((main) => cellOf(main, name))]);
+  return table(['', ...titles], rows);
+}
+
+const nameStore = (store: string): string => STORES[store as keyof typeof STORES];
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder, type Keys } from '../test/kit/service.ts';
 import { compareAnswers, fetchText } from './answers.ts';
 import { checkBars, checkComparison, checkGrowth } from './bars.ts';
-import { keepResults, loadResults, writeDocument } from './document.ts';
+import { keepResults, loadResults, writeDocuments } from './document.ts';
 import { readOptions, type StoreName } from './options.ts';
 import { measurePaging } from './paging.ts';
 import { startPeers } from './peers/start.ts';
@@ -175,7 +175,7 @@ for (const store of options.stores) {
   if (!options.isWhole) continue;
   keepResults(results);
   const all = loadResults();
-  writeDocument(all);
+  writeDocuments(all);
   checkGrowth(all.filter((one) => one.store === store));
 }
 reportBars();
