@@ -2,9 +2,8 @@
  * What the figures have to reach, at 100,000 orders; beside a commit: that nothing has become slower.
  */
 import { checkBar } from './report.ts';
-import { BARE, shareOfBare, type StoreResults } from './results.ts';
+import { BARE, MAIN_ORDERS, shareOfBare, type StoreResults } from './results.ts';
 
-const BAR_ORDERS = 100_000;
 const BESIDE_LEAST = 0.97;
 /** How many times as fast as the fastest peer on the same store. */
 const PEER_LEAST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -58,7 +57,7 @@ export function checkBars({ store, orders, workloads, rows, start }: StoreResult
   for (const { name, sides } of workloads) {
     const [ours] = sides;
     atMost(`${store} ${name}: memory in MB`, ours!.memoryMb, LOADED_MOST_MB);
-    if (orders !== BAR_ORDERS) continue;
+    if (orders !== MAIN_ORDERS) continue;
     const peers = sides.slice(1).filter((side) => side.name !== BARE);
     const fastest = peers.toSorted((a, b) => b.perSecond - a.perSecond)[0];
     const least = PEER_LEAST[store]?.[name];
@@ -70,7 +69,7 @@ export function checkBars({ store, orders, workloads, rows, start }: StoreResult
     if (name.startsWith('W1')) atMost(`${store} ${name}: p99 in ms`, ours!.p99Ms, P99_MOST_MS);
   }
   for (const { name, rowsPerSecond, memoryMb } of rows) {
-    if (orders === BAR_ORDERS)
+    if (orders === MAIN_ORDERS)
       atLeast(`${store} ${name}: rows a second`, rowsPerSecond, ROWS_LEAST[store]?.[name] ?? 0);
     if (!name.startsWith('page')) atMost(`${store} ${name}: memory in MB`, memoryMb, COMMAND_MOST_MB);
   }

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { drawBars, drawLines } from './charts.ts';
 import { formatNumber } from './report.ts';
-import { BARE, shareOfBare, type SideResult, type StoreResults, type WorkloadResult } from './results.ts';
+import { BARE, MAIN_ORDERS, shareOfBare, type SideResult, type StoreResults, type WorkloadResult } from './results.ts';
 import { THIS_CHECKOUT } from './servers.ts';
 
 const RESULTS = join(THIS_CHECKOUT, 'bench/results');
@@ -45,7 +45,7 @@ export function writeDocuments(all: readonly StoreResults[]): void {
   const mains: StoreResults[] = [];
   for (const [store, title] of Object.entries(STORES)) {
     const ofStore = all.filter((one) => one.store === store);
-    const main = ofStore.find(({ orders }) => orders === 100_000) ?? ofStore.at(-1);
+    const main = ofStore.find(({ orders }) => orders === MAIN_ORDERS) ?? ofStore.at(-1);
     if (main === undefined) continue;
     mains.push(main);
     putParts(DOCUMENT, {

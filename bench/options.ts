@@ -3,6 +3,7 @@
  */
 import { parseArgs } from 'node:util';
 import { PEERS, type PeerName } from './peers/names.ts';
+import { MAIN_ORDERS } from './results.ts';
 
 const STORES = ['sqlite', 'postgres'] as const;
 export type StoreName = (typeof STORES)[number];
@@ -21,7 +22,7 @@ export interface Options {
   readonly orders: number;
   /** The commit to compare this checkout with, instead of peers. */
   readonly against: string | undefined;
-  /** Whether every workload is measured beside peers, so that the results are worth keeping. */
+  /** Whether every workload is measured, at the main size beside peers, so that the results are worth keeping. */
   readonly isWhole: boolean;
 }
 
@@ -40,6 +41,7 @@ export function readOptions(words: readonly string[]): Options {
   });
   const orders = readCount('--orders', values.orders);
   if (orders % 1000 !== 0) throw new Error(`--orders takes whole thousands, not ${orders}.`);
+  const hasPeers = values.peer !== 'none' || orders !== MAIN_ORDERS;
   return {
     stores: readList('--store', values.store, STORES),
     workloads: values.workload === undefined ? WORKLOADS : readList('--workload', values.workload, PARTS),
@@ -48,7 +50,7 @@ export function readOptions(words: readonly string[]): Options {
     seconds: readCount('--seconds', values.seconds),
     orders,
     against: values.against,
-    isWhole: values.workload === undefined && values.peer !== 'none' && values.against === undefined,
+    isWhole: values.workload === undefined && values.against === undefined && hasPeers,
   };
 }
 

@@ -40,6 +40,8 @@ export interface StoreResults {
   start?: StartFigures;
 }
 
+/** So many orders have the bars and the tables beside peers; other numbers tell of growth. */
+export const MAIN_ORDERS = 100_000;
 export const BARE = 'bare node:http';
 
 /** The speed of ours beside that of the bare server in the same rounds, which runs of different days have in common. */
