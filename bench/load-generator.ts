@@ -18,6 +18,12 @@ export interface LoadRequest {
   readonly body?: string;
 }
 
+/** Makes requests with these headers. */
+export const callWith =
+  (headers: Record<string, string>) =>
+  (method: string, path: string, body?: unknown): LoadRequest =>
+    body === undefined ? { method, path, headers } : { method, path, headers, body: JSON.stringify(body) };
+
 export interface LoadFigures {
   readonly count: number;
   readonly perSecond: number;

@@ -4,17 +4,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { callWith } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter } from '../side.ts';
-import {
-  ADDED_LINE_NUMBER,
-  callWith,
-  findFreePort,
-  rename,
-  waitForAnswer,
-  type PeerPlace,
-  type StartedPeer,
-} from './peer.ts';
+import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
 import { PLAIN_FILE } from './tables.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-administrator';

@@ -3,17 +3,10 @@
  */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { callWith } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter } from '../side.ts';
-import {
-  ADDED_LINE_NUMBER,
-  callWith,
-  findFreePort,
-  rename,
-  waitForAnswer,
-  type PeerPlace,
-  type StartedPeer,
-} from './peer.ts';
+import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
 import { PLAIN_FILE } from './tables.ts';
 
 const KEY_ID = 'bench';

@@ -4,7 +4,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LoadRequest } from '../load-generator.ts';
 import type { StoreName } from '../options.ts';
 import type { Server } from '../servers.ts';
 import type { Dialect, Values } from '../side.ts';
@@ -54,9 +53,3 @@ export async function waitForAnswer(
 /** Values by other names; empty ones are left out. */
 export const rename = (values: Values, nameOf: (name: string) => string): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [nameOf(name), value]));
-
-/** Makes requests with these headers. */
-export const callWith =
-  (headers: Record<string, string>) =>
-  (method: string, path: string, body?: unknown): LoadRequest =>
-    body === undefined ? { method, path, headers } : { method, path, headers, body: JSON.stringify(body) };

@@ -4,17 +4,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BUILT_IN_FIELDS, type RecordType } from '../../src/pims/fields.ts';
+import { callWith } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter, Values } from '../side.ts';
-import {
-  ADDED_LINE_NUMBER,
-  callWith,
-  findFreePort,
-  rename,
-  waitForAnswer,
-  type PeerPlace,
-  type StartedPeer,
-} from './peer.ts';
+import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
 import { PLAIN_FILE } from './tables.ts';
 
 const SECRET = 'the-secret-of-the-benchmark';
