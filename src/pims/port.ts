@@ -57,6 +57,9 @@ export interface PimsStore {
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
-  /** All records of a type at one moment, by their keys: values in dictionary order, in chunks of up to 500. */
-  exportRows(recordType: RecordType): AsyncIterable<string[][]>;
+  /**
+   * All records of a type at one moment, by their keys, in chunks of up to 500: values in dictionary order, each with a
+   * NUL behind it, which no value has.
+   */
+  exportRows(recordType: RecordType): AsyncIterable<Uint8Array>;
 }

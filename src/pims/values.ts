@@ -74,6 +74,14 @@ export function parseValues(
   return values;
 }
 
+/** Records as the port exports them, under the names of their dictionary. */
+export function parseRecords(cells: Uint8Array, names: readonly string[]): Values[] {
+  const values = Buffer.from(cells).toString().split('\0');
+  return Array.from({ length: Math.floor(values.length / names.length) }, (_, record) =>
+    Object.fromEntries(names.map((name, column) => [name, values[record * names.length + column]!])),
+  );
+}
+
 /**
  * The text records are ordered by: all-digit codes first, by their number, then the others by code point. Different
  * codes have different sort keys. `'9'` < `'10'` < `'010'` < `'A1'`.

@@ -8,6 +8,7 @@ import { Refusal } from '../../src/errors.ts';
 import type { KeyedType, RecordType } from '../../src/pims/fields.ts';
 import type { ImportResult } from '../../src/pims/import.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
+import { parseRecords, type Values } from '../../src/pims/values.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -141,10 +142,11 @@ class Run {
   }
 
   async #export(recordType: RecordType): Promise<void> {
-    const expected = insertRows(this.#model.names(recordType), this.#model.exportRows(recordType));
+    const expected = listRecords(this.#model.exportRecords(recordType));
     await this.#compare(`export ${recordType}`, expected, async ({ pims }) => {
-      const rows = await Array.fromAsync(pims.exportRows(recordType));
-      return insertRows([...(await pims.dictionaries())[recordType].keys()], rows.flat());
+      const names = [...(await pims.dictionaries())[recordType].keys()];
+      const chunks = await Array.fromAsync(pims.exportRows(recordType));
+      return listRecords(chunks.flatMap((cells) => parseRecords(cells, names)));
     });
   }
 
@@ -168,11 +170,8 @@ class Run {
   }
 }
 
-/** A line a record: its cells under their names. */
-const insertRows = (names: readonly string[], rows: readonly string[][]): string =>
-  rows
-    .map((cells) => cells.map((cell, index) => `${JSON.stringify(names[index])}:${JSON.stringify(cell)}`).join())
-    .join('\n');
+/** A line a record. */
+const listRecords = (records: readonly Values[]): string => records.map((record) => JSON.stringify(record)).join('\n');
 function faultText(fault: unknown): string {
   if (isUnavailable(fault)) throw fault;
   return `It failed: ${fault instanceof Error ? fault.stack : String(fault)}`;

@@ -204,14 +204,14 @@ export class Model {
     this.#create(recordType, recordType === 'orders' ? { ...values, ORDER_TYPE: stage } : values, now, values);
   }
 
-  exportRows(recordType: RecordType): string[][] {
+  exportRecords(recordType: RecordType): Values[] {
     const inOrder = (type: KeyedType) =>
       this.values(type).toSorted((a, b) => compareKeys(a[KEYS[type]]!, b[KEYS[type]]!));
     const records =
       recordType === 'lines'
         ? inOrder('orders').flatMap((order) => this.#linesOf(order['ORDER_NUMBER']!))
         : inOrder(recordType);
-    return records.map((record) => this.names(recordType).map((name) => record[name]!));
+    return records.map((record) => Object.fromEntries(this.names(recordType).map((name) => [name, record[name]!])));
   }
 
   #query(recordType: KeyedType, { filters, limit, after }: QueryRequest): Page {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { ErrorCode, Refusal } from '../../src/errors.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { parseRecords, type Values } from '../../src/pims/values.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import { times, valuesOf } from '../kit/lists.ts';
@@ -250,6 +250,7 @@ export function describeImport(store: StoreUnderTest): void {
     const codes = times(1201, (index) => String(index));
     const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE }));
     await pims.importAll('customers', customers);
+    const names = [...(await pims.port.dictionaries()).customers.keys()];
     const exports = [1, 2].map(() => ({
       chunks: pims.port.exportRows('customers')[Symbol.asyncIterator](),
       read: [] as string[],
@@ -259,8 +260,9 @@ export function describeImport(store: StoreUnderTest): void {
         const chunk = await chunks.next();
         isDone = chunk.done === true;
         if (isDone) continue;
-        assert.ok(chunk.value.length > 0 && chunk.value.length <= 500);
-        read.push(...(chunk.value as string[][]).map(([code]) => code!));
+        const records = parseRecords(chunk.value as Uint8Array, names);
+        assert.ok(records.length > 0 && records.length <= 500);
+        read.push(...valuesOf(records, 'CUSTOMER_CODE'));
       }
     for (const { read } of exports) assert.deepEqual(read, codes);
   });
@@ -270,9 +272,10 @@ export function describeImport(store: StoreUnderTest): void {
     const codes = times(1100, (index) => `C${String(index).padStart(4, '0')}`);
     const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' }));
     await pims.importAll('customers', customers);
+    const names = [...(await pims.port.dictionaries()).customers.keys()];
     const read: string[] = [];
     for await (const chunk of pims.port.exportRows('customers')) {
-      read.push(...chunk.map(([code, name]) => `${code} ${name}`));
+      read.push(...parseRecords(chunk, names).map((record) => `${record['CUSTOMER_CODE']} ${record['CUSTOMER_NAME']}`));
       if (read.length > 500) continue;
       accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1050x' }));
       accepted(await pims.updateCustomer('C1099', { CUSTOMER_NAME: 'after' }));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/filter.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { parseRecords, type Values } from '../../src/pims/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/fields.ts';
 import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
@@ -184,7 +184,7 @@ export class Pims {
   async readAll(recordType: RecordType): Promise<Values[]> {
     const names = [...(await this.port.dictionaries())[recordType].keys()];
     const chunks = await Array.fromAsync(this.port.exportRows(recordType));
-    return chunks.flat().map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]!])));
+    return chunks.flatMap((cells) => parseRecords(cells, names));
   }
 
   /** What every record of a type has in one field. */

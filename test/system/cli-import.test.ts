@@ -10,6 +10,7 @@ import { createDemo } from '../../src/cli/demo-tenant.ts';
 import { readCsv } from '../../src/cli/csv-reader.ts';
 import type { RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
+import { parseRecords } from '../../src/pims/values.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { openFolder } from '../store/sqlite-folder.ts';
 import { cellsOf, times, valuesOf } from '../kit/lists.ts';
@@ -44,9 +45,7 @@ suite('import, beside a running service', () => {
   let pims: PimsStore;
   const exportRows = async (type: RecordType): Promise<Values[]> => {
     const names = [...(await pims.dictionaries())[type].keys()];
-    return (await Array.fromAsync(pims.exportRows(type)))
-      .flat()
-      .map((cells) => Object.fromEntries(cells.map((cell, index) => [names[index]!, cell])));
+    return (await Array.fromAsync(pims.exportRows(type))).flatMap((cells) => parseRecords(cells, names));
   };
 
   before(async () => {

@@ -2,10 +2,11 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import Papa from 'papaparse';
 import { refuseCommand } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
+import { parseRecords } from '../../pims/values.ts';
 import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
+import { writeCsv } from '../csv-writer.ts';
 import { withTenant } from '../open-store.ts';
 
 interface ExportOptions extends CommandOptions {
@@ -13,12 +14,12 @@ interface ExportOptions extends CommandOptions {
   readonly spreadsheet?: true;
 }
 
-/** What a spreadsheet takes for a formula: cells that begin with one of these, whatever follows. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** What waits to be written while more is read. */
+const WRITE_AHEAD_BYTES = 1024 * 1024;
 
 interface ExportedRecords {
   readonly names: string[];
-  readonly chunks: AsyncIterable<string[][]>;
+  readonly chunks: AsyncIterable<Uint8Array>;
   /** How many have been formatted. */
   count: number;
 }
@@ -33,12 +34,13 @@ export function addExportCommand(program: Command, { environment }: CommandConte
       const { json, output, spreadsheet } = options;
       if (spreadsheet && json && output === undefined)
         throw refuseCommand('--spreadsheet changes cells of CSV. With --json it needs --output.');
-      const formatAsCsv = (records: ExportedRecords): AsyncGenerator<string> =>
+      const formatAsCsv = (records: ExportedRecords): AsyncGenerator<string | Uint8Array> =>
         formatCsv(records, spreadsheet === true);
       const exported = await withTenant(environment, teamId, async ({ pims }) => {
         const names = [...(await pims.dictionaries())[recordType].keys()];
         const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
-        if (output !== undefined) await pipeline(formatAsCsv(records), createWriteStream(output));
+        if (output !== undefined)
+          await pipeline(formatAsCsv(records), createWriteStream(output, { highWaterMark: WRITE_AHEAD_BYTES }));
         else await print(json ? formatJson(records) : formatAsCsv(records));
         return records.count;
       });
@@ -47,27 +49,28 @@ export function addExportCommand(program: Command, { environment }: CommandConte
     });
 }
 
-async function print(chunks: AsyncIterable<string>): Promise<void> {
+async function print(chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   await pipeline(chunks, process.stdout, { end: false }).catch((fault: NodeJS.ErrnoException) => {
     if (fault.code !== 'EPIPE') throw fault;
   });
 }
 
-async function* formatCsv(records: ExportedRecords, forSpreadsheet: boolean): AsyncGenerator<string> {
-  const config = { newline: '\n', ...(forSpreadsheet && { escapeFormulae: FORMULA }) };
-  yield `${records.names.join(',')}\n`;
-  for await (const rows of records.chunks) {
-    records.count += rows.length;
-    yield `${Papa.unparse(rows, config)}\n`;
+async function* formatCsv(records: ExportedRecords, forSpreadsheet: boolean): AsyncGenerator<string | Uint8Array> {
+  const { names, chunks } = records;
+  yield `${names.join(',')}\n`;
+  for await (const cells of chunks) {
+    const written = writeCsv(cells, names.length, forSpreadsheet);
+    records.count += written.records;
+    yield written.csv;
   }
 }
 
 async function* formatJson(records: ExportedRecords): AsyncGenerator<string> {
   yield '{"records":[';
   let separator = '';
-  for await (const rows of records.chunks) {
-    records.count += rows.length;
-    const objects = rows.map((cells) => Object.fromEntries(cells.map((cell, index) => [records.names[index]!, cell])));
+  for await (const cells of records.chunks) {
+    const objects = parseRecords(cells, records.names);
+    records.count += objects.length;
     yield separator + objects.map((object) => JSON.stringify(object)).join(',');
     separator = ',';
   }

@@ -166,7 +166,7 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
+  async *exportRows(recordType: RecordType): AsyncIterable<Uint8Array> {
     const connection = await this.#connections.openOwn();
     try {
       await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -175,7 +175,7 @@ export class PostgresPimsStore implements PimsStore {
       for (;;) {
         const rows = await connection.queryOnce<string[]>(`FETCH ${EXPORT_ROWS} FROM everything`);
         if (rows.length === 0) return;
-        yield rows;
+        yield Buffer.from(rows.map((cells) => `${cells.join('\0')}\0`).join(''));
       }
     } finally {
       await connection.close();

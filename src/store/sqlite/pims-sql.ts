@@ -68,10 +68,12 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     (recordType) => `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
   const rows = (recordType: RecordType): string => {
-    const columns = (of = ''): string =>
-      [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of)).join(', ');
-    if (recordType !== 'lines') return `SELECT ${columns()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
-    return `SELECT ${columns('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER
+    const cells = (of = ''): string => {
+      const columns = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of));
+      return `concat_ws(char(0), ${columns.join(', ')}, '')`;
+    };
+    if (recordType !== 'lines') return `SELECT ${cells()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
+    return `SELECT ${cells('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER
       ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
   };
   return {
@@ -86,7 +88,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND charge_row(ID) ${LIMIT}`,
     linesOfOrder: `SELECT ${json('lines')} FROM ORDER_LINEITEMS
       WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER) ORDER BY LINE_NUMBER`,
-    /** Every record of a type in the order of its key, its values in the order of the dictionary. */
+    /** Every record of a type in the order of its key: the cells of an export, as one text. */
     rows,
     page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): { read: PageRead; isShort: boolean } {
       const { filters, limit, bytesMax, after } = request;

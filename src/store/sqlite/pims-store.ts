@@ -40,7 +40,9 @@ const LOOP_CHARACTERS_MAX = 256 * 1024;
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
 const LARGE_KEYS_MAX = 1000;
 const neverGone = (): AbortSignal => new AbortController().signal;
+/** A chunk has no more records, and ends with the record that makes it longer. */
 const EXPORT_ROWS = 500;
+const EXPORT_CHARACTERS = 256 * 1024;
 /** Of a command. A batch changes pages of every index: those that find no place are written and read again. */
 const IMPORT_CACHE_KIB = 48 * 1024;
 
@@ -198,19 +200,19 @@ export class SqlitePimsStore implements PimsStore {
     await queue.sync();
   }
 
-  async *exportRows(recordType: RecordType): AsyncIterable<string[][]> {
-    const rows = this.#readerDb.iterate<string[]>(this.#followSchema(this.#readerDb).rows(recordType));
-    let chunk: string[][] = [];
-    let isSynced = false;
-    for (const row of rows) {
+  async *exportRows(recordType: RecordType): AsyncIterable<Uint8Array> {
+    const rows = this.#readerDb.iterate<[string]>(this.#followSchema(this.#readerDb).rows(recordType));
+    let [cells, count, isSynced] = ['', 0, false];
+    for (const [row] of rows) {
       // The snapshot is open. The service may have committed, and not yet synced, some of what it shows.
       if (!isSynced) await syncLog(this.#readerDb.file);
       isSynced = true;
-      if (chunk.push(row) < EXPORT_ROWS) continue;
-      yield chunk;
-      chunk = [];
+      cells += row;
+      if (++count < EXPORT_ROWS && cells.length < EXPORT_CHARACTERS) continue;
+      yield Buffer.from(cells);
+      [cells, count] = ['', 0];
     }
-    if (chunk.length > 0) yield chunk;
+    if (count > 0) yield Buffer.from(cells);
   }
 
   /** What each connection may keep of pages. */
