@@ -1,11 +1,12 @@
 /**
  * The process: runs one command line with the environment and ends with its exit code. The only reader of process.env.
  */
-import { enableCompileCache } from 'node:module';
+import { enableCompileCache, flushCompileCache } from 'node:module';
 
 // Compiled code is kept beside what npm installed, so that every start but the first is quick. Where that cannot be
 // written, nothing is kept.
-enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/storeroom`);
+const CACHE = `${import.meta.dirname}/../node_modules/.cache/storeroom`;
+enableCompileCache(CACHE);
 // Only the user that runs the service may read its files: they hold tenants' records.
 process.umask(0o077);
 // Settings of memory are read at the start of a process, so the service starts again in its place. glibc raises its
@@ -22,9 +23,12 @@ if (isLinuxService && process.env[THRESHOLD] === undefined) {
     ...process.execArgv,
     ...process.argv.slice(1),
   ];
-  process.execve!(process.execPath, words, { ...process.env, [THRESHOLD]: '262144' });
+  // This file is then kept too, so that nothing has to load what strips types.
+  process.execve!(process.execPath, words, { NODE_COMPILE_CACHE: CACHE, ...process.env, [THRESHOLD]: '262144' });
 }
 const { runCommandLine } = await import('./cli/program.ts');
 
 const exitCode = await runCommandLine(process.argv, process.env);
 if (exitCode !== 0) process.exitCode = exitCode;
+// Else it is written when the process ends, which one that is killed never does.
+flushCompileCache();

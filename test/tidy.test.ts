@@ -79,7 +79,8 @@ interface Fault {
 
 /** Habits found by their text. A false alarm is better than a gap. */
 const HABITS: [Rule, where: RegExp, what: RegExp][] = [
-  ['loader', /./, /\bgetBuiltinModule\b|\bcreateRequire\b|\brequire\(/g],
+  ['loader', /./, /\bgetBuiltinModule\b(?!\('node:http'\))|\bcreateRequire\b|\brequire\(/g],
+  ['loader', /^(?!src\/http\/)/, /\bgetBuiltinModule\('node:http/g],
   [
     'environment',
     /^src\/(?!main\.ts$)/,

@@ -2,9 +2,10 @@
  * Connections: the requests of one are answered one after the other, and the next begins when its client has taken the
  * answer before. What waits, and how long, is bounded. Source: RFC 9112 section 9.3.2, docs/decisions/0029.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createServer } from './node-http.ts';
 
 /** Requests that wait behind the one being answered: of a connection, and of all. Node parses 64 KiB at once. */
 const WAITING_MAX = 512;

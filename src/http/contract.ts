@@ -2,8 +2,8 @@
  * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an
  * example for every request and answer. Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
  */
-import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { BASE_PATH, type Operation, type OperationKind } from './operations/operation.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from './operations/operation-schemas.ts';
 import { mapValues, textOf, type Schema } from './schemas.ts';

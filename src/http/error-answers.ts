@@ -1,10 +1,11 @@
 /** Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import { hasBody, isBodyLeft } from './body.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { URL_BYTES_MAX } from './receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
 

@@ -4,9 +4,10 @@
  * loss is in test/faults, the time of a start in bench/.
  */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownService } from '../kit/service.ts';
+import { ownService, temporaryFolder } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { trials } from '../kit/trials.ts';
 import { MixedLoad } from './mixed-load.ts';
@@ -34,4 +35,14 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
   context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
   const others = new Set(load.statuses.keys()).difference(new Set([200, 400]));
   assert.deepEqual(others, new Set(), 'no other answers to good credentials');
+});
+
+test('what a service that is killed has compiled is there for the next start', async () => {
+  const cache = temporaryFolder();
+  const killed = await ownService({ env: { NODE_COMPILE_CACHE: cache } });
+  const countFiles = (): number => readdirSync(cache, { recursive: true }).length;
+  // It writes them once it is ready, so not before it has said so.
+  for (let waits = 0; countFiles() < 100 && waits < 100; waits++) await sleep(50);
+  await killed.stop('SIGKILL');
+  assert.ok(countFiles() >= 100, `${countFiles()} files`);
 });
