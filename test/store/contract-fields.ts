@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/fields.ts';
 import { parseValues, type Values } from '../../src/pims/values.ts';
-import { valuesOf } from '../kit/lists.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
 
+/** How often a write and reads beside it meet a new field. */
+const RACES = 15;
+const READS = 3;
 const RECORD_TYPES: RecordType[] = ['orders', 'lines', 'customers', 'inventory'];
 
 export function describeFields(store: StoreUnderTest): void {
@@ -115,5 +118,23 @@ export function describeFields(store: StoreUnderTest): void {
     accepted(await other.addField({ recordType: 'inventory', name: 'WEIGHT', type: 'number' }));
     await pims.importAll('inventory', [{ PART_CODE: 'P', WEIGHT: '1.5' }]);
     assert.equal((await other.readRecord('inventory', 'P'))!['WEIGHT'], '1.5', 'and so is an import');
+  });
+
+  test('a partial invoice keeps what another process has just put into a new field, whoever meets the field first', async () => {
+    const { tenant, pims } = await store.newTenant();
+    const other = await store.reopened(tenant);
+    for (let count = 1; count <= RACES; count++) {
+      const name = `FIELD_${count}`;
+      const order = await pims.createOrder({ ORDER_TYPE: 'sales_order' });
+      const lock = (await pims.newLine(order, { QUANTITY: '2' }))['LINE_REF_LOCK_CODE']!;
+      accepted(await other.addField({ recordType: 'lines', name, type: 'text' }));
+      lineOf(await other.updateLine(order, lock, { [name]: 'kept' }));
+      const invoice = { quantities: new Map([['1', '1']]), serials: new Map(), tracking: [] };
+      const reads = times(READS, () => pims.readOrder(order));
+      const outcome = await pims.advanceOrder(order, { invoice });
+      await Promise.all(reads);
+      const { backorder } = JSON.parse(accepted(outcome).data) as { backorder: string };
+      for (const number of [order, backorder]) assert.equal((await pims.readOrder(number)).lines[0]![name], 'kept');
+    }
   });
 }
