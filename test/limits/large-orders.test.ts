@@ -38,11 +38,13 @@ async function expectLines(orderNumber: string, count: number): Promise<void> {
   );
 }
 
-test('an order is answered with all its lines in their order: 99 to 102 small ones, and a few large ones', async () => {
-  const counts = [99, 100, 101, 102];
+test('an order is answered with all its lines in their order: around a hundred, a thousand, and a few large ones', async () => {
+  const counts = [99, 100, 101, 102, 1000, 1001];
   await load('#lines', 100, counts);
   await load('#large', 110, [3, 8, 9, 30], { DESCRIPTION: 'é'.repeat(4000) });
-  for (const [index, count] of counts.entries()) await expectLines(String(100 + index), count);
+  // The second time it is known that an order is long.
+  for (const [index, count] of [...counts, ...counts].entries())
+    await expectLines(String(100 + (index % counts.length)), count);
   for (const [index, count] of [3, 8, 9, 30].entries()) await expectLines(String(110 + index), count);
   const loaded = [
     ['#lines', 100, counts],

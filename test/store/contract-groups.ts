@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { Refusal, type Outcome } from '../../src/errors.ts';
 import type { Values } from '../../src/pims/values.ts';
 import type { Written } from '../../src/pims/writes.ts';
-import { times } from '../kit/lists.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import { accepted, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
@@ -101,6 +101,7 @@ export function describeGroups(store: StoreUnderTest): void {
       CUSTOMER_CODE: String(index),
       BCITY: cities[index % 30]!,
       BSTATE: `S${index % 7}`,
+      CUSTOMER_NAME: `Firm ${cities[index % 30]!}`,
     }));
     await pims.importAll('customers', customers);
     const askFor = (value: string, city: number): Promise<number>[] =>
@@ -110,16 +111,15 @@ export function describeGroups(store: StoreUnderTest): void {
           [{ field: 'BSTATE', value: 'S1', conjunction: 'AND' }],
           [{ field: 'BSTATE', value: 'S1', conjunction: 'OR' }],
         ].map(async (more, kind) => {
-          const { records, next } = await pims.ask('customers', [{ field: 'BCITY', value }, ...more], { limit });
+          const text = { field: 'CUSTOMER_NAME', value: value.toLowerCase(), contains: true };
+          const filter = city % 2 === 0 ? text : { field: 'BCITY', value };
+          const { records, next } = await pims.ask('customers', [filter, ...more], { limit });
           const expected = customers.filter(({ BCITY, BSTATE }) => {
-            const [isCity, isState] = [BCITY === cities[city], BSTATE === 'S1'];
+            const [isCity, isState] = [city % 2 === 0 ? BCITY.includes(value) : BCITY === value, BSTATE === 'S1'];
             return kind === 0 ? isCity : kind === 1 ? isCity && isState : isCity || isState;
           });
           assert.equal(next !== null, expected.length > limit);
-          assert.deepEqual(
-            records.map(({ CUSTOMER_CODE, BCITY, BSTATE }) => ({ CUSTOMER_CODE, BCITY, BSTATE })),
-            expected.slice(0, limit),
-          );
+          assert.deepEqual(valuesOf(records, 'CUSTOMER_CODE'), valuesOf(expected.slice(0, limit), 'CUSTOMER_CODE'));
           return records.length;
         }),
       );
@@ -130,5 +130,20 @@ export function describeGroups(store: StoreUnderTest): void {
       most = Math.max(most, ...(await Promise.all(together)));
     }
     assert.ok(most > 10);
+  });
+  test('a text that more than a thousand records have is found in all of them, in the order of their keys', async () => {
+    const { pims } = await store.newTenant();
+    // The last keys are written first.
+    const codes = times(1100, (index) => String(5000 - index));
+    await pims.importAll(
+      'customers',
+      codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'Common' })),
+    );
+    const filters = [{ field: 'CUSTOMER_NAME', value: 'common', contains: true }];
+    const expected = codes.toReversed().slice(0, 20);
+    for (let asked = 0; asked < 2; asked++) {
+      const { records, next } = await pims.ask('customers', filters, { limit: 20 });
+      assert.deepEqual([valuesOf(records, 'CUSTOMER_CODE'), next !== null], [expected, true]);
+    }
   });
 }

@@ -11,8 +11,9 @@ const asked = (...filters: Filter[]) => ({ filters, limit: 2, bytesMax: 100, aft
 const named = (value: string): Filter => ({ field: 'CUSTOMER_NAME', value, contains: true });
 
 suite('PostgreSQL', () => {
-  const page = (...filters: Filter[]) =>
-    postgres.buildPimsSql('tenant', DICTIONARIES).page('customers', asked(...filters)).alone;
+  const query = (...filters: Filter[]) =>
+    postgres.buildPimsSql('tenant', DICTIONARIES).page('customers', asked(...filters));
+  const page = (...filters: Filter[]) => query(...filters).alone;
 
   test('an exact value is looked for by the index of its field, if it has one', () => {
     const indexed = page({ field: 'CUSTOMER_NAME', value: 'x' });
@@ -29,5 +30,15 @@ suite('PostgreSQL', () => {
     assert.deepEqual(found.values, ['AB%_\\', '%ab\\%\\_\\\\%', '7', 3]);
     assert.deepEqual(page(named('abc')).values, ['ABC', '%abc%', '7', 3]);
     assert.deepEqual(page(named('ab')).values, ['AB', '7', 3]);
+  });
+
+  test('a query travels with others where an index or the search index leads to all that it may find', () => {
+    const note = { field: 'NOTES', value: 'abc', contains: true };
+    const code = { field: 'BEMAIL', value: 'a@b' };
+    const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
+    for (const filters of [[], [code], [named('abc')], [note, named('abc')], [named('abc'), or(code)]])
+      assert.notEqual(query(...filters).together, undefined, JSON.stringify(filters));
+    for (const filters of [[note], [named('ab')], [named('abc'), or(note)], [code, or(note)]])
+      assert.equal(query(...filters).together, undefined, JSON.stringify(filters));
   });
 });

@@ -46,7 +46,8 @@ export const joinAlternatives = (alternatives: readonly (readonly string[])[]): 
 
 export const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;
 
-function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
+/** What the search index looks for, to find at least every record that the terms hold for; undefined when it cannot. */
+export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
   for (const term of terms) {
     const needle = term.contains && term.field.searched ? dialect.searchNeedle(term.value) : undefined;
     if (needle !== undefined) return needle;

@@ -13,18 +13,20 @@ const QUESTIONS_MAX = 256;
 
 export class KeyBatch<Answer, Question = string> {
   readonly #load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>;
+  readonly #questionsMax: number;
   readonly #line: Asked<Answer, Question>[] = [];
   #onTheWay = 0;
   #isPlanned = false;
 
   /** `load` answers questions by a map; one without an answer is left out. */
-  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>) {
+  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>, questionsMax = QUESTIONS_MAX) {
     this.#load = load;
+    this.#questionsMax = questionsMax;
   }
 
   async ask(question: Question): Promise<Answer | undefined> {
     let asked = this.#line.at(-1);
-    if (!asked || (asked.questions.size >= QUESTIONS_MAX && !asked.questions.has(question)))
+    if (!asked || (asked.questions.size >= this.#questionsMax && !asked.questions.has(question)))
       this.#line.push((asked = this.#begin()));
     asked.questions.add(question);
     return (await asked.promise).get(question);

@@ -15,6 +15,8 @@ const RECORDS_MAX = 1600;
 const SHAPE_PAUSE_MS = 60_000;
 const TENANT_PAUSE_MS = 1000;
 const SHAPES_MAX = 100;
+/** Questions that are known to have more records, or larger ones, than a statement for several may come to. */
+const LARGE_MAX = 100;
 
 interface Known {
   /** Most records of a page of the last statement. */
@@ -27,6 +29,7 @@ export class PageBatch {
   readonly #follow: (fieldsVersion: number) => Promise<boolean>;
   readonly #questions: KeyBatch<Page, PageQuestion>;
   readonly #shapes = new Map<string, Known>();
+  readonly #large = new Set<string>();
   #pausedUntil = 0;
   #next = 0;
 
@@ -40,6 +43,7 @@ export class PageBatch {
   /** Undefined when it must be asked by itself. */
   async ask(question: PageQuestion): Promise<Page | undefined> {
     if (this.#isPaused(question.shape)) return undefined;
+    if (this.#large.size > 0 && this.#large.has(keyOf(question))) return undefined;
     return this.#questions.ask(question);
   }
 
@@ -88,9 +92,15 @@ export class PageBatch {
     known.records = Math.max(...rows.map(([, , count]) => count));
     for (const [at, records, count, last] of rows) {
       const question = alike[at]!;
-      if (records === LARGE_PAGE || (records !== null && Buffer.byteLength(records) > question.bytesMax)) continue;
-      pages.set(question, { records: `[${records ?? ''}]`, next: count > limit ? last : null });
+      if (records === LARGE_PAGE) this.#noteLarge(question);
+      else if (records === null || Buffer.byteLength(records) <= question.bytesMax)
+        pages.set(question, { records: `[${records ?? ''}]`, next: count > limit ? last : null });
     }
+  }
+
+  #noteLarge(question: PageQuestion): void {
+    if (this.#large.size >= LARGE_MAX) this.#large.clear();
+    this.#large.add(keyOf(question));
   }
 
   #knownOf({ shape, limit }: PageQuestion): Known {
@@ -102,3 +112,5 @@ export class PageBatch {
     return known;
   }
 }
+
+const keyOf = ({ shape, values }: PageQuestion): string => JSON.stringify([shape, values]);

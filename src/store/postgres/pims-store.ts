@@ -52,7 +52,12 @@ const EXPORT_ROWS = 500;
 const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
 
+/** Long orders of a statement, and of how many orders the size is known. */
+const LONG_ORDERS_MAX = 4;
+const SIZES_MAX = 1000;
+
 const neverGone = (): AbortSignal => new AbortController().signal;
+const mapOf = (rows: readonly KeyedRow[]): ReadonlyMap<string, KeyedRow> => new Map(rows.map((row) => [row[0], row]));
 const parseValues = (record: Json): Values => JSON.parse(record) as Values;
 /** A line as the answer has it. */
 const wrapLine = (line: Json): Json => `{"ORDER_LINEITEMS":${line}}`;
@@ -61,7 +66,10 @@ export class PostgresPimsStore implements PimsStore {
   readonly #connections: PimsConnections;
   readonly #schema: string;
   readonly #scripts: ScriptRunner;
-  readonly #ordersWithLines: KeyBatch<KeyedRow>;
+  /** With lines: small orders, and long ones. */
+  readonly #orders: readonly KeyBatch<KeyedRow>[];
+  /** The place in `#orders` of those that are not small. Behind the last: read by themselves. */
+  readonly #sizes = new Map<string, number>();
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
   readonly #ordersByReference: KeyBatch<KeyedRow[]>;
   readonly #fieldsVersions: KeyBatch<number>;
@@ -85,8 +93,9 @@ export class PostgresPimsStore implements PimsStore {
       commit: (begin) => queue.run(begin),
     });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
-      new KeyBatch(async (keys) => new Map((await this.#read(sql, keys)).map((found) => [found[0], found])));
-    this.#ordersWithLines = byKey(() => this.#sql.ordersWithLines());
+      new KeyBatch(async (keys) => mapOf(await this.#read(sql, keys)));
+    const longOrders = new KeyBatch((keys: string[]) => this.#readLong(keys), LONG_ORDERS_MAX);
+    this.#orders = [byKey(() => this.#sql.ordersWithLines()), longOrders];
     this.#records = ofKeyedTypes((recordType) => byKey(() => this.#sql.records[recordType]()));
     this.#ordersByReference = new KeyBatch(async (keys) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
@@ -103,12 +112,17 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
-    const found = await this.#ordersWithLines.ask(sortKey(orderNumber));
-    if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2] };
+    const key = sortKey(orderNumber);
+    for (let size = this.#sizes.get(key) ?? 0; size < this.#orders.length; size++) {
+      const found = await this.#orders[size]!.ask(key);
+      if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2] };
+      if (this.#sizes.size >= SIZES_MAX) this.#sizes.clear();
+      this.#sizes.set(key, size + 1);
+    }
     return this.#readLarge(signal, async (connection, turn) => {
       const take = { order: (record: Json) => record, line: wrapLine };
       const start = (): LargeOrders<Json, Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, take);
-      const read = await this.#loadLarge(connection, turn, 'largeOrder', [found[0], 1], start);
+      const read = await this.#loadLarge(connection, turn, 'largeOrder', [key, 1], start);
       if (read.isTooLarge) return refuseLargeOrder();
       const [large] = read.list();
       return large && { order: large.order, lines: `[${large.lines.join(',')}]` };
@@ -242,9 +256,19 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */
-  async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
-    const rows = await this.#connections.reader.ask<KeyedRow>(sql(), [keys]);
-    return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
+  async #read(sql: () => string, keys: string[], connection = this.#connections.reader): Promise<KeyedRow[]> {
+    const rows = await connection.ask<KeyedRow>(sql(), [keys]);
+    return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys, connection) : rows;
+  }
+
+  /** Long orders. They keep reads by key waiting no more than short queries do, and what takes longer is LARGE. */
+  async #readLong(keys: string[]): Promise<ReadonlyMap<string, KeyedRow>> {
+    try {
+      return mapOf(await this.#read(() => this.#sql.longOrders(), keys, this.#connections.pages[0]));
+    } catch (fault) {
+      if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
+      return mapOf(keys.map((key) => [key, '', LARGE, 0]));
+    }
   }
 
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {

@@ -111,9 +111,9 @@ export class PostgresStore {
       statement_timeout: SHORT_QUERY_MS,
       default_transaction_read_only: 'on',
       plan_cache_mode: 'force_generic_plan',
-      // Only walks along indexes in the order of the keys: what is collected and sorted grows with the table.
+      // Walks along indexes in the order of the keys: what is collected and sorted grows with the table. What the search
+      // index finds has no order, so it is sorted all the same.
       enable_sort: 'off',
-      enable_bitmapscan: 'off',
       enable_seqscan: 'off',
     });
     const share = (of: ConnectionOptions): SharedConnection => new SharedConnection(of, this.#availability);
