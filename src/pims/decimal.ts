@@ -4,6 +4,7 @@
 import Big from 'big.js';
 
 const CANONICAL = /^(?:0|-?(?:[1-9]\d{0,14}(?:\.\d{0,9}[1-9])?|0\.\d{0,9}[1-9]))$/;
+const SMALL = /^(?:-?\d{1,15})?$/;
 const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 
 /**
@@ -15,10 +16,13 @@ export function parseDecimal(text: string): string | undefined {
   return DECIMAL.test(text) ? format(new Big(text.replace('+', ''))) : undefined;
 }
 
-export const addDecimals = (a: string, b: string): string => format(new Big(a || '0').plus(b || '0'));
-export const subtractDecimals = (a: string, b: string): string => format(new Big(a || '0').minus(b || '0'));
+export const addDecimals = (a: string, b: string): string =>
+  areSmall(a, b) ? String(Number(a) + Number(b)) : format(new Big(a || '0').plus(b || '0'));
+export const subtractDecimals = (a: string, b: string): string =>
+  areSmall(a, b) ? String(Number(a) - Number(b)) : format(new Big(a || '0').minus(b || '0'));
 /** Negative, zero or positive, as a is less than, equal to or greater than b. An empty text counts as zero. */
-export const compareDecimals = (a: string, b: string): number => new Big(a || '0').cmp(b || '0');
+export const compareDecimals = (a: string, b: string): number =>
+  areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
 export const isZero = (a: string): boolean => a === '' || a === '0';
 
 /** Whether a quantity lies between 0 and the other, which may be negative (a credit). */
@@ -27,6 +31,9 @@ export function within(quantity: string, bound: string): boolean {
     ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0
     : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
 }
+
+/** Whole numbers that a double holds exactly, and so their sum. An empty text is zero here too. */
+const areSmall = (a: string, b: string): boolean => SMALL.test(a) && SMALL.test(b);
 
 function format(value: Big): string {
   return value.eq(0) ? '0' : value.toFixed();

@@ -1,17 +1,18 @@
 /**
- * Imports rows as they are given, one script for each batch. Counters follow the numbers in the file, and the lines
- * of sales orders commit stock. A rejected row has saved nothing. Source: decision 0011.
+ * Imports rows as they are given, one script for each batch: it loads what the rows need together, takes row by row as
+ * if those before were saved, and saves together. Counters follow the numbers in the file, and the lines of sales
+ * orders commit stock. Sources: decisions 0011, 0040.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { addDecimals } from './decimal.ts';
-import { RECORD_TYPES, type RecordType } from './fields.ts';
+import { RECORD_TYPES, type KeyedType, type RecordType } from './fields.ts';
 import { STAGES } from './stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
-import { ask, load, save, type Load, type NumberedType, type Script } from './script.ts';
-import { countStock, stockMovements } from './stock.ts';
-import type { Values } from './values.ts';
-import { checkFree, moveStock, orderNotFound, takeKey } from './writes.ts';
+import { load, save, type LineName, type NumberedType, type Script } from './script.ts';
+import { applyMovement, countStock, stockMovements } from './stock.ts';
+import { refuseLongKey, type Values } from './values.ts';
+import { codeTaken, isCounted, orderNotFound } from './writes.ts';
 
 export interface ImportRow {
   readonly lineNumber: number;
@@ -27,117 +28,255 @@ export type ImportBatches = AsyncIterable<readonly ImportRow[]>;
 /** One result for each batch. */
 export type ImportResults = AsyncIterable<ImportResult>;
 
-/** What a batch remembers of its transaction: loading it for every row would be most of the import's cost. */
-class Batch {
-  /** The order of the row before, as far as stock depends on it; files mostly keep the lines of an order together. */
-  order: { readonly values: Values; lastLineNumber: number; lineCount: number | undefined } | undefined;
-  readonly parts = new Map<string, KnownPart>();
-  /** QTY_COMMITTED by part, as the sales orders have it. */
-  commitments: Map<string, string> | undefined;
-  /** What the lines of the batch commit, by part; saved at its end. */
-  readonly committed = new Map<string, string>();
-}
-
 /** Imports a batch. Rows without CREATE_DATE or MODIFIED_DATE are given `now`. */
 export function* importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
-  const batch = new Batch();
-  const result: ImportResult = { imported: 0, rejected: [] };
-  const [first, ...ahead] = askAhead(recordType, rows);
-  if (ahead.length > 0) yield { ...first!, ahead };
-  for (const { lineNumber, values } of rows) {
+  for (const { values } of rows) {
     values['CREATE_DATE'] ??= now;
     values['MODIFIED_DATE'] ??= now;
-    try {
-      if (recordType === 'lines') yield* insertLine(values, batch);
-      else if (recordType === 'inventory') yield* insertPart(values, batch);
-      else yield* insertNumbered(recordType, values);
-      result.imported++;
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal)) throw refusal;
-      result.rejected.push({ lineNumber, reason: refusal });
-    }
   }
-  const movements = [...batch.committed].map(([PART_CODE, committed]) => ({ PART_CODE, committed, onHand: '0' }));
-  yield* moveStock(movements, now);
-  return result;
+  if (recordType === 'lines') return yield* importLines(rows, now);
+  return yield* recordType === 'inventory' ? importParts(rows) : importNumbered(recordType, rows);
 }
 
-/** What the rows of a batch ask for, in most files. */
-function askAhead(recordType: RecordType, rows: readonly ImportRow[]): Load[] {
-  if (recordType !== 'lines') {
-    const { key } = RECORD_TYPES[recordType];
-    return rows.flatMap(({ values }) => (values[key] ? [ask('isThere', recordType, values[key])] : []));
+class Batch {
+  readonly result: ImportResult = { imported: 0, rejected: [] };
+  /** Saved at the end. */
+  readonly records: Values[] = [];
+
+  take(record: Values): void {
+    this.records.push(record);
+    this.result.imported++;
   }
-  const orders = new Set(rows.map(({ values }) => values['ORDER_NUMBER'] ?? ''));
-  const parts = new Set(rows.map(({ values }) => (isFilled(values) ? '' : (values['PART_CODE'] ?? ''))));
-  parts.delete('');
-  return [
-    ...[...orders].flatMap((number) => [ask('orderStage', number), ask('lastLineNumber', number)]),
-    ...[...parts].map((code) => ask('part', code)),
-  ];
+
+  reject(lineNumber: number, reason: unknown): void {
+    if (!(reason instanceof Refusal)) throw reason;
+    this.result.rejected.push({ lineNumber, reason });
+  }
+}
+
+function* importNumbered(recordType: NumberedType, rows: readonly ImportRow[]): Script<ImportResult> {
+  const batch = new Batch();
+  const { key } = RECORD_TYPES[recordType];
+  const taken = yield* loadTaken(recordType, rows);
+  const numbers = new Numbers(recordType, taken, rows.filter(({ values }) => !values[key]).length);
+  for (const { lineNumber, values } of rows)
+    try {
+      const own = values[key];
+      if (own) checkFree(recordType, own, taken);
+      if (recordType === 'orders') checkStage(values);
+      const code = own || (yield* numbers.take());
+      if (own && isCounted(own)) numbers.raise(Number(own));
+      taken.add(code);
+      batch.take(own ? values : { ...values, [key]: code });
+    } catch (refusal) {
+      batch.reject(lineNumber, refusal);
+    }
+  if (numbers.last > 0) yield save('raiseCounter', recordType, BigInt(numbers.last));
+  yield save('insertAll', recordType, batch.records);
+  return batch.result;
+}
+
+function* importParts(rows: readonly ImportRow[]): Script<ImportResult> {
+  const batch = new Batch();
+  const taken = yield* loadTaken('inventory', rows);
+  for (const { lineNumber, values } of rows)
+    try {
+      const code = values['PART_CODE'];
+      if (!code) throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is missing.');
+      checkFree('inventory', code, taken);
+      taken.add(code);
+      batch.take(values);
+    } catch (refusal) {
+      batch.reject(lineNumber, refusal);
+    }
+  const commitments = yield* loadCommitments(batch.records.map((part) => part['PART_CODE']!));
+  for (const part of batch.records)
+    Object.assign(part, countStock(part['QTY_ONHAND'] || '0', commitments.get(part['PART_CODE']!) ?? '0'));
+  yield save('insertAll', 'inventory', batch.records);
+  return batch.result;
+}
+
+/** What there is, or is taken by a row before. */
+function* loadTaken(recordType: KeyedType, rows: readonly ImportRow[]): Script<Set<string>> {
+  const { key } = RECORD_TYPES[recordType];
+  const keys = rows.flatMap(({ values }) => values[key] || []);
+  return new Set(yield* load('areThere', recordType, keys));
+}
+
+function checkFree(recordType: KeyedType, code: string, taken: ReadonlySet<string>): void {
+  const { key } = RECORD_TYPES[recordType];
+  const tooLong = refuseLongKey(key, code);
+  if (tooLong) throw tooLong;
+  if (taken.has(code)) throw codeTaken(key, code);
+}
+
+function checkStage(order: Values): void {
+  const stage = (order['ORDER_TYPE'] ||= STAGES[0]);
+  if (STAGES.some((known) => known === stage)) return;
+  throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`);
+}
+
+/** The numbers of a batch: a counter that is raised at its end. */
+class Numbers {
+  readonly #recordType: NumberedType;
+  readonly #taken: Set<string>;
+  /** How many may be asked for. */
+  #left: number;
+  #next = 0;
+  #isLoaded = false;
+  /** Of all numbers below it `#taken` says whether they are free. */
+  #knownTo = 0;
+
+  constructor(recordType: NumberedType, taken: Set<string>, most: number) {
+    this.#recordType = recordType;
+    this.#taken = taken;
+    this.#left = most;
+  }
+
+  /** The last that was given or passed over; not more than 0 when the counter stays as it is. */
+  get last(): number {
+    return this.#next - 1;
+  }
+
+  raise(number: number): void {
+    this.#next = Math.max(this.#next, number + 1);
+  }
+
+  /** The next number that no record has. */
+  *take(): Script<string> {
+    if (!this.#isLoaded) this.#next = Math.max(this.#next, yield* load('counter', this.#recordType));
+    this.#isLoaded = true;
+    for (;;) {
+      if (this.#next >= this.#knownTo) yield* this.#look();
+      const number = String(this.#next++);
+      if (this.#taken.has(number)) continue;
+      this.#left--;
+      return number;
+    }
+  }
+
+  *#look(): Script<void> {
+    const numbers = Array.from({ length: this.#left }, (_, at) => String(this.#next + at));
+    for (const number of yield* load('areThere', this.#recordType, numbers)) this.#taken.add(number);
+    this.#knownTo = this.#next + numbers.length;
+  }
+}
+
+/** An order, as far as its lines depend on it. */
+interface KnownOrder {
+  readonly values: Values;
+  /** The last that is saved, and the last with those of the batch. */
+  readonly savedLast: number;
+  last: number;
+  readonly added: Values[];
+  readonly numbers: Set<number>;
+  readonly lockCodes: Set<string>;
+  savedCount: number | undefined;
+}
+
+function* importLines(rows: readonly ImportRow[], now: string): Script<ImportResult> {
+  const batch = new Batch();
+  const orders = yield* loadOrders(rows);
+  const parts = yield* loadParts(rows);
+  yield* loadTakenLines(rows, orders);
+  for (const { lineNumber, values } of rows)
+    try {
+      const orderNumber = values['ORDER_NUMBER'] ?? '';
+      const order = orders.get(orderNumber);
+      if (!order) throw orderNotFound(orderNumber);
+      const line = orThrow(importLine(values, isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '')));
+      const number = placeLine(order, line);
+      // As in addLineItem, most orders are never counted.
+      if (order.last >= LINES_MAX) {
+        order.savedCount ??= yield* load('lineCount', orderNumber);
+        checkLineCount(orderNumber, order.savedCount + order.added.length);
+      }
+      line['LINE_NUMBER'] = String(number);
+      order.numbers.add(number);
+      if (line['LINE_REF_LOCK_CODE']) order.lockCodes.add(line['LINE_REF_LOCK_CODE']);
+      order.last = Math.max(order.last, number);
+      order.added.push(line);
+      batch.take(line);
+    } catch (refusal) {
+      batch.reject(lineNumber, refusal);
+    }
+  yield save('insertLines', batch.records);
+  yield* commitStock(orders.values(), now);
+  return batch.result;
+}
+
+/** The number of a new line. CODE_TAKEN when the order has a line with it, or with the line's lock code. */
+function placeLine(order: KnownOrder, line: Values): number {
+  const lockCode = line['LINE_REF_LOCK_CODE'];
+  if (lockCode && order.lockCodes.has(lockCode))
+    throw refuseField('CODE_TAKEN', 'LINE_REF_LOCK_CODE', 'The order has a line with this LINE_REF_LOCK_CODE already.');
+  const number = Number(line['LINE_NUMBER'] || order.last + 1);
+  if (!order.numbers.has(number)) return number;
+  const message = `Order ${line['ORDER_NUMBER']} has a line ${number} already.`;
+  throw refuseField('CODE_TAKEN', 'LINE_NUMBER', message);
+}
+
+function* loadOrders(rows: readonly ImportRow[]): Script<Map<string, KnownOrder>> {
+  const numbers = new Set(rows.map(({ values }) => values['ORDER_NUMBER'] ?? ''));
+  const orders = new Map<string, KnownOrder>();
+  for (const values of yield* load('ordersOfLines', [...numbers])) {
+    const last = Number(values['LINE_NUMBER']);
+    const none = { added: [], numbers: new Set<number>(), lockCodes: new Set<string>(), savedCount: undefined };
+    orders.set(values['ORDER_NUMBER']!, { values, savedLast: last, last, ...none });
+  }
+  return orders;
 }
 
 const isFilled = (line: Values): boolean => line['DESCRIPTION'] !== undefined && line['CARE_PLAN'] !== undefined;
 
-function* insertNumbered(recordType: NumberedType, values: Values): Script<void> {
-  const { key } = RECORD_TYPES[recordType];
-  const own = values[key];
-  if (own) yield* checkFree(recordType, own);
-  if (recordType === 'orders') {
-    const stage = (values['ORDER_TYPE'] ||= STAGES[0]);
-    if (!STAGES.some((known) => known === stage))
-      throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`);
+function* loadParts(rows: readonly ImportRow[]): Script<Map<string, KnownPart>> {
+  const codes = new Set(rows.map(({ values }) => (isFilled(values) ? '' : (values['PART_CODE'] ?? ''))));
+  codes.delete('');
+  if (codes.size === 0) return new Map();
+  return new Map((yield* load('parts', [...codes])).map((part) => [part['PART_CODE']!, part]));
+}
+
+/** Of the numbers and lock codes in the rows those that saved lines have. Most rows are of orders without lines. */
+function* loadTakenLines(rows: readonly ImportRow[], orders: ReadonlyMap<string, KnownOrder>): Script<void> {
+  const names: LineName[] = [];
+  for (const { values } of rows) {
+    const orderNumber = values['ORDER_NUMBER'] ?? '';
+    const { savedLast = 0 } = orders.get(orderNumber) ?? {};
+    const [number, lockCode] = [Number(values['LINE_NUMBER']), values['LINE_REF_LOCK_CODE']];
+    if (Number.isInteger(number) && number > 0 && number <= savedLast) names.push([orderNumber, number, '']);
+    if (lockCode && savedLast > 0) names.push([orderNumber, 0, lockCode]);
   }
-  yield save('insert', recordType, { ...values, [key]: yield* takeKey(recordType, own) });
+  if (names.length === 0) return;
+  for (const at of yield* load('areLinesThere', names)) {
+    const [orderNumber, number, lockCode] = names[at]!;
+    const order = orders.get(orderNumber)!;
+    if (number > 0) order.numbers.add(number);
+    else order.lockCodes.add(lockCode);
+  }
 }
 
-function* insertPart(values: Values, batch: Batch): Script<void> {
-  const code = values['PART_CODE'];
-  if (!code) throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is missing.');
-  yield* checkFree('inventory', code);
-  batch.commitments ??= yield* loadCommitments();
-  const stock = countStock(values['QTY_ONHAND'] || '0', batch.commitments.get(code) ?? '0');
-  yield save('insert', 'inventory', { ...values, ...stock });
+/** Imported stock is after what was invoiced; what is still to be shipped has to be committed. */
+function* commitStock(orders: Iterable<KnownOrder>, now: string): Script<void> {
+  const committed = new Map<string, string>();
+  for (const { values, added } of orders) {
+    if (values['ORDER_TYPE'] !== 'sales_order') continue;
+    for (const line of added)
+      for (const movement of stockMovements([values, []], [values, [line]]))
+        committed.set(movement.PART_CODE, addDecimals(committed.get(movement.PART_CODE) ?? '0', movement.committed));
+  }
+  if (committed.size === 0) return;
+  const stocks = yield* load('stocks', [...committed.keys()]);
+  const changed = stocks.map((part) => {
+    const movement = { PART_CODE: part['PART_CODE']!, committed: committed.get(part['PART_CODE']!)!, onHand: '0' };
+    return { PART_CODE: movement.PART_CODE, ...applyMovement(part, movement), MODIFIED_DATE: now };
+  });
+  yield save('updateStocks', changed);
 }
 
-/** Every row of a file of lines passes here: what the batch remembers is looked up without a generator in between. */
-function* insertLine(values: Values, batch: Batch): Script<void> {
-  const orderNumber = values['ORDER_NUMBER'] ?? '';
-  const order =
-    batch.order?.values['ORDER_NUMBER'] === orderNumber ? batch.order : yield* loadOrder(orderNumber, batch);
-  const code = isFilled(values) ? '' : (values['PART_CODE'] ?? '');
-  if (code && !batch.parts.has(code)) batch.parts.set(code, yield* load('part', code));
-  const line = orThrow(importLine(values, batch.parts.get(code)));
-  const lockCode = line['LINE_REF_LOCK_CODE'];
-  if (lockCode && (yield* load('line', orderNumber, lockCode)))
-    throw refuseField('CODE_TAKEN', 'LINE_REF_LOCK_CODE', 'The order has a line with this LINE_REF_LOCK_CODE already.');
-  const lineNumber = Number(line['LINE_NUMBER'] || order.lastLineNumber + 1);
-  if (lineNumber <= order.lastLineNumber && (yield* load('isLineThere', orderNumber, lineNumber)))
-    throw refuseField('CODE_TAKEN', 'LINE_NUMBER', `Order ${orderNumber} has a line ${lineNumber} already.`);
-  // As in addLineItem, most orders are never counted.
-  if (order.lastLineNumber >= LINES_MAX)
-    checkLineCount(orderNumber, (order.lineCount ??= yield* load('lineCount', orderNumber)));
-  line['LINE_NUMBER'] = String(lineNumber);
-  yield save('insertLine', line);
-  if (order.lineCount !== undefined) order.lineCount++;
-  order.lastLineNumber = Math.max(order.lastLineNumber, lineNumber);
-  // Imported stock is after what was invoiced; what is still to be shipped has to be committed.
-  if (order.values['ORDER_TYPE'] === 'sales_order')
-    for (const { PART_CODE, committed } of stockMovements([order.values, []], [order.values, [line]]))
-      batch.committed.set(PART_CODE, addDecimals(batch.committed.get(PART_CODE) ?? '0', committed));
-}
-
-function* loadOrder(orderNumber: string, batch: Batch): Script<NonNullable<Batch['order']>> {
-  const stage = yield* load('orderStage', orderNumber);
-  if (!stage) throw orderNotFound(orderNumber);
-  const values = { ...stage, ORDER_NUMBER: orderNumber };
-  const lastLineNumber = yield* load('lastLineNumber', orderNumber);
-  return (batch.order = { values, lastLineNumber, lineCount: undefined });
-}
-
-function* loadCommitments(): Script<Map<string, string>> {
+function* loadCommitments(partCodes: readonly string[]): Script<Map<string, string>> {
   const sums = new Map<string, string>();
-  for (const [code, quantity] of yield* load('commitments'))
+  if (partCodes.length === 0) return sums;
+  for (const [code, quantity] of yield* load('commitments', partCodes))
     sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
   return sums;
 }

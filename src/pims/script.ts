@@ -37,19 +37,37 @@ export interface Loads {
   /** QTY_ONHAND and QTY_COMMITTED. */
   stock(partCode: string): Values | undefined;
   line(orderNumber: string, lockCode: string): Values | undefined;
-  isLineThere(orderNumber: string, lineNumber: number): boolean;
   /** In the order of their numbers. */
   lines(orderNumber: string): Values[];
   /** 0 when the order has no lines. */
   lastLineNumber(orderNumber: string): number;
   /** How many lines the order has, counted up to LINES_MAX. */
   lineCount(orderNumber: string): number;
-  /** PART_CODE and QUANTITY of every line that commits stock. */
-  commitments(): readonly (readonly [partCode: string, quantity: string])[];
   /** Counts up, so that no number is given twice. */
   nextNumber(recordType: NumberedType): string;
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
+
+/** What a script can load of many records at once, each with one statement. */
+export interface LoadsOfMany {
+  /** Which of the keys there are. */
+  areThere(recordType: KeyedType, keys: readonly string[]): readonly string[];
+  /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP and the last LINE_NUMBER, '0' when the order has no lines. */
+  ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
+  /** Which of these lines there are, by their place in the list: one with this number, or else with this lock code. */
+  areLinesThere(lines: readonly LineName[]): readonly number[];
+  /** PART_CODE, PART_DESCRIPTION and CARE_PLAN. */
+  parts(partCodes: readonly string[]): readonly Values[];
+  /** PART_CODE, QTY_ONHAND and QTY_COMMITTED. */
+  stocks(partCodes: readonly string[]): readonly Values[];
+  /** PART_CODE and QUANTITY of every line that commits stock of these parts. */
+  commitments(partCodes: readonly string[]): readonly (readonly [partCode: string, quantity: string])[];
+  /** What the counter gives next. It stays as it is. */
+  counter(recordType: NumberedType): number;
+}
+
+/** Names a line by its LINE_NUMBER, or by its LINE_REF_LOCK_CODE. */
+export type LineName = readonly [orderNumber: string, lineNumber: number, lockCode: string];
 
 /** What a script can save, by name. Saves are sent in their order and answer nothing. */
 export interface Saves {
@@ -67,6 +85,14 @@ export interface Saves {
   addField(field: CustomField): void;
 }
 
+/** What a script can save of many records at once. */
+export interface SavesOfMany {
+  insertAll(recordType: KeyedType, records: readonly Values[]): void;
+  insertLines(lines: readonly Values[]): void;
+  /** Each part has PART_CODE, the three quantities and MODIFIED_DATE. */
+  updateStocks(parts: readonly Values[]): void;
+}
+
 type Request<Kind, Requests> = {
   [Name in keyof Requests]: {
     readonly kind: Kind;
@@ -74,9 +100,11 @@ type Request<Kind, Requests> = {
     readonly args: Requests[Name] extends (...args: infer Args) => unknown ? Args : never;
   };
 }[keyof Requests];
+type AnyLoads = Loads & LoadsOfMany;
+type AnySaves = Saves & SavesOfMany;
 /** `ahead`: what is likely loaded next, which a store far away may load along with this. */
-export type Load = Request<'load', Loads> & { readonly ahead?: readonly Load[] };
-export type Save = Request<'save', Saves>;
+export type Load = Request<'load', AnyLoads> & { readonly ahead?: readonly Load[] };
+export type Save = Request<'save', AnySaves>;
 
 /** Throws a Refusal only before its first save: what is refused has written nothing. */
 export type Script<T> = Generator<Load | Save, T, unknown>;
@@ -85,26 +113,26 @@ export type Script<T> = Generator<Load | Save, T, unknown>;
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
 /** `ask('record', 'orders', '10248')` names the order. */
-export const ask = <Name extends keyof Loads>(name: Name, ...args: Parameters<Loads[Name]>): Load =>
+export const ask = <Name extends keyof AnyLoads>(name: Name, ...args: Parameters<AnyLoads[Name]>): Load =>
   ({ kind: 'load', name, args }) as Load;
 
 /** `yield* load('record', 'orders', '10248')` gives the order, or undefined. */
-export function* load<Name extends keyof Loads>(
+export function* load<Name extends keyof AnyLoads>(
   name: Name,
-  ...args: Parameters<Loads[Name]>
-): Script<ReturnType<Loads[Name]>> {
-  return (yield ask(name, ...args)) as ReturnType<Loads[Name]>;
+  ...args: Parameters<AnyLoads[Name]>
+): Script<ReturnType<AnyLoads[Name]>> {
+  return (yield ask(name, ...args)) as ReturnType<AnyLoads[Name]>;
 }
 
 /** The same, and says what is likely loaded next. */
-export function* loadWith<Name extends keyof Loads>(
+export function* loadWith<Name extends keyof AnyLoads>(
   ahead: readonly Load[],
   name: Name,
-  ...args: Parameters<Loads[Name]>
-): Script<ReturnType<Loads[Name]>> {
-  return (yield { ...ask(name, ...args), ahead }) as ReturnType<Loads[Name]>;
+  ...args: Parameters<AnyLoads[Name]>
+): Script<ReturnType<AnyLoads[Name]>> {
+  return (yield { ...ask(name, ...args), ahead }) as ReturnType<AnyLoads[Name]>;
 }
 
 /** `yield save('deleteLines', '10248')`. */
-export const save = <Name extends keyof Saves>(name: Name, ...args: Parameters<Saves[Name]>): Save =>
+export const save = <Name extends keyof AnySaves>(name: Name, ...args: Parameters<AnySaves[Name]>): Save =>
   ({ kind: 'save', name, args }) as Save;

@@ -159,20 +159,25 @@ export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): 
 }
 
 /** Throws when a new record cannot have this key: it is too long, or another record has it. */
-export function* checkFree(recordType: KeyedType, code: string): Script<void> {
+function* checkFree(recordType: KeyedType, code: string): Script<void> {
   const { key } = RECORD_TYPES[recordType];
   const tooLong = refuseLongKey(key, code);
   if (tooLong) throw tooLong;
-  if (yield* load('isThere', recordType, code))
-    throw refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
+  if (yield* load('isThere', recordType, code)) throw codeTaken(key, code);
 }
+
+export const codeTaken = (key: string, code: string): Refusal =>
+  refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
 
 /** The key of a new record: the caller's own, which the counter then passes over, or the next number. */
 export function* takeKey(recordType: NumberedType, own: string | undefined): Script<string> {
   if (!own) return yield* nextNumber(recordType);
-  if (/^[1-9]\d*$/.test(own) && own.length <= COUNTED_DIGITS_MAX) yield save('raiseCounter', recordType, BigInt(own));
+  if (isCounted(own)) yield save('raiseCounter', recordType, BigInt(own));
   return own;
 }
+
+/** Whether the counter passes over a code of a caller's own. */
+export const isCounted = (own: string): boolean => own.length <= COUNTED_DIGITS_MAX && /^[1-9]\d*$/.test(own);
 
 /** The next number that no record has; callers may have chosen it as their own code. */
 function* nextNumber(recordType: NumberedType): Script<string> {
@@ -218,7 +223,7 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
 const askPart = ({ PART_CODE: code }: Values): Load[] => (code ? [ask('part', code), ask('stock', code)] : []);
 
 /** Parts that are not in INVENTORY have no stock to move. */
-export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
+function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
   const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
   for (const movement of movements) {
     const stock = yield* loadWith(ahead.splice(0), 'stock', movement.PART_CODE);

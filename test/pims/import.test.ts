@@ -1,4 +1,4 @@
-/** Imports as scripts: what a batch loads and remembers, and how a rejected row names what is wrong with it. */
+/** Imports as scripts: what a batch loads and saves together, and how a rejected row names what is wrong with it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Refusal } from '../../src/errors.ts';
@@ -8,32 +8,40 @@ import { LINES_MAX } from '../../src/pims/limits.ts';
 import type { Values } from '../../src/pims/values.ts';
 import { times } from '../kit/lists.ts';
 
-const ORDER = { orderStage: { ORDER_TYPE: 'quote' }, lastLineNumber: 0 };
+const orderOfLines = (lastLineNumber: number): Values[] => [
+  { ORDER_NUMBER: '7', ORDER_TYPE: 'sales_order', LINE_NUMBER: String(lastLineNumber) },
+];
+const ORDER = { ordersOfLines: orderOfLines(0) };
+const NOW = '2026-11-20T09:30:00.000Z';
 
 interface Ran {
-  /** The names of what was loaded, each with its first argument. */
+  /** The names of what was loaded, each with its last argument. */
   readonly loaded: string[];
+  /** The last argument of each save, by its name. */
+  readonly saved: Record<string, unknown>;
   readonly rejected: string[];
   readonly imported: number;
 }
 
-/** Imports rows over a store that answers a load by its name, or with nothing. */
+/** Imports rows over a store that answers a load by its name, perhaps by what is asked, or with nothing. */
 function run(recordType: RecordType, rows: Values[], answers: Record<string, unknown> = {}): Ran {
   const loaded: string[] = [];
+  const saved: Record<string, unknown> = {};
   const given = rows.map((values, index) => ({ lineNumber: index + 2, values }));
-  const script = importBatch(recordType, given, '2026-11-20T09:30:00.000Z');
+  const script = importBatch(recordType, given, NOW);
   let step = script.next();
   while (!step.done) {
     const { kind, name, args } = step.value;
-    // What the first request asks ahead, the rows then load.
-    if (kind === 'load' && step.value.ahead === undefined) loaded.push([name, args[0]].join(' ').trim());
-    step = script.next(answers[name]);
+    if (kind === 'load') loaded.push(`${name} ${[args.at(-1)].flat(2).join()}`);
+    else saved[name] = args.at(-1);
+    const answer = answers[name] ?? [];
+    step = script.next(typeof answer === 'function' ? (answer as (asked: unknown) => unknown)(args.at(-1)) : answer);
   }
   const { imported, rejected } = step.value;
   const told = rejected.map(
     ({ reason }) => `${(reason as Refusal).code} ${(reason as Refusal).field}: ${reason.message}`,
   );
-  return { loaded, rejected: told, imported };
+  return { loaded, saved, rejected: told, imported };
 }
 
 const line = (more: Values = {}): Values => ({ ORDER_NUMBER: '7', ...more });
@@ -43,11 +51,16 @@ test('a rejected row names its field', () => {
     ['orders', { ORDER_TYPE: 'x' }, {}, /^INVALID_VALUE ORDER_TYPE: .*worksheet, quote, sales_order, invoice, not 'x'/],
     ['inventory', {}, {}, /^MISSING_FIELD PART_CODE: /],
     ['lines', {}, {}, /^ORDER_NOT_FOUND ORDER_NUMBER: .*''/],
-    ['lines', line({ LINE_REF_LOCK_CODE: 'L' }), { ...ORDER, line: {} }, /^CODE_TAKEN LINE_REF_LOCK_CODE: /],
+    [
+      'lines',
+      line({ LINE_REF_LOCK_CODE: 'L' }),
+      { ordersOfLines: orderOfLines(3), areLinesThere: [0] },
+      /^CODE_TAKEN LINE_REF_LOCK_CODE: /,
+    ],
     [
       'lines',
       line({ LINE_NUMBER: '3' }),
-      { ...ORDER, lastLineNumber: 3, isLineThere: true },
+      { ordersOfLines: orderOfLines(3), areLinesThere: [0] },
       /^CODE_TAKEN LINE_NUMBER: /,
     ],
   ];
@@ -58,19 +71,50 @@ test('a rejected row names its field', () => {
   }
 });
 
-test('a batch loads an order, a part and what orders hold of parts once, however many rows need them', () => {
-  const lines = run('lines', [line({ PART_CODE: 'P' }), line({ PART_CODE: 'P' })], { ...ORDER, part: {} });
-  assert.deepEqual([lines.imported, lines.loaded], [2, ['orderStage 7', 'lastLineNumber 7', 'part P']]);
-  const parts = run('inventory', [{ PART_CODE: 'P' }, { PART_CODE: 'Q' }], { commitments: [] });
-  assert.deepEqual([parts.imported, parts.loaded], [2, ['isThere inventory', 'commitments', 'isThere inventory']]);
+test('a batch loads each order, part and stock once, and saves it once, however many rows need them', () => {
+  const stocks = [{ PART_CODE: 'P', QTY_ONHAND: '10', QTY_COMMITTED: '1' }];
+  const row = { PART_CODE: 'P', QUANTITY: '2' };
+  const lines = run('lines', [line(row), line(row)], { ...ORDER, stocks });
+  assert.deepEqual([lines.imported, lines.loaded], [2, ['ordersOfLines 7', 'parts P', 'stocks P']]);
+  const stock = { QTY_ONHAND: '10', QTY_COMMITTED: '5', QTY_AVAILABLE: '5' };
+  assert.deepEqual(lines.saved['updateStocks'], [{ PART_CODE: 'P', ...stock, MODIFIED_DATE: NOW }]);
+  const parts = run('inventory', [{ PART_CODE: 'P' }, { PART_CODE: 'Q' }]);
+  assert.deepEqual([parts.imported, parts.loaded], [2, ['areThere P,Q', 'commitments P,Q']]);
+});
+
+test('numbers given in a batch pass over those of its rows and of the store, and its rows over them', () => {
+  const rows = ['', '10003', '', '10001', '20000', '', '7', 'C'].map((ORDER_NUMBER) => ({ ORDER_NUMBER }));
+  const areThere = (asked: string[]): string[] => asked.filter((number) => ['10004', '20001'].includes(number));
+  const refused = { ORDER_NUMBER: '30000', ORDER_TYPE: 'x' };
+  const { saved, rejected } = run('orders', [...rows, refused], { counter: 10_001, areThere });
+  const numbers = (saved['insertAll'] as Values[]).map((order) => order['ORDER_NUMBER']);
+  assert.deepEqual(numbers, ['10001', '10003', '10005', '20000', '20002', '7', 'C']);
+  assert.match(rejected.join(' | '), /^CODE_TAKEN ORDER_NUMBER: .*'10001'.* \| INVALID_VALUE ORDER_TYPE: /);
+  assert.equal(saved['raiseCounter'], 20_002n);
+});
+
+test('a counter is read only for rows without a number, and raised only by numbers', () => {
+  assert.deepEqual(run('customers', [{ CUSTOMER_CODE: 'C' }]).loaded, ['areThere C']);
+  assert.equal('raiseCounter' in run('customers', [{ CUSTOMER_CODE: 'C' }, { CUSTOMER_CODE: '01' }]).saved, false);
+  assert.equal(run('customers', [{ CUSTOMER_CODE: '9' }, { CUSTOMER_CODE: '8' }]).saved['raiseCounter'], 9n);
 });
 
 test('a part is loaded for a line that leaves something to it', () => {
-  const partsOf = (row: Values): string[] => run('lines', [row], ORDER).loaded.slice(2);
+  const partsOf = (row: Values): string[] => run('lines', [row], ORDER).loaded.slice(1);
   assert.deepEqual(partsOf(line()), []);
   assert.deepEqual(partsOf(line({ PART_CODE: 'P', DESCRIPTION: '', CARE_PLAN: '' })), []);
-  assert.deepEqual(partsOf(line({ PART_CODE: 'P', DESCRIPTION: 'own' })), ['part P']);
-  assert.deepEqual(partsOf(line({ PART_CODE: 'P', CARE_PLAN: 'N' })), ['part P']);
+  assert.deepEqual(partsOf(line({ PART_CODE: 'P', DESCRIPTION: 'own' })), ['parts P']);
+  assert.deepEqual(partsOf(line({ PART_CODE: 'P', CARE_PLAN: 'N' })), ['parts P']);
+});
+
+test('saved lines are looked for by what a row brings, where the order has lines', () => {
+  const looked = (last: number, row: Values): string[] =>
+    run('lines', [line(row)], { ordersOfLines: orderOfLines(last) }).loaded.slice(1);
+  assert.deepEqual(looked(3, {}), []);
+  assert.deepEqual(looked(3, { LINE_NUMBER: '4' }), []);
+  assert.deepEqual(looked(3, { LINE_NUMBER: '3' }), ['areLinesThere 7,3,']);
+  assert.deepEqual(looked(3, { LINE_REF_LOCK_CODE: 'L' }), ['areLinesThere 7,0,L']);
+  assert.deepEqual(looked(0, { LINE_NUMBER: '1', LINE_REF_LOCK_CODE: 'L' }), []);
 });
 
 test('lines are counted only behind the number of the last that fits, and only so many come in', () => {
@@ -78,11 +122,11 @@ test('lines are counted only behind the number of the last that fits, and only s
     run(
       'lines',
       times(3, () => line()),
-      { ...ORDER, lastLineNumber, lineCount },
+      { ordersOfLines: orderOfLines(lastLineNumber), lineCount },
     );
-  const loads = ['orderStage 7', 'lastLineNumber 7'];
-  assert.deepEqual(add(LINES_MAX - 3, LINES_MAX), { loaded: loads, rejected: [], imported: 3 });
+  const few = add(LINES_MAX - 3, LINES_MAX);
+  assert.deepEqual([few.loaded, few.rejected, few.imported], [['ordersOfLines 7'], [], 3]);
   const full = add(LINES_MAX, LINES_MAX - 2);
-  assert.deepEqual([full.loaded, full.imported], [[...loads, 'lineCount 7'], 2]);
+  assert.deepEqual([full.loaded, full.imported], [['ordersOfLines 7', 'lineCount 7'], 2]);
   assert.match(full.rejected.join(), /^TOO_MANY_LINES ORDER_NUMBER: /);
 });

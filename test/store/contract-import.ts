@@ -19,10 +19,13 @@ export function describeImport(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     accepted(await pims.addField({ recordType: 'customers', name: 'COLOUR', type: 'text' }));
     const names = [...(await pims.port.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
-    const text = fc.string({ unit: anyCharacter, maxLength: 12 });
+    const text = fc.oneof(
+      fc.string({ unit: anyCharacter, maxLength: 12 }),
+      fc.constantFrom('\\N', '\\.', '\\', 'a\tb', 'a\nb', '\r\n', '"', '\u{1f}', '{}'),
+    );
     const record = fc.tuple(smallKey, fc.array(text, { minLength: names.length, maxLength: names.length }));
     const rows = fc.sample(
-      fc.uniqueArray(record, { selector: ([key]) => key, minLength: 120, maxLength: 120, size: 'max' }),
+      fc.uniqueArray(record, { selector: ([key]) => key, minLength: 220, maxLength: 220, size: 'max' }),
       1,
     )[0]!;
     const given = rows.map(([key, values]) => ({
@@ -173,6 +176,48 @@ export function describeImport(store: StoreUnderTest): void {
       assert.deepEqual(stock, ['P 10 3.5 6.5', 'PLAN 0 0 0'], `parts after ${partsAt} lines`);
     }
     assert.deepEqual(await pims.readAll('inventory'), []);
+  });
+
+  test('what comes of rows does not depend on the batches they come in', async () => {
+    const oneOf = (...values: string[]) => fc.constantFrom(...values);
+    const someOf = (fields: Record<string, fc.Arbitrary<string>>): Values[] =>
+      fc.sample(fc.array(fc.record(fields), { minLength: 90, maxLength: 90 }), { seed: 12, numRuns: 1 })[0]!;
+    const key = oneOf('', '', '7', '010', '10002', '10005', '10020', 'C', 'x'.repeat(257));
+    const order = oneOf('7', '010', '10002', '10005', '10006', '99');
+    const orders = someOf({
+      ORDER_NUMBER: key,
+      ORDER_TYPE: oneOf('', 'sales_order', 'sales_order', 'invoice', 'order'),
+      DROP_SHIP: oneOf('', '', 'Y'),
+    });
+    const lines = someOf({
+      ORDER_NUMBER: order,
+      LINE_NUMBER: oneOf('', '', '', '', '', '', '1', '2', '9', '30', 'x'),
+      LINE_REF_LOCK_CODE: oneOf('', '', '', 'K', 'L', 'M', 'N'),
+      PART_CODE: oneOf('', 'P', 'P', 'Q'),
+      QUANTITY: oneOf('', '2', '0.5', '-1'),
+      NUMBER_SHIPPED: oneOf('', '', '', '', '', '9'),
+    });
+    const parts = someOf({ PART_CODE: oneOf('', 'P', 'Q', 'R', 'S'), QTY_ONHAND: oneOf('', '5', '-2.5') });
+    const steps: [RecordType, Values[]][] = [
+      ['orders', orders],
+      ['lines', lines.slice(0, 30)],
+      ['inventory', parts],
+      ['lines', lines.slice(30)],
+      ['customers', someOf({ CUSTOMER_CODE: key })],
+    ];
+    const importIn = async (size: number): Promise<unknown> => {
+      const { pims } = await store.newTenant();
+      const told: string[] = [];
+      for (const [recordType, rows] of steps)
+        for (const { lineNumber, reason } of (await pims.importRows(recordType, rows, { size })).rejected)
+          told.push(`${recordType} ${lineNumber} ${(reason as Refusal).code} ${reason.message}`);
+      const found = await pims.readEverything();
+      for (const line of found.lines)
+        if (line['LINE_REF_LOCK_CODE']!.length > 1) line['LINE_REF_LOCK_CODE'] = 'one of its own';
+      return { told, found, next: [await pims.createOrder(), await pims.createCustomer()] };
+    };
+    const oneByOne = await importIn(1);
+    for (const size of [90, 7]) assert.deepEqual(await importIn(size), oneByOne, `in batches of ${size}`);
   });
 
   test('an atomic import is all rows or none', async () => {

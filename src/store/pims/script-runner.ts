@@ -105,7 +105,7 @@ export function* runScript<T>(begin: () => StartedScript<T>): Writing<Outcome<T>
         const query = (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
         step = script.next(query.parse(yield query));
       } else {
-        for (const statement of (sql.saves[name] as (...of: unknown[]) => readonly Statement[])(...args))
+        for (const statement of (sql.saves[name] as (...of: unknown[]) => Iterable<Statement>)(...args))
           yield statement;
         step = script.next();
       }

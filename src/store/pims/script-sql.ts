@@ -4,15 +4,16 @@
  */
 import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
 import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
-import type { Loads, Saves } from '../../pims/script.ts';
+import type { Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/script.ts';
 import { foldCase } from '../../pims/filter.ts';
 import { LINES_MAX } from '../../pims/limits.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
 import { newLockCode } from './lock-code.ts';
+import { buildLoadsOfMany, buildSavesOfMany, type ListDialect } from './script-sql-of-many.ts';
 import type { Dialect } from './where.ts';
 
-export interface ScriptDialect extends Pick<Dialect, 'equals'> {
+export interface ScriptDialect extends Pick<Dialect, 'equals'>, ListDialect {
   /** A table as a statement names it: `"ORDERS"`, or with its schema before it. */
   table(name: string): string;
   /** The type of a column that holds a field. */
@@ -39,14 +40,20 @@ export type Column = readonly [name: string, expression: string];
 export interface Query<T> extends Statement {
   parse(rows: readonly Row[]): T;
 }
-type LoadSql = { readonly [Name in keyof Loads]: (...args: Parameters<Loads[Name]>) => Query<ReturnType<Loads[Name]>> };
-type SaveSql = { readonly [Name in keyof Saves]: (...args: Parameters<Saves[Name]>) => readonly Statement[] };
+type LoadSql<Of = Loads> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => infer T ? (...args: Args) => Query<T> : never;
+};
+type SaveSql<Of = Saves> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => void
+    ? (...args: Args) => Iterable<Statement>
+    : never;
+};
 
 /** The statements of every request of a script, under these dictionaries. */
 export interface ScriptSql {
   readonly dictionaries: Dictionaries;
-  readonly loads: LoadSql;
-  readonly saves: SaveSql;
+  readonly loads: LoadSql<Loads & LoadsOfMany>;
+  readonly saves: SaveSql<Saves & SavesOfMany>;
 }
 
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
@@ -54,7 +61,13 @@ const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
 const EXPIRED_PER_WRITE = 20;
 
 export function buildScriptSql(dictionaries: Dictionaries, dialect: ScriptDialect): ScriptSql {
-  return { dictionaries, loads: buildLoads(dictionaries, dialect), saves: buildSaves(dictionaries, dialect) };
+  const one = buildSaves(dictionaries, dialect);
+  const updatePart = dialect.updateRecord('inventory', dictionaries.inventory);
+  return {
+    dictionaries,
+    loads: { ...buildLoads(dictionaries, dialect), ...buildLoadsOfMany((name) => dialect.table(name), dialect) },
+    saves: { ...one, ...buildSavesOfMany({ ...one, updatePart }) },
+  };
 }
 
 function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql {
@@ -77,14 +90,10 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   const lineJson = json('lines');
   const line = `SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`;
   const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
-  const isLineThere = `SELECT 1 ${ofOrder} AND "LINE_NUMBER" = ?`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
   const lineCount = `SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`;
   const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
   const isLocationThere = `SELECT 1 FROM ${dialect.table('INVENTORY')} WHERE ${atLocation} LIMIT 1`;
-  const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${dialect.table('ORDERS')} o
-    JOIN ${lineTable} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
-    WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND l."CARE_PLAN" <> 'Y'`;
   const nextNumber = `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1
     WHERE "NAME" = ? RETURNING "NEXT" - 1`;
   const keptAnswer = `SELECT "BODY_HASH", "ANSWER" FROM ${dialect.table('IDEMPOTENCY')}
@@ -97,11 +106,9 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     part: fields('inventory', 'PART_DESCRIPTION', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
     line: (orderNumber, lockCode) => query(line, [orderNumber, lockCode], parseRecord),
-    isLineThere: (orderNumber, lineNumber) => query(isLineThere, [orderNumber, lineNumber], hasRow),
     lines: (orderNumber) => query(lines, [orderNumber], parseRecords),
     lastLineNumber: (orderNumber) => query(lastLineNumber, [orderNumber], (rows) => Number(rows[0]![0] ?? 0)),
     lineCount: (orderNumber) => query(lineCount, [orderNumber], (rows) => Number(rows[0]![0])),
-    commitments: () => query(commitments, [], (rows) => rows as unknown as readonly [string, string][]),
     nextNumber: (recordType) => query(nextNumber, [recordType], (rows) => String(rows[0]![0])),
     keptAnswer: (operation, key) =>
       query(keptAnswer, [operation, key], ([kept]) => kept && { bodyHash: kept[0] as string, data: kept[1] as string }),

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
 import { Refusal } from '../../errors.ts';
 import type { Bound, Row } from '../writing.ts';
+import { Copy } from './copy.ts';
 
 export interface ConnectionOptions {
   readonly url: string;
@@ -139,6 +140,14 @@ export class Connection {
   /** Sends a statement of a transaction without waiting. Its fault comes to light with the commit. */
   send(sql: string, values: StatementValues): void {
     this.#send({ name: this.#prepare(sql), text: sql, values }).catch((fault: unknown) => (this.#sentFault ??= fault));
+  }
+
+  /** Sends new rows for a table, like `send`. */
+  copy(table: string, names: readonly string[], rows: readonly (readonly Bound[])[]): void {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (this.#lost) reject(this.#lost);
+    else this.#client.query(new Copy(table, names, rows).on('end', resolve).on('error', reject));
+    this.#track(promise).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
 
   /** What the first statement of the transaction that was sent and failed has thrown: all behind it failed with it. */

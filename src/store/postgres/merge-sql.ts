@@ -6,6 +6,9 @@ type Ask = Pick<Statement, 'sql' | 'values'>;
 
 /** A list costs more to unpack than a value to bind. */
 const SAVED_TOGETHER_LEAST = 3;
+/** From here on rows are copied, and so many at once: the server inserts them while the next are made. */
+const COPIED_LEAST = 200;
+const COPIED_MOST = 1000;
 
 /** Sends statements that read, and gives the rows of each. */
 export function loadTogether(connection: Connection, asks: readonly Ask[]): Promise<Row[]>[] {
@@ -62,7 +65,18 @@ interface Group {
 function sendGroup(connection: Connection, { alike }: Group): void {
   const { sql, change } = alike[0]!;
   if (alike.length < SAVED_TOGETHER_LEAST) for (const { values } of alike) connection.send(sql, values);
+  else if (change!.kind === 'insert' && alike.length >= COPIED_LEAST) copyGroup(connection, alike);
   else connection.send(mergeSaves(change!), listsOf(alike));
+}
+
+function copyGroup(connection: Connection, alike: readonly Statement[]): void {
+  const { table, names } = alike[0]!.change!;
+  for (let at = 0; at < alike.length; at += COPIED_MOST)
+    connection.copy(
+      table,
+      names,
+      alike.slice(at, at + COPIED_MOST).map(({ values }) => values),
+    );
 }
 
 const listsOf = (alike: readonly Ask[]): (string | number | null)[][] =>

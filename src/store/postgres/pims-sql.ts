@@ -129,6 +129,8 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   equals: (...of) => filterDialect.equals(...of),
   table,
   fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
+  list: 'SELECT value FROM json_array_elements_text(?::json) value',
+  items: '(SELECT n - 1 AS place, value FROM json_array_elements(?::json) WITH ORDINALITY item(value, n))',
   fieldsChanged: [statement(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
   recordJson,
   insertRecord(recordType, dictionary) {

@@ -10,14 +10,13 @@ import { sortKey, type Values } from '../../pims/values.ts';
 export type Loaded = Map<string, unknown>;
 
 const LOCATIONS = 'locations';
-/** What all lines commit. */
-const COMMITMENTS = 'commitments';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
 const counterOf = (recordType: KeyedType): string => `counter ${recordType}`;
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
 const answerOf = (operation: string, key: string): string => `answer ${operation} ${key}`;
 
-export function sourceOf(load: Load): string {
+/** Undefined when it depends on more than one. */
+export function sourceOf(load: Load): string | undefined {
   switch (load.name) {
     case 'record':
     case 'isThere': {
@@ -35,8 +34,14 @@ export function sourceOf(load: Load): string {
       return answerOf(...load.args);
     case 'nextNumber':
       return counterOf(load.args[0]);
+    case 'areThere':
+    case 'ordersOfLines':
+    case 'areLinesThere':
+    case 'parts':
+    case 'stocks':
     case 'commitments':
-      return COMMITMENTS;
+    case 'counter':
+      return undefined;
     default:
       return linesOf(load.args[0]);
   }
@@ -49,14 +54,13 @@ export function affectedBy(save: Save): readonly string[] | undefined {
     case 'update': {
       const [recordType, record] = save.args;
       const source = recordOf(recordType, record[RECORD_TYPES[recordType].key]!);
-      if (recordType === 'customers') return [source];
-      return [source, recordType === 'inventory' ? LOCATIONS : COMMITMENTS];
+      return recordType === 'inventory' ? [source, LOCATIONS] : [source];
     }
     case 'insertLine':
     case 'updateLine':
-      return [linesOf(save.args[0]['ORDER_NUMBER']!), COMMITMENTS];
+      return [linesOf(save.args[0]['ORDER_NUMBER']!)];
     case 'deleteLines':
-      return [linesOf(save.args[0]), COMMITMENTS];
+      return [linesOf(save.args[0])];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];
     case 'raiseCounter':

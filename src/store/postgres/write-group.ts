@@ -96,8 +96,8 @@ class Running {
       if (number > (this.#raised.get(recordType) ?? 0n)) this.#raised.set(recordType, number);
       return;
     }
-    const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => readonly Statement[];
-    this.statements.push(...build(...save.args));
+    const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
+    for (const statement of build(...save.args)) this.statements.push(statement);
   }
 }
 
@@ -150,7 +150,7 @@ export class WriteGroup {
     while (script.load && !script.isAlone) {
       const { load } = script;
       const source = sourceOf(load);
-      if (script.affected.has(source)) {
+      if (source === undefined || script.affected.has(source)) {
         script.isAlone = true;
         return;
       }
@@ -217,6 +217,7 @@ export class WriteGroup {
 
   #want(asked: Map<string, Asked>, sql: ScriptSql, load: Load): void {
     const [source, name] = [sourceOf(load), loadName(load)];
+    if (source === undefined) return;
     if (asked.has(`${source} ${name}`) || this.#loaded.get(source)?.has(name)) return;
     const build = sql.loads[load.name] as (...args: unknown[]) => Query<unknown>;
     asked.set(`${source} ${name}`, { query: build(...load.args), source, name });

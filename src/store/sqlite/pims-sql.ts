@@ -27,6 +27,8 @@ export const scriptDialect: ScriptDialect = {
   equals: (...of) => dialect.equals(...of),
   table: (name) => `"${name}"`,
   fieldType: "TEXT NOT NULL DEFAULT ''",
+  list: 'SELECT value FROM json_each(?)',
+  items: '(SELECT key AS place, value FROM json_each(?))',
   // SQLite itself tells every connection of a changed schema.
   fieldsChanged: [],
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
