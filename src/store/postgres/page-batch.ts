@@ -4,7 +4,6 @@
  */
 import { Refusal } from '../../errors.ts';
 import type { Page } from '../../pims/port.ts';
-import { KeyBatch } from './key-batch.ts';
 import { LARGE_PAGE, type PageQuestion, type PageRow } from './page-sql.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
@@ -17,6 +16,7 @@ const TENANT_PAUSE_MS = 1000;
 const SHAPES_MAX = 100;
 /** Questions that are known to have more records, or larger ones, than a statement for several may come to. */
 const LARGE_MAX = 100;
+const BRACKETS = 2;
 
 interface Known {
   /** Most records of a page of the last statement. */
@@ -24,78 +24,101 @@ interface Known {
   pausedUntil: number;
 }
 
+interface Asked extends PromiseWithResolvers<Page | undefined> {
+  readonly question: PageQuestion;
+}
+
 export class PageBatch {
-  readonly #connections: readonly SharedConnection[];
+  /** Those that no statement is under way on. */
+  readonly #free: SharedConnection[];
   readonly #follow: (fieldsVersion: number) => Promise<boolean>;
-  readonly #questions: KeyBatch<Page, PageQuestion>;
+  /** By shape. The shape that is asked next comes first. */
+  readonly #waiting = new Map<string, Asked[]>();
   readonly #shapes = new Map<string, Known>();
   readonly #large = new Set<string>();
   #pausedUntil = 0;
-  #next = 0;
+  #isPlanned = false;
 
   /** `follow` answers whether the dictionaries of the questions no longer hold. */
   constructor(connections: readonly SharedConnection[], follow: (fieldsVersion: number) => Promise<boolean>) {
-    this.#connections = connections;
+    this.#free = [...connections];
     this.#follow = follow;
-    this.#questions = new KeyBatch((questions) => this.#load(questions));
   }
 
   /** Undefined when it must be asked by itself. */
   async ask(question: PageQuestion): Promise<Page | undefined> {
-    if (this.#isPaused(question.shape)) return undefined;
+    const { shape } = question;
+    if (this.#isPaused(shape)) return undefined;
     if (this.#large.size > 0 && this.#large.has(keyOf(question))) return undefined;
-    return this.#questions.ask(question);
+    const asked = { question, ...Promise.withResolvers<Page | undefined>() };
+    const alike = this.#waiting.get(shape);
+    if (alike) alike.push(asked);
+    else this.#waiting.set(shape, [asked]);
+    this.#plan();
+    return asked.promise;
   }
 
-  async #load(questions: PageQuestion[]): Promise<ReadonlyMap<PageQuestion, Page>> {
-    const statements: PageQuestion[][] = [];
-    for (const alike of Map.groupBy(questions, ({ shape }) => shape).values()) {
-      const { records } = this.#knownOf(alike[0]!);
-      const most = Math.max(1, Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, records))));
-      for (let at = 0; at < alike.length; at += most) statements.push(alike.slice(at, at + most));
-    }
-    const pages = new Map<PageQuestion, Page>();
-    const first = this.#next++;
-    const lanes = this.#connections.map(async (_, lane) => {
-      const connection = this.#connections[(first + lane) % this.#connections.length]!;
-      // One after the other, so that what takes too long is found out before there is more of it.
-      for (let at = lane; at < statements.length && !this.#isPaused(); at += this.#connections.length)
-        await this.#loadAlike(connection, statements[at]!, pages);
+  /** The rest of this turn's questions come along. */
+  #plan(): void {
+    if (this.#isPlanned || this.#free.length === 0 || this.#waiting.size === 0) return;
+    this.#isPlanned = true;
+    setImmediate(() => {
+      this.#isPlanned = false;
+      while (this.#free.length > 0 && this.#waiting.size > 0) void this.#send(this.#free.shift()!);
     });
-    await Promise.all(lanes);
-    return pages;
   }
 
-  #isPaused(shape = ''): boolean {
+  async #send(connection: SharedConnection): Promise<void> {
+    const alike = this.#takeAlike();
+    try {
+      const pages = this.#isPaused(alike[0]!.question.shape) ? [] : await this.#load(connection, alike);
+      for (const [at, { resolve }] of alike.entries()) resolve(pages[at]);
+    } catch (fault) {
+      for (const { reject } of alike) reject(fault);
+    }
+    this.#free.push(connection);
+    this.#plan();
+  }
+
+  #takeAlike(): Asked[] {
+    const [shape, waiting] = this.#waiting.entries().next().value!;
+    const { records } = this.#knownOf(waiting[0]!.question);
+    const most = Math.max(1, Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, records))));
+    this.#waiting.delete(shape);
+    const alike = waiting.splice(0, most);
+    if (waiting.length > 0) this.#waiting.set(shape, waiting);
+    return alike;
+  }
+
+  #isPaused(shape: string): boolean {
     return performance.now() < Math.max(this.#pausedUntil, this.#shapes.get(shape)?.pausedUntil ?? 0);
   }
 
-  async #loadAlike(
-    connection: SharedConnection,
-    alike: readonly PageQuestion[],
-    pages: Map<PageQuestion, Page>,
-  ): Promise<void> {
-    const { sql, limit, values } = alike[0]!;
-    const known = this.#knownOf(alike[0]!);
-    const lists = values.map((_, at) => alike.map((question) => question.values[at]!));
-    const after = alike.map((question) => question.after);
+  async #load(connection: SharedConnection, alike: readonly Asked[]): Promise<(Page | undefined)[]> {
+    const questions = alike.map(({ question }) => question);
+    const { sql, limit, values } = questions[0]!;
+    const known = this.#knownOf(questions[0]!);
+    const lists = values.map((_, at) => questions.map((question) => question.values[at]!));
+    const after = questions.map((question) => question.after);
     let rows: PageRow[];
     try {
-      rows = await connection.ask<PageRow>(sql(), [[...alike.keys()], after, limit, ...lists]);
+      rows = await connection.ask<PageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
       this.#pausedUntil = performance.now() + TENANT_PAUSE_MS;
       known.pausedUntil = performance.now() + SHAPE_PAUSE_MS;
-      return;
+      return [];
     }
-    if (await this.#follow(rows[0]![4])) return;
+    if (await this.#follow(rows[0]![4])) return [];
     known.records = Math.max(...rows.map(([, , count]) => count));
+    const pages: (Page | undefined)[] = [];
     for (const [at, records, count, last] of rows) {
-      const question = alike[at]!;
+      const question = questions[at]!;
       if (records === LARGE_PAGE) this.#noteLarge(question);
-      else if (records === null || Buffer.byteLength(records) <= question.bytesMax)
-        pages.set(question, { records: `[${records ?? ''}]`, next: count > limit ? last : null });
+      else if (Buffer.byteLength(records) - BRACKETS <= question.bytesMax)
+        pages[at] = { records, next: count > limit ? last : null };
     }
+    return pages;
   }
 
   #noteLarge(question: PageQuestion): void {

@@ -3,18 +3,10 @@
  * indexes in the order of the keys, as far as its page goes, or sorts the few records that the search index finds, and
  * is answered in one row.
  */
-import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
+import type { FilterTree } from '../../pims/filter.ts';
 import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
-import {
-  buildTerm,
-  buildWhere,
-  findNeedle,
-  isIndexed,
-  joinAlternatives,
-  type Dialect,
-  type Where,
-} from '../pims/where.ts';
+import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../pims/where.ts';
 import type { Statement } from '../writing.ts';
 
 /** Larger pages, and those of so many alternatives or values, are read by themselves. */
@@ -26,18 +18,13 @@ const TOGETHER_BYTES = 1024 * 1024;
 const TOGETHER_FOUND = 1000;
 /** In place of records that are too large or too many for that. */
 export const LARGE_PAGE = '';
-/** `records` is null when there are none. `count`: one more than the limit when there are more. */
-export type PageRow = [at: number, records: string | null, count: number, last: string | null, fieldsVersion: number];
+/** `records` is a list as JSON. `count`: one more than the limit when there are more. */
+export type PageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];
 
 export interface PageParts {
   readonly table: string;
   readonly json: string;
   readonly fieldsVersion: string;
-}
-
-/** An alternative. Where the search index leads it, `search` says what it finds; its value is the first. */
-interface Walk extends Where {
-  readonly search?: string;
 }
 
 /** A query that may travel with others of its shape. */
@@ -66,52 +53,29 @@ export function buildPage(
   parts: PageParts,
 ): PageQuery {
   const whole = buildWhere(recordType, tree, dialect);
-  const walks =
-    whole.indexLed && tree.length > 0 ? tree.map((terms) => buildWhere(recordType, [terms], dialect)) : [whole];
-  const together = whole.indexLed ? walks : tree.map((terms) => buildSearch(recordType, terms, dialect));
+  const walks = tree.length > 0 ? tree.map((terms) => buildWhere(recordType, [terms], dialect)) : [whole];
+  const alone = whole.indexLed ? walks : [whole];
   const rows = mergeRows(
-    walks.map(({ sql }) => ({ from: parts.table, where: sql })),
+    alone.map(({ sql }) => ({ from: parts.table, where: sql })),
     '?',
     '?',
   );
+  const values = walks.flatMap((walk) => walk.values);
+  const isSmall = limit <= TOGETHER_LIMIT && walks.length <= TOGETHER_ALTERNATIVES && values.length <= TOGETHER_VALUES;
+  const isLed = tree.every((terms) => terms.some(isIndexed) || findNeedle(terms, dialect) !== undefined);
+  const shape = `${recordType} ${limit} ${walks.map(({ sql }) => sql).join(' OR ')}`;
+  const search = (placeholder: string): string => dialect.search(RECORD_TYPES[recordType].table, placeholder);
+  const sql = (): string => joinPages(walks, search, parts);
   return {
     alone: {
       sql: `SELECT "SORT_KEY", ${parts.json}, (${parts.fieldsVersion}) FROM (${rows}) o ORDER BY "SORT_KEY"`,
       values: [
-        ...walks.flatMap((walk) => [...walk.values, after, limit + 1]),
-        ...(walks.length > 1 ? [limit + 1] : []),
+        ...alone.flatMap((walk) => [...walk.values, after, limit + 1]),
+        ...(alone.length > 1 ? [limit + 1] : []),
       ],
     },
-    together: limit <= TOGETHER_LIMIT ? joinWalks(recordType, together, { limit, after, bytesMax }, parts) : undefined,
+    together: isLed && isSmall ? { shape, limit, bytesMax, after, values, sql } : undefined,
   };
-}
-
-/** Undefined when records may have to be looked through, or there is too much to ask. */
-function joinWalks(
-  recordType: KeyedType,
-  walks: readonly Walk[],
-  { limit, after, bytesMax }: Pick<QueryRequest, 'limit' | 'after' | 'bytesMax'>,
-  parts: PageParts,
-): PageQuestion | undefined {
-  const values = walks.flatMap((walk) => walk.values);
-  if (walks.length > TOGETHER_ALTERNATIVES || values.length > TOGETHER_VALUES) return undefined;
-  if (!walks.every(({ indexLed, search }) => indexLed || search !== undefined)) return undefined;
-  const shape = walks.map(({ sql, search }) => `${search ?? ''} ${sql}`).join(' OR ');
-  const sql = (): string => joinPages(walks, parts);
-  return { shape: `${recordType} ${limit} ${shape}`, limit, bytesMax, after, values, sql };
-}
-
-/** The records for which these terms hold, out of those that an index leads to or, in its place, the search index. */
-function buildSearch(recordType: KeyedType, terms: readonly FilterTerm[], dialect: Dialect): Walk {
-  const needle = terms.some(isIndexed) ? undefined : findNeedle(terms, dialect);
-  if (needle === undefined) return buildWhere(recordType, [terms], dialect);
-  const values = [needle];
-  const bind = (value: string): string => {
-    values.push(value);
-    return '?';
-  };
-  const sql = joinAlternatives([terms.map((term) => buildTerm(recordType, term, dialect, bind))]);
-  return { sql, values, indexLed: false, search: dialect.search(RECORD_TYPES[recordType].table, '?') };
 }
 
 /** The rows of a page in the order of their keys, each once: each alternative goes along its index to the limit. */
@@ -128,21 +92,26 @@ function mergeRows(
   return `SELECT DISTINCT ON ("SORT_KEY") * FROM ((${found.join(') UNION ALL (')})) found ${end}`;
 }
 
-function joinPages(walks: readonly Walk[], { table, json, fieldsVersion }: PageParts): string {
+function joinPages(
+  walks: readonly Where[],
+  search: (placeholder: string) => string,
+  { table, json, fieldsVersion }: PageParts,
+): string {
   const names: string[] = [];
   const bind = (): string => `q.${names[names.push(`v${names.length + 1}`) - 1]!}`;
   const searches: string[] = [];
-  const alternatives = walks.map(({ search, sql }) => {
-    // Found before anything else is asked: the planner cannot tell how many records have a text.
-    const found = search && `SELECT * FROM ${table} WHERE ${search.replace('?', bind)} LIMIT ${TOGETHER_FOUND + 1}`;
-    const from = found === undefined ? table : `s${searches.push(found)}`;
-    return { from, where: sql.replaceAll('?', bind) };
+  const alternatives = walks.map(({ sql, indexLed }) => {
+    const where = sql.replaceAll('?', bind);
+    if (indexLed) return { from: table, where };
+    // Found before anything else is asked: the planner cannot tell how many records have a text, the last value.
+    const found = `SELECT * FROM ${table} WHERE ${search(`q.${names.at(-1)!}`)} LIMIT ${TOGETHER_FOUND + 1}`;
+    return { from: `s${searches.push(found)}`, where };
   });
   const tables = searches.map((found, at) => `s${at + 1} AS MATERIALIZED (${found})`);
   const counts = searches.map((_, at) => `(SELECT count(*) FROM s${at + 1})`);
   const lists = names.map((_, at) => `$${at + 4}::text[]`);
   return `SELECT q.at, CASE WHEN octet_length(p.records) > ${TOGETHER_BYTES} OR p.found > ${TOGETHER_FOUND}
-        THEN '${LARGE_PAGE}' ELSE p.records END, p.count, p.last, (${fieldsVersion})
+        THEN '${LARGE_PAGE}' ELSE concat('[', p.records, ']') END, p.count, p.last, (${fieldsVersion})
     FROM unnest(${['$1::int[]', '$2::text[]', ...lists].join(', ')}) AS q(${['at', 'after', ...names].join(', ')})
     CROSS JOIN LATERAL (${tables.length > 0 ? `WITH ${tables.join(', ')}` : ''}
       SELECT string_agg(${json}, ',') FILTER (WHERE n <= $3) AS records, count(*) AS count,
