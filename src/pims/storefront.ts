@@ -35,6 +35,14 @@ export const SHIPPING_ADDRESS = {
   phone: 'SPHONE',
 };
 
+/** The fields that the lookup answers, or orders by. */
+export const VIEWED_FIELDS: Readonly<Record<'orders' | 'lines', readonly string[]>> = {
+  orders: ['ORDER_TYPE', 'ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE', 'TRACKING_NUMBERS', 'DROP_SHIP'].concat(
+    Object.values(SHIPPING_ADDRESS),
+  ),
+  lines: ['PART_CODE', 'DESCRIPTION', 'QUANTITY', 'NUMBER_SHIPPED', 'SERIAL_NUMBERS', 'CARE_PLAN'],
+};
+
 /**
  * The answer of the lookup: invoices first, then sales orders, quotes, worksheets. Within a stage the newest
  * CREATE_DATE comes first, a missing one last; then the order number decides.

@@ -8,6 +8,7 @@ import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../..
 import type { Json } from '../../pims/script.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { foldCase, parseFilters } from '../../pims/filter.ts';
+import { VIEWED_FIELDS } from '../../pims/storefront.ts';
 import {
   buildColumn,
   buildInsert,
@@ -72,10 +73,12 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const linesOf = (line: string): string => `SELECT "LINE_NUMBER" AS n, ${line} AS j
     FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
   const all = `string_agg(j, ',' ORDER BY n)`;
-  const lines = (around: (line: string) => string, { count, bytes } = SMALL): string =>
+  const viewed = (recordType: 'orders' | 'lines'): string =>
+    recordJson(columnsOf(dictionaries[recordType]).filter(([name]) => VIEWED_FIELDS[recordType].includes(name)));
+  const lines = (line: string, { count, bytes } = SMALL): string =>
     `(SELECT CASE WHEN count(*) <= ${count} AND octet_length(${all}) <= ${bytes}
         THEN '[' || ${all} || ']' WHEN count(*) > 0 THEN '${LARGE}' END
-      FROM (${linesOf(around(json('lines')))} ORDER BY n LIMIT ${count + 1}) l)`;
+      FROM (${linesOf(line)} ORDER BY n LIMIT ${count + 1}) l)`;
   const byReference = (key: string): string => `left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) =
     left(${key}, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = ${key}`;
   const largeOrders = (which: string): string => `SELECT o."SORT_KEY", x.n, x.j, (${fieldsVersion})
@@ -100,12 +103,12 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     takeNumbers: `UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + ?1 WHERE "NAME" = ?2 RETURNING "NEXT" - ?1`,
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    ordersWithLines: once(() => byKeys('orders', lines(wrapLine))),
-    longOrders: once(() => byKeys('orders', lines(wrapLine, LONG))),
+    ordersWithLines: once(() => byKeys('orders', lines(wrapLine(json('lines'))))),
+    longOrders: once(() => byKeys('orders', lines(wrapLine(json('lines')), LONG))),
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
-    /** Of a number with many orders one more than SMALL_ORDERS. */
+    /** What the lookup answers of them. Of a number with many orders one more than SMALL_ORDERS. */
     ordersByReference: once(
-      () => `SELECT q.key, ${json('orders')}, ${lines((line) => line)}, (${fieldsVersion})
+      () => `SELECT q.key, ${viewed('orders')}, ${lines(viewed('lines'))}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
