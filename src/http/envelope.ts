@@ -18,13 +18,26 @@ export const STATIC_HEADERS = {
 
 /** Answers from this length on count until they are taken. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
+/** Longer than any answer that is kept. */
+const FREED_BYTES_LEAST = 256 * 1024;
 
-/** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store. */
+/** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store, whose bytes nobody may use again. */
 export function renderEnvelope(data: Rendered, subRecords: Rendered | null = null): Rendered {
   if (typeof data === 'string' && (subRecords === null || typeof subRecords === 'string'))
     return `{"status":"success","data":${data},"subRecords":${subRecords}}`;
   const parts = ['{"status":"success","data":', data, ',"subRecords":', subRecords ?? 'null', '}'];
-  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  const answer = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  for (const part of parts) if (typeof part !== 'string') free(part);
+  return answer;
+}
+
+/**
+ * Gives the memory of large bytes back that nobody reads any more. Left to V8, they have it collect all garbage after
+ * every few pages.
+ */
+function free({ buffer, byteLength }: Uint8Array): void {
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  if (isWhole && byteLength >= FREED_BYTES_LEAST) buffer.transfer(0);
 }
 
 /** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
@@ -33,7 +46,10 @@ export function renderError({ message, code, field, suggestion }: Refusal, reque
   return JSON.stringify({ status: 'error', data: null, subRecords: null, ...shown });
 }
 
-/** Sends an answer once its count is on disk; a read only if it has room (load.ts). Throws what counting threw. */
+/**
+ * Sends an answer once its count is on disk; a read only if it has room (load.ts). Nobody may use its bytes again.
+ * Throws what counting threw.
+ */
 export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
   const { counted, load } = request;
@@ -43,6 +59,8 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
   const bytes = typeof sent === 'string' || reply.raw.destroyed ? 0 : sent.length;
   if (isRead && bytes > 0) load.checkRoom(request, bytes);
   load.answered(request, bytes);
+  // The operating system has them.
+  if (typeof sent !== 'string' && bytes >= FREED_BYTES_LEAST) reply.raw.once('finish', () => free(sent));
   // Fastify drops the content type of an answer that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
 }

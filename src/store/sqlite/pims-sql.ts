@@ -82,6 +82,10 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     dictionaries,
     script: buildScriptSql(dictionaries, scriptDialect),
     records,
+    /** Finds out whether there is a record so many behind a key. */
+    recordAhead: ofKeyedTypes(
+      (recordType) => `SELECT 1 FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY > ? LIMIT 1 OFFSET ? + 0`,
+    ),
     // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
     orderWithLines: `SELECT ${keyedJson.orders},
         (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))

@@ -140,7 +140,8 @@ export class SqlitePimsStore implements PimsStore {
       const query = settle(() => this.#sql.page(recordType, request, this.#counts));
       if (query instanceof Refusal) return query;
       const { read, isShort } = query;
-      if (!isShort) return this.#readLarge(read, signal);
+      if (!isShort || (filters.length === 0 && limit > LOOP_RECORDS_MAX && this.#hasMany(recordType, after)))
+        return this.#readLarge(read, signal);
       const few = { ...read, limit: Math.min(limit, LOOP_RECORDS_MAX) };
       const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);
       if (page instanceof Refusal) return page;
@@ -246,6 +247,11 @@ export class SqlitePimsStore implements PimsStore {
     const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: isService, checkpoint, onFatal });
     this.#writer = { db, queue };
     return this.#writer;
+  }
+
+  /** Whether more records lie behind a key than the event loop reads. */
+  #hasMany(recordType: KeyedType, after: string): boolean {
+    return this.#readerDb.row(this.#sql.recordAhead[recordType], after, LOOP_RECORDS_MAX) !== undefined;
   }
 
   /** Reads on the event loop, and in a worker what turns out large. Small answers need no promise of their own. */
