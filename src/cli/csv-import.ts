@@ -31,9 +31,13 @@ export interface ImportReport {
   rowsPerSecond: number;
 }
 
-/** What writes to the tenant waits for a batch. Long rows make smaller ones: about this many characters each. */
-const BATCH_ROWS_MAX = 4000;
-const BATCH_CHARACTERS = 8 * 1024 * 1024;
+/** Other writes of the tenant wait while a batch is saved: its rows follow how long the one before took. */
+const BATCH_MS = 150;
+const BATCH_ROWS_FIRST = 1000;
+const BATCH_ROWS_LEAST = 500;
+/** What a batch may hold in memory, but for its last row. */
+const BATCH_CELLS_MAX = 80_000;
+const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 const REJECTIONS_MAX = 1000;
 
 /** Throws a Refusal, with nothing imported, when the header cannot be used. */
@@ -77,6 +81,7 @@ async function* parseBatches(
   let parser: RowParser | undefined;
   let batch: ImportRow[] = [];
   let characters = 0;
+  let rowsMost = BATCH_ROWS_FIRST;
   for await (const rows of readCsv(file, onRead))
     for (const row of rows) {
       if (!parser) {
@@ -87,8 +92,12 @@ async function* parseBatches(
       if (values instanceof Refusal) addRejection(report, row.lineNumber, values);
       else batch.push({ lineNumber: row.lineNumber, values });
       for (const cell of row.cells) characters += cell.length;
-      if (batch.length < BATCH_ROWS_MAX && characters < BATCH_CHARACTERS) continue;
+      const cells = batch.length * row.cells.length;
+      if (batch.length < rowsMost && cells < BATCH_CELLS_MAX && characters < BATCH_CHARACTERS_MAX) continue;
+      const since = performance.now();
       yield batch;
+      const rowsInTime = Math.round((batch.length / (performance.now() - since)) * BATCH_MS);
+      rowsMost = Math.max(BATCH_ROWS_LEAST, Math.min(rowsInTime, 2 * batch.length));
       batch = [];
       characters = 0;
     }
