@@ -1,6 +1,6 @@
 /** The files of the embedded store: how they are opened and made, and that schema and field dictionary are one. */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -94,6 +94,39 @@ suite('the schema', () => {
       .all()
       .map((row) => Object.values(row));
     assert.deepEqual(shown, [['ok']]);
+    db.close();
+  });
+
+  test('of the first version becomes the newest: searches find what was there and what came', async () => {
+    const { folder, tenant } = await makeFolder();
+    const file = fileOf(folder, tenant);
+    rmSync(file);
+    const old = new DatabaseSync(file);
+    old.exec(readFileSync(new URL('../../src/store/sqlite/migrations/pims-0001.sql', import.meta.url), 'utf8'));
+    old.exec(`PRAGMA user_version=1;
+      INSERT INTO CUSTOMER (ID, SORT_KEY, CUSTOMER_CODE, CUSTOMER_NAME) VALUES (7, '~A', 'A', 'Old Firm');
+      INSERT INTO CUSTOMER_SEARCH (rowid, FOLDED) VALUES (7, 'A' || char(10) || 'OLD FIRM' || char(10))`);
+    old.close();
+    const store = openFolder(folder);
+    const pims = new Pims(store.pims(tenant));
+    await pims.createRecord('customers', { CUSTOMER_CODE: 'B', CUSTOMER_NAME: 'New Firm' });
+    const { records } = await pims.ask('customers', [{ field: 'CUSTOMER_NAME', value: 'FIRM', contains: true }]);
+    assert.deepEqual(
+      records.map(({ CUSTOMER_NAME }) => CUSTOMER_NAME),
+      ['Old Firm', 'New Firm'],
+    );
+    await store.close();
+    const db = new DatabaseSync(file, { readOnly: true });
+    // Or a write waits long for the index to be rewritten (decision 0037).
+    for (const table of ['ORDERS', 'CUSTOMER', 'INVENTORY'])
+      assert.deepEqual(
+        db.prepare(`SELECT k, v FROM ${table}_SEARCH_config WHERE k <> 'version' ORDER BY k`).all().map(Object.values),
+        [
+          ['deletemerge', 40],
+          ['pgsz', 1000],
+        ],
+        table,
+      );
     db.close();
   });
 
