@@ -21,7 +21,7 @@ export function describeImport(store: StoreUnderTest): void {
     const names = [...(await pims.port.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
     const text = fc.oneof(
       fc.string({ unit: anyCharacter, maxLength: 12 }),
-      fc.constantFrom('\\N', '\\.', '\\', 'a\tb', 'a\nb', '\r\n', '"', '\u{1f}', '{}'),
+      fc.constantFrom('\\N', '\\.', '\\', 'a\tb', 'a\nb', '\r\n', '"', '\u{1}', 'a\u{1}b', '\u{1f}', '{}'),
     );
     const record = fc.tuple(smallKey, fc.array(text, { minLength: names.length, maxLength: names.length }));
     const rows = fc.sample(

@@ -38,6 +38,9 @@ const LONG: LinesBound = { count: 1000, bytes: 256 * 1024 };
 export const SMALL_ORDERS = 10;
 /** In place of lines that are too many or too large. */
 export const LARGE = '';
+/** Ends each cell of an exported record, since texts of PostgreSQL have no NUL. */
+const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
+
 /** An order (`n` is 0) or a line of it (`n` is its number). The rows of an order come in any order. */
 export type LargeRow = [sortKey: string, n: number, record: Json, fieldsVersion: number];
 
@@ -88,9 +91,13 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
   const rows = (recordType: RecordType): string => {
-    const names = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, 'r.'));
-    if (recordType !== 'lines') return `SELECT ${names.join(', ')} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
-    return `SELECT ${names.join(', ')}
+    const columns = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, 'r.'));
+    const { sql: end } = CELL_END;
+    const record = `SELECT CASE WHEN strpos(${joinTexts(columns)}, ${end}) > 0
+      THEN to_json(ARRAY[${columns.join(', ')}])::text
+      ELSE ${joinTexts(columns.flatMap((column) => [column, end]))} END`;
+    if (recordType !== 'lines') return `${record} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
+    return `${record}
       FROM ${table('ORDERS')} o JOIN ${table('ORDER_LINEITEMS')} r ON r."ORDER_NUMBER" = o."ORDER_NUMBER"
       ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
   };
@@ -115,7 +122,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     /** The order with this sort key, and its lines, a row each: see LargeRow. */
     largeOrder: once(() => largeOrders('o."SORT_KEY" = ?1')),
     largeOrdersByReference: once(() => largeOrders(byReference('?1'))),
-    /** Every record of a type in the order of its key, its values in the order of the dictionary. */
+    /** Every record of a type in the order of its key: see joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, request: QueryRequest): PageQuery {
@@ -124,6 +131,19 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       return buildPage(recordType, tree, request, filterDialect, parts);
     },
   };
+}
+
+/** Exported records with a NUL behind each cell. One is a JSON list where a value has what ends a cell. */
+export function joinCells(records: readonly string[]): Uint8Array {
+  const isPlain = (record: string): boolean => record.endsWith(CELL_END.text);
+  if (!records.every(isPlain)) {
+    const listCells = (record: string): string[] =>
+      isPlain(record) ? record.split(CELL_END.text).slice(0, -1) : (JSON.parse(record) as string[]);
+    return Buffer.from(records.flatMap((record) => listCells(record).map((cell) => `${cell}\0`)).join(''));
+  }
+  const cells = Buffer.from(records.join(''));
+  for (let at = 0; at < cells.length; at++) if (cells[at] === CELL_END.byte) cells[at] = 0;
+  return cells;
 }
 
 const wrapLine = (line: string): string => `'{"ORDER_LINEITEMS":' || ${line} || '}'`;

@@ -20,7 +20,7 @@ import type { CutOptions } from './cut-statement.ts';
 import { KeyBatch } from './key-batch.ts';
 import { PageBatch } from './page-batch.ts';
 import { LargeOrders } from './large-orders.ts';
-import { buildPimsSql, LARGE, SMALL_ORDERS, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
+import { buildPimsSql, joinCells, LARGE, SMALL_ORDERS, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
 import { WriteGroup, type Counters } from './write-group.ts';
@@ -186,10 +186,18 @@ export class PostgresPimsStore implements PimsStore {
       await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       await this.#followOn(connection, this.#sql.fieldsVersion);
       await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
-      for (;;) {
-        const rows = await connection.queryOnce<string[]>(`FETCH ${EXPORT_ROWS} FROM everything`);
+      const fetchRows = (): Promise<[string][]> => {
+        const rows = connection.queryOnce<[string]>(`FETCH ${EXPORT_ROWS} FROM everything`);
+        // Its fault is thrown when its turn comes, if it does.
+        rows.catch(() => undefined);
+        return rows;
+      };
+      for (let ahead = fetchRows(); ;) {
+        const rows = await ahead;
         if (rows.length === 0) return;
-        yield Buffer.from(rows.map((cells) => `${cells.join('\0')}\0`).join(''));
+        // The server works on the next ones while these are used.
+        ahead = fetchRows();
+        yield joinCells(rows.map(([record]) => record));
       }
     } finally {
       await connection.close();
