@@ -290,6 +290,18 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal((await pims.readAll('customers')).length, 55);
   });
 
+  test('no number is given twice between rows of an import and calls made at the same time', async () => {
+    const { pims } = await store.newTenant();
+    const create = async (): Promise<string> => await pims.createCustomer();
+    const before = times(10, create);
+    const importing = pims.importAll('customers', [...times(40, () => ({})), { CUSTOMER_CODE: '10500' }]);
+    const given = await Promise.all([...before, ...times(10, create)]);
+    await importing;
+    const codes = valuesOf(await pims.readAll('customers'), 'CUSTOMER_CODE');
+    assert.deepEqual([codes.length, new Set(codes).size, new Set(given).size], [61, 61, 20]);
+    for (const code of given) assert.ok(codes.includes(code));
+  });
+
   test('two exports of one kind can be read side by side', async () => {
     const { pims } = await store.newTenant();
     const codes = times(1201, (index) => String(index));
