@@ -14,7 +14,8 @@ const IDLE_LOOK_MS = 100;
 const IDLE_GIVE_UP_MS = 20_000;
 /** Of CPU time, above which a server still works. */
 const BUSY_US_A_MS = 300;
-const WARM_UP_SECONDS = 1;
+/** V8 compiles what a server does often for the first two seconds of load, in threads that count as the server's. */
+const WARM_UP_SECONDS = 3;
 
 export interface SideFigures extends LoadFigures {
   /** CPU time a request, of the server and of its connections in PostgreSQL. */
