@@ -15,11 +15,15 @@ export interface OpenOptions {
   readonly busyTimeoutMs: number;
   /** How long to wait for another process that opens or creates the same file. */
   readonly openingTimeoutMs?: number;
+  /** How much of the file a reader maps. */
+  readonly mapBytes?: number;
 }
 
 export const OPENING_TIMEOUT_MS = 5000;
 const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
+/** Reads map the page cache of the operating system. Bounded, since touched pages count as resident. */
+const MAP_BYTES = 256 * 1024 * 1024;
 /** The size the log is truncated to when it is restarted. Space that is there already is synced sooner. */
 const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
@@ -59,14 +63,14 @@ export class Database {
 
   constructor(
     file: string,
-    { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS }: OpenOptions,
+    { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes = MAP_BYTES }: OpenOptions,
   ) {
     this.file = file;
     // The longest value a reader builds, in bytes, is an order with its lines.
     const limits = mode === 'read' ? { ...LIMITS, length: ORDER_CHARACTERS_MAX } : LIMITS;
     const options = { readOnly: false, timeout: busyTimeoutMs, limits, enableForeignKeyConstraints: true };
     this.#connection = new DatabaseSync(file, options);
-    retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync));
+    retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
       const searched = String(text);
       const folded = String(needle);
@@ -83,14 +87,14 @@ export class Database {
     this.#connection.function('charge_row', { deterministic: false }, (_row) => this.#chargeRows(1));
   }
 
-  #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync']): void {
+  #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync'], mapBytes: number): void {
     this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode === 'write') {
       this.#set('journal_mode', 'wal');
       this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
       this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
-    } else this.exec('PRAGMA query_only=ON');
+    } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${mapBytes}`);
   }
 
   /** Lets go of what is beyond it. */

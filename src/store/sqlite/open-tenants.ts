@@ -32,7 +32,7 @@ const LEAST_DERIVED = 32;
 /** Where the system does not tell. */
 const HANDLES_ASSUMED = 1024;
 /** A connection's memory for pages: as much as one ever has, and the least it works well with. */
-const CACHE_KIB_MOST = 16 * 1024;
+const CACHE_KIB_MOST = 4096;
 const CACHE_KIB_LEAST = 64;
 const CACHES_BYTES_MOST = 256 * MIB;
 

@@ -24,13 +24,15 @@ export interface WorkerData {
 }
 
 const CONNECTIONS_MAX = 16;
+/** Less than on the event loop: every thread has a map of its own, and what a scan touches counts as resident. */
+const MAP_BYTES = 0;
 const connections = new Map<string, Database>();
 
 function connect(file: string): Database {
   let db = connections.get(file);
   connections.delete(file);
   if (!db) {
-    db = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
+    db = new Database(file, { mode: 'read', busyTimeoutMs: 0, mapBytes: MAP_BYTES });
     if (connections.size >= CONNECTIONS_MAX) forget(connections.keys().next().value!);
   }
   connections.set(file, db);
