@@ -55,7 +55,6 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
   ['command line: ', 2, '/healthz; /openapi.json'],
 ];
-const RULES = 162;
 
 interface Row {
   readonly id: string;
@@ -89,13 +88,13 @@ const isTest = (file: string, name: string): boolean =>
   existsSync(join(ROOT, file)) &&
   new RegExp(`\\b(test|refuses)\\((['"])${RegExp.escape(name)}\\2, `).test(readFileSync(join(ROOT, file), 'utf8'));
 
-test('every section has the rules it is counted to have, and together they are all', () => {
+test('every section has the rules it is counted to have, and no rule is in two', () => {
   const ids = SECTIONS.flatMap(([prefix, count, rules]) => {
     const named = rules.split('; ').map((rule) => prefix + rule);
     assert.equal(named.length, count, prefix);
     return named;
   });
-  assert.deepEqual([ids.length, new Set(ids).size], [RULES, RULES]);
+  assert.equal(new Set(ids).size, ids.length);
 });
 
 test('every rule has one row in docs/conformance.md, in this order, and no row is of anything else', () => {
