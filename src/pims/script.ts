@@ -88,6 +88,7 @@ export interface Saves {
 /** What a script can save of many records at once. */
 export interface SavesOfMany {
   insertAll(recordType: KeyedType, records: readonly Values[]): void;
+  /** The lines' orders change with them. */
   insertLines(lines: readonly Values[]): void;
   /** Each part has PART_CODE, the three quantities and MODIFIED_DATE. */
   updateStocks(parts: readonly Values[]): void;

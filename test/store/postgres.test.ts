@@ -1,7 +1,9 @@
 /** The PostgreSQL store passes the contract, and keeps its audit log also from those who have the database. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
+import type { Tenant } from '../../src/tenant/port.ts';
 import { TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
@@ -74,16 +76,25 @@ test(`${CUTS} queries are cut short, and none of another tenant on the same conn
   await store.close();
 });
 
+/** Gives the tenant the schema of the first version in place of its own, without records. */
+async function makeOld(place: string, { teamId, storeId }: Tenant): Promise<void> {
+  const script = readFileSync(new URL('../../src/store/postgres/migrations/pims-0001.sql', import.meta.url), 'utf8');
+  const path = `SET LOCAL search_path TO "${storeId}", public`;
+  const remember = `UPDATE storeroom."TENANTS" SET "SCHEMA_VERSION" = 1 WHERE "TEAM_ID" = '${teamId}'`;
+  const renew = `DROP SCHEMA "${storeId}" CASCADE; CREATE SCHEMA "${storeId}"`;
+  await runStatement(await urlOf(place), `BEGIN; ${renew}; ${path}; ${script}; ${remember}; COMMIT`);
+}
+
 test('tenants of the version before are taken to this one, with all they have', async () => {
   const store = await open('before');
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  const code = await new Pims(store.pims(tenant)).createCustomer({ NOTES: 'kept' });
   await store.close();
+  await makeOld('before', tenant);
   const tables = ['ORDERS', 'CUSTOMER', 'INVENTORY'].map((name) => `"${tenant.storeId}"."${name}"`);
-  for (const table of tables) await runStatement(await urlOf('before'), `ALTER TABLE ${table} RESET (fillfactor)`);
-  await runStatement(await urlOf('before'), 'UPDATE storeroom."TENANTS" SET "SCHEMA_VERSION" = 1');
+  const insert = `INSERT INTO ${tables[1]} ("SORT_KEY", search, "CUSTOMER_CODE", "NOTES") VALUES ('~A', '', 'A', 'kept')`;
+  await runStatement(await urlOf('before'), insert);
   const migrated = await open('before');
-  assert.equal((await new Pims(migrated.pims(tenant)).readRecord('customers', code))!['NOTES'], 'kept');
+  assert.equal((await new Pims(migrated.pims(tenant)).readRecord('customers', 'A'))!['NOTES'], 'kept');
   await migrated.close();
   const list = tables.map((table) => `'${table}'::regclass`).join(', ');
   const options = await runStatement(await urlOf('before'), `SELECT reloptions FROM pg_class WHERE oid IN (${list})`);
@@ -91,4 +102,43 @@ test('tenants of the version before are taken to this one, with all they have', 
     options,
     tables.map(() => ({ reloptions: ['fillfactor=85'] })),
   );
+});
+
+test('writes of a node of the version before move the versions of records, also those of lines and their imports', async () => {
+  const store = await open('rolling');
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  const pims = new Pims(store.pims(tenant));
+  const numbers = ['10248', '007', '00', 'A 1', '١'];
+  await pims.importAll(
+    'orders',
+    numbers.map((number) => ({ ORDER_NUMBER: number })),
+  );
+  await pims.createCustomer({ CUSTOMER_CODE: 'VINET' });
+  await pims.importAll('inventory', [{ PART_CODE: '11' }]);
+  await store.close();
+  const [orders, customers, parts, lines] = ['ORDERS', 'CUSTOMER', 'INVENTORY', 'ORDER_LINEITEMS'].map(
+    (table) => `"${tenant.storeId}"."${table}"`,
+  );
+  const url = await urlOf('rolling');
+  const all = [orders, customers, parts]
+    .map((table) => `SELECT "SORT_KEY", "_VERSION" FROM ${table}`)
+    .join(' UNION ALL ');
+  const list = async (): Promise<unknown[]> =>
+    (await runStatement(url, `${all} ORDER BY 1`)).map((row) => row['_VERSION']);
+  const checkMoved = async (sql: string, added = 0): Promise<void> => {
+    const before = await list();
+    await runStatement(url, sql);
+    const after = await list();
+    assert.equal(after.length, before.length + added, sql);
+    assert.equal(after.filter((version) => !before.includes(version)).length, 1, sql);
+    assert.equal(new Set(after).size, after.length, sql);
+  };
+  await checkMoved(`UPDATE ${orders} SET "NOTES" = 'x' WHERE "ORDER_NUMBER" = '10248'`);
+  await checkMoved(`UPDATE ${customers} SET "NOTES" = 'x'`);
+  await checkMoved(`UPDATE ${parts} SET "QTY_ONHAND" = '1'`);
+  for (const number of numbers)
+    await checkMoved(`INSERT INTO ${lines} ("ORDER_NUMBER", "LINE_NUMBER") VALUES ('${number}', 1)`);
+  await checkMoved(`UPDATE ${lines} SET "DISCOUNT" = '5' WHERE "ORDER_NUMBER" = '007'`);
+  await checkMoved(`INSERT INTO ${customers} ("SORT_KEY", search) VALUES ('~B', '')`, 1);
+  await checkMoved(`INSERT INTO ${customers} ("SORT_KEY", search) VALUES ('~C', '')`, 1);
 });

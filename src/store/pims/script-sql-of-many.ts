@@ -5,7 +5,9 @@
 import { ofKeyedTypes, RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 import type { LineName, NumberedType } from '../../pims/script.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
-import type { Bound, Row, Statement } from '../writing.ts';
+import { statement, type Bound, type Row, type Statement } from '../writing.ts';
+import { newVersion } from './random-text.ts';
+import { VERSION } from './version.ts';
 
 /** What differs between the stores. */
 export interface ListDialect {
@@ -59,17 +61,24 @@ export function buildLoadsOfMany(table: (name: string) => string, { list, items 
 const STOCK_NAMES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
 
 /** Each record is saved as it would be by itself. Its statement is built when it is asked for: together they are large. */
-export function buildSavesOfMany(one: {
-  readonly insert: (recordType: KeyedType, record: Values) => Iterable<Statement>;
-  readonly insertLine: (line: Values) => Iterable<Statement>;
-  readonly updatePart: (sortKey: string, names: readonly string[], part: Values) => Iterable<Statement>;
-}) {
+export function buildSavesOfMany(
+  table: (name: string) => string,
+  { list }: ListDialect,
+  one: {
+    readonly insert: (recordType: KeyedType, record: Values) => Iterable<Statement>;
+    readonly insertLine: (line: Values) => Iterable<Statement>;
+    readonly updatePart: (sortKey: string, names: readonly string[], part: Values) => Iterable<Statement>;
+  },
+) {
+  const moveVersions = `UPDATE ${table('ORDERS')} SET "${VERSION}" = ? WHERE "SORT_KEY" IN (${list})`;
   return {
     *insertAll(recordType: KeyedType, records: readonly Values[]) {
       for (const record of records) yield* one.insert(recordType, record);
     },
     *insertLines(lines: readonly Values[]) {
       for (const line of lines) yield* one.insertLine(line);
+      const orders = new Set(lines.map((line) => line['ORDER_NUMBER']!));
+      if (orders.size > 0) yield statement(moveVersions, newVersion(), formatSortKeys([...orders]));
     },
     *updateStocks(parts: readonly Values[]) {
       for (const part of parts) yield* one.updatePart(sortKey(part['PART_CODE']!), STOCK_NAMES, part);

@@ -9,8 +9,9 @@ import { foldCase } from '../../pims/filter.ts';
 import { LINES_MAX } from '../../pims/limits.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
-import { newLockCode } from './lock-code.ts';
+import { newLockCode, newVersion } from './random-text.ts';
 import { buildLoadsOfMany, buildSavesOfMany, type ListDialect } from './script-sql-of-many.ts';
+import { VERSION } from './version.ts';
 import type { Dialect } from './where.ts';
 
 export interface ScriptDialect extends Pick<Dialect, 'equals'>, ListDialect {
@@ -22,12 +23,15 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'>, ListDialect {
   readonly fieldsChanged: readonly Statement[];
   /** An expression that gives a row as JSON text with these names, each the value of its expression. */
   recordJson(columns: readonly Column[]): string;
-  /** Builds what inserts a record of this type together with its search index. */
+  /** Builds what inserts a record of this type together with its search index. `version`: the first, see VERSION. */
   insertRecord(
     recordType: KeyedType,
     dictionary: FieldDictionary,
-  ): (sortKey: string, record: Values) => readonly Statement[];
-  /** Builds what updates these fields of a record, and its search index if one is searched. `record`: the new whole. */
+  ): (sortKey: string, record: Values, version: string) => readonly Statement[];
+  /**
+   * Builds what updates these fields of a record, its version, and its search index if a field is searched. `record`:
+   * the new whole.
+   */
   updateRecord(
     recordType: KeyedType,
     dictionary: FieldDictionary,
@@ -62,11 +66,12 @@ const EXPIRED_PER_WRITE = 20;
 
 export function buildScriptSql(dictionaries: Dictionaries, dialect: ScriptDialect): ScriptSql {
   const one = buildSaves(dictionaries, dialect);
+  const table = (name: string): string => dialect.table(name);
   const updatePart = dialect.updateRecord('inventory', dictionaries.inventory);
   return {
     dictionaries,
-    loads: { ...buildLoads(dictionaries, dialect), ...buildLoadsOfMany((name) => dialect.table(name), dialect) },
-    saves: { ...one, ...buildSavesOfMany({ ...one, updatePart }) },
+    loads: { ...buildLoads(dictionaries, dialect), ...buildLoadsOfMany(table, dialect) },
+    saves: { ...one, ...buildSavesOfMany(table, dialect, { ...one, updatePart }) },
   };
 }
 
@@ -138,12 +143,11 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
   const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
   return {
-    insert: (recordType, record) => insert[recordType](sortKey(record[RECORD_TYPES[recordType].key]!), record),
+    insert: (recordType, record) =>
+      insert[recordType](sortKey(record[RECORD_TYPES[recordType].key]!), record, newVersion()),
     update(recordType, record, change) {
-      const names = changedNames(record, change);
-      if (names.length === 0) return [];
       const key = sortKey(record[RECORD_TYPES[recordType].key]!);
-      return update[recordType](key, names, { ...record, ...change });
+      return update[recordType](key, changedNames(record, change), { ...record, ...change });
     },
     insertLine(line) {
       line['LINE_REF_LOCK_CODE'] ||= newLockCode();
@@ -184,6 +188,10 @@ const parseRecords = (rows: readonly Row[]): Values[] => rows.map((row) => JSON.
 const changedNames = (record: Values, change: Values): string[] =>
   Object.keys(change).filter((name) => change[name] !== record[name]);
 
+/** Updates these columns of a record, and its version. The sort key comes last. */
+export const buildRecordUpdate = (table: string, names: readonly string[], values: readonly Bound[], key: string) =>
+  buildUpdate(table, [...names, VERSION], ['SORT_KEY'], [...values, newVersion(), key]);
+
 /** The values of these fields, in their order. */
 export const listValues = (names: readonly string[], values: Values): string[] =>
   names.map((name) => values[name] ?? '');
@@ -196,8 +204,8 @@ export const columnsOf = (dictionary: FieldDictionary): Column[] =>
   [...dictionary.keys()].map((name) => [name, buildColumn(name)]);
 export const buildInsert = (table: string, names: readonly string[]): string =>
   `INSERT INTO ${table} (${names.map(quote).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-/** Updates these fields of a row. The values of its key come last. */
-export const buildUpdate = (
+/** Updates these columns of a row. The values of its key come last. */
+const buildUpdate = (
   table: string,
   names: readonly string[],
   key: readonly string[],

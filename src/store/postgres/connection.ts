@@ -73,7 +73,9 @@ export class Connection {
 
   /** Throws what the driver or the server said. */
   static async open({ url, name, session, silenceMs, connectTimeoutMs }: ConnectionOptions): Promise<Connection> {
-    const settings = { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...session };
+    // See migrations/pims-0003.sql.
+    const own = { 'storeroom.moves_versions': 'on' };
+    const settings = { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...own, ...session };
     const client = new Client({
       connectionString: addSession(url, name, settings),
       connectionTimeoutMillis: connectTimeoutMs,

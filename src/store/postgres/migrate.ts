@@ -3,6 +3,7 @@
  * under the lock of one node. Migrations only add, so that older nodes go on; released ones never change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { newVersion } from '../pims/random-text.ts';
 import type { Connection } from './connection.ts';
 
 /** The schema of the tables beside the tenants' inventory systems. */
@@ -69,7 +70,7 @@ export function buildTenantScript(storeId: string, from = 0): string {
   const path = `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true)
     FROM pg_extension WHERE extname = 'pg_trgm'`;
   const scripts = migrationsOf('pims').slice(from, from === 0 ? undefined : from + 1);
-  return `${create}${path}; ${scripts.join(';\n')}; SET LOCAL search_path TO DEFAULT`;
+  return `${create}${path}; ${scripts.join(';\n').replaceAll('$VERSION', newVersion())}; SET LOCAL search_path TO DEFAULT`;
 }
 
 function refuseNewer(found: number, known: number): void {

@@ -12,13 +12,14 @@ import { VIEWED_FIELDS } from '../../pims/storefront.ts';
 import {
   buildColumn,
   buildInsert,
+  buildRecordUpdate,
   buildScriptSql,
-  buildUpdate,
   columnsOf,
   listValues,
   searchText,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
+import { VERSION } from '../pims/version.ts';
 import type { Dialect } from '../pims/where.ts';
 import { statement, type Bound, type RowChange } from '../writing.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
@@ -159,12 +160,12 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   insertRecord(recordType, dictionary) {
     const names = [...dictionary.keys()];
     const tableName = table(RECORD_TYPES[recordType].table);
-    const columns = ['SORT_KEY', 'search', 'folded', ...names];
+    const columns = ['SORT_KEY', 'search', 'folded', VERSION, ...names];
     const sql = buildInsert(tableName, columns);
     const change: RowChange = { kind: 'insert', table: tableName, names: columns, keysAt: [0] };
-    return (key, record) => {
+    return (key, record, version) => {
       const search = searchIndex(dictionary, record);
-      const values = [key, search, foldedValues(dictionary, record), ...listValues(names, record)];
+      const values = [key, search, foldedValues(dictionary, record), version, ...listValues(names, record)];
       return [{ sql, values, reads: false, change }];
     };
   },
@@ -172,7 +173,7 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
     const tableName = table(RECORD_TYPES[recordType].table);
     return (key, names, record) => {
       const changed = [...names];
-      const values: Bound[] = [...listValues(names, record), key];
+      const values: Bound[] = listValues(names, record);
       if (names.some((name) => dictionary.get(name)?.searched)) {
         changed.unshift('search');
         values.unshift(searchIndex(dictionary, record));
@@ -181,7 +182,7 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
         changed.unshift('folded');
         values.unshift(foldedValues(dictionary, record));
       }
-      return [buildUpdate(tableName, changed, ['SORT_KEY'], values)];
+      return [buildRecordUpdate(tableName, changed, values, key)];
     };
   },
 });

@@ -3,6 +3,7 @@
  * that a crash leaves the old schema or the new one. Released migrations never change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { newVersion } from '../pims/random-text.ts';
 import { OPENING_TIMEOUT_MS, retryWhileBusy, type Database } from './database.ts';
 
 export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
@@ -37,7 +38,7 @@ export function migrate(db: Database, schema: SqliteSchema): void {
 function migrateOnce(db: Database, next: number, isMissing: () => boolean, script: string): void {
   db.exec('BEGIN IMMEDIATE');
   try {
-    if (isMissing()) db.exec(`${script}; PRAGMA user_version=${next}`);
+    if (isMissing()) db.exec(`${script.replaceAll('$VERSION', newVersion())}; PRAGMA user_version=${next}`);
     db.exec('COMMIT');
   } catch (fault) {
     db.exec('ROLLBACK');

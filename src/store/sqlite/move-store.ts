@@ -121,10 +121,11 @@ function buildInserter(db: Database, table: Table): (row: TableRow) => void {
     return (row) => void db.run(insert, ...row);
   }
   const insertRecord = scriptDialect.insertRecord(recordType, dictionary);
-  return ([sortKey, ...values]) => {
+  return ([sortKey, version, ...values]) => {
     const record: Values = {};
-    let column = 1;
+    let column = 2;
     for (const value of values) record[columns[column++]!] = value as string;
-    for (const { sql, values: bound } of insertRecord(sortKey as string, record)) db.run(sql, ...bound);
+    for (const { sql, values: bound } of insertRecord(sortKey as string, record, version as string))
+      db.run(sql, ...bound);
   };
 }

@@ -8,13 +8,14 @@ import { parseFilters } from '../../pims/filter.ts';
 import {
   buildColumn,
   buildInsert,
+  buildRecordUpdate,
   buildScriptSql,
-  buildUpdate,
   columnsOf,
   listValues,
   searchText,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
+import { VERSION } from '../pims/version.ts';
 import { statement, type SearchChange, type Statement } from '../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, PageBuilder } from './page-sql.ts';
@@ -35,10 +36,10 @@ export const scriptDialect: ScriptDialect = {
   insertRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
     const names = [...dictionary.keys()];
-    const insert = buildInsert(`"${table}"`, ['SORT_KEY', ...names]);
+    const insert = buildInsert(`"${table}"`, ['SORT_KEY', VERSION, ...names]);
     const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
-    return (sortKey, record) => [
-      statement(insert, sortKey, ...listValues(names, record)),
+    return (sortKey, record, version) => [
+      statement(insert, sortKey, version, ...listValues(names, record)),
       buildSearch(index, { table, text: searchText(dictionary, record) }),
     ];
   },
@@ -47,7 +48,7 @@ export const scriptDialect: ScriptDialect = {
     const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ?
       WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
     return (sortKey, names, record) => {
-      const update = buildUpdate(`"${table}"`, names, ['SORT_KEY'], [...listValues(names, record), sortKey]);
+      const update = buildRecordUpdate(`"${table}"`, names, listValues(names, record), sortKey);
       const isSearched = names.some((name) => dictionary.get(name)?.searched);
       if (!isSearched) return [update];
       return [update, buildSearch(index, { table, text: searchText(dictionary, record), sortKey })];
