@@ -60,6 +60,8 @@ export const ERRORS = {
   ORDER_NOT_FOUND: entry(400, 'write', 'PIMS: the order does not exist.', 'Check ORDER_NUMBER.'),
   LINE_NOT_FOUND: entry(400, 'write', 'PIMS: no line of the order has this lock code.',
     'Read the order again and use the LINE_REF_LOCK_CODE of its line.'),
+  LINE_MOVED: entry(400, 'write', 'PIMS: the line belongs to another order now.',
+    'Send the same fields with the ORDER_NUMBER in `suggestion`: a partial invoice moved the line there.'),
   CUSTOMER_NOT_FOUND: entry(400, 'write', 'PIMS: the customer does not exist.', 'Check CUSTOMER_CODE.'),
   CODE_TAKEN: entry(400, 'write', 'PIMS: the code is already in use.',
     'Choose another code, or send none and let PIMS assign one.'),
@@ -136,7 +138,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
-  /** The name that may have been meant by `field`. */
+  /** What may have been meant by `field`: a name, or the number of the order that has the line. */
   readonly suggestion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 

@@ -54,6 +54,7 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['command line: ', 2, '--json and exit codes; beside the service'],
   ['command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
   ['command line: ', 2, '/healthz; /openapi.json'],
+  ['guide: ', 2, 'partial invoice; LINE_MOVED'],
 ];
 
 interface Row {

@@ -100,7 +100,7 @@ Every error has this body:
 - Branch on \`code\`. Its meaning never changes.
 - \`message\` is a sentence for people. It may be more exact than the one below.
 - \`field\` names the wrong parameter or field, if one is wrong. \`suggestion\` is the nearest known field, if one
-  is near.
+  is near, or the order that a line moved to.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
 A 4xx wrote nothing. After a 5xx or no answer, the outcome of a write is unknown: repeat it with its \`Idempotency-Key\`

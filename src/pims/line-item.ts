@@ -68,6 +68,16 @@ export function checkLineCount(orderNumber: string, count: number): void {
 export const refuseLargeOrder = (): Refusal =>
   refuseField('RESULT_TOO_LARGE', 'orderNum', 'The order and its lines are larger than one answer holds, 32 MiB.');
 
+/** LINE_MOVED where a partial invoice left the line to another order: `suggestion` is its number. */
+export function lineNotFound(orderNumber: string, lockCode: string, movedTo: string | undefined): Refusal {
+  if (movedTo === undefined) {
+    const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
+    return refuseField('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', message);
+  }
+  const message = `A partial invoice of order ${orderNumber} moved the line to order ${movedTo}: send that ORDER_NUMBER.`;
+  return new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: movedTo });
+}
+
 const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is an invoice; ${reason}.`, { field });
 

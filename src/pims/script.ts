@@ -37,6 +37,8 @@ export interface Loads {
   /** QTY_ONHAND and QTY_COMMITTED. */
   stock(partCode: string): Values | undefined;
   line(orderNumber: string, lockCode: string): Values | undefined;
+  /** The order that has this line now, where a partial invoice of the order named left it open. */
+  orderOfMovedLine(orderNumber: string, lockCode: string): string | undefined;
   /** In the order of their numbers. */
   lines(orderNumber: string): Values[];
   /** 0 when the order has no lines. */
@@ -78,6 +80,8 @@ export interface Saves {
   insertLine(line: Values): void;
   updateLine(line: Values, change: Values): void;
   deleteLines(orderNumber: string): void;
+  /** Keeps which order a partial invoice left, so that its lines are found under their old order. */
+  keepBackorder(orderNumber: string, backorder: string): void;
   /** Numbers go on after this one. */
   raiseCounter(recordType: NumberedType, number: bigint): void;
   /** Also deletes some answers that were kept long enough. */

@@ -10,7 +10,7 @@ import { FIRST_STAGES, type Stage } from './stages.ts';
 import { ask, load, loadWith, save } from './script.ts';
 import type { Idempotency, Json, Load, NumberedType, Script } from './script.ts';
 import { applyMovement, type StockMovement } from './stock.ts';
-import { addLine, changeLine, checkLineCount } from './line-item.ts';
+import { addLine, changeLine, checkLineCount, lineNotFound } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
 import { checkText, parseValues, refuseLongKey, type RawValue, type Values } from './values.ts';
 
@@ -98,10 +98,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, stri
   const change = parseValues(lines, 'lines', fields);
   const order = yield* loadStage(orderNumber, [ask('line', orderNumber, lockCode), ...askPart(change)]);
   const line = yield* load('line', orderNumber, lockCode);
-  if (!line) {
-    const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
-    throw refuseField('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', message);
-  }
+  if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
   const step = orThrow(changeLine(order, line, change, yield* loadPart(change)));
   const changed = { ...step.line, MODIFIED_DATE: now };
@@ -132,6 +129,7 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
     yield save('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
     for (const line of step.backorder.lines)
       yield save('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
+    yield save('keepBackorder', orderNumber, backorder);
   }
   yield* moveStock(step.stock, now);
   return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { times } from '../kit/lists.ts';
-import { Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
+import { expectRefusal, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
+import type { Answer } from '../kit/service.ts';
 
 interface Found extends Record<string, unknown> {
   order_type: string;
@@ -201,6 +202,38 @@ test('lines keep numbers and lock codes: invoiced ones stay, open ones move to t
     shop.updateLineItem({ ORDER_NUMBER: backorder, LINE_REF_LOCK_CODE: second, QUANTITY: '5' }),
   );
   assert.equal(updated['QUANTITY'], '5');
+});
+
+test('400 LINE_MOVED: an update of a moved line under an old number of it names the order that has it now', async () => {
+  const number = await newOrder(
+    { ORDER_TYPE: 'sales_order' },
+    '2',
+    { PART_CODE: 'OTHER', QUANTITY: '4' },
+    { PART_CODE: 'THIRD', QUANTITY: '1' },
+  );
+  const [first, second, third] = valuesOf(await shop.lines(number), 'LINE_REF_LOCK_CODE');
+  const update = (ORDER_NUMBER: string, LINE_REF_LOCK_CODE: unknown): Promise<Answer> =>
+    shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, DESCRIPTION: 'changed' });
+  const expectMoved = async (from: string, code: unknown, to: string): Promise<void> => {
+    const earlier = await shop.everything();
+    const refused = await update(from, code);
+    assert.match(expectRefusal(refused, 400, 'LINE_MOVED', 'ORDER_NUMBER'), new RegExp(`order ${to}:`));
+    assert.equal(refused.body.suggestion, to);
+    assert.equal(await shop.everything(), earlier);
+    assert.equal((await succeed(update(to, code)))['DESCRIPTION'], 'changed');
+  };
+  const { backorder } = await invoice(number, '--line', '1=1', '--line', '2=1');
+  await expectMoved(number, third, backorder!);
+  // The invoiced part of a split line keeps its order and its code; the open part has a code of its own.
+  for (const code of [first, second]) await succeed(update(number, code));
+  const [open] = valuesOf(await shop.lines(backorder!), 'LINE_REF_LOCK_CODE');
+  const { backorder: last } = await invoice(backorder!, '--line', '2=3');
+  await expectMoved(number, third, last!);
+  await expectMoved(backorder!, third, last!);
+  await expectMoved(backorder!, open, last!);
+  await expectMoved(number, open, last!);
+  for (const answer of [await update(last!, first), await update(number, 'x'.repeat(24))])
+    expectRefusal(answer, 400, 'LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE');
 });
 
 test('a drop-shipped order touches no stock at any stage, nor does its backorder', async () => {

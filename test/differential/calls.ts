@@ -12,7 +12,8 @@ import { foldCase, type Filter } from '../../src/pims/filter.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
 import { PATIENT } from '../kit/caller.ts';
 import type { Model } from './model.ts';
-import type { BodyPlan, FilterPlan, KeyPlan, RunPlan, Step, WritePlan } from './operations.ts';
+import { EARLIER, type BodyPlan, type FilterPlan, type KeyPlan } from './operations.ts';
+import type { RunPlan, Step, WritePlan } from './operations.ts';
 
 type MaybeLater<T> = T | Promise<T>;
 
@@ -49,6 +50,12 @@ export type Call =
     }
   | { readonly name: 'addField'; readonly field: CustomField };
 
+interface AdvancePlan {
+  readonly do: string;
+  readonly order: KeyPlan;
+  readonly write: WritePlan;
+}
+
 /** The operations of the service over a store. */
 export function systemOver(store: PimsStore): System {
   return {
@@ -81,8 +88,8 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
     return await answerOf(system, call);
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
-    const { code, message, field, retryAfterSeconds } = refusal;
-    return JSON.stringify({ code, message, field, retryAfterSeconds });
+    const { code, message, field, suggestion, retryAfterSeconds } = refusal;
+    return JSON.stringify({ code, message, field, suggestion, retryAfterSeconds });
   }
 }
 
@@ -171,6 +178,8 @@ export class Caller {
         const invoice = { quantities: numbered(quantities), serials: numbered(serials), tracking };
         return this.#advance(step, { invoice }, invoice);
       }
+      case 'split':
+        return this.#split(step);
       default: {
         const body = this.#body(step);
         return this.#write({ name: step.do, body, context: this.#context(step.write, step.do, body) });
@@ -178,9 +187,20 @@ export class Caller {
     }
   }
 
-  #advance(step: Extract<Step, { order: KeyPlan }>, transition: OrderTransition, body?: object): Call {
+  #advance(step: AdvancePlan, transition: OrderTransition, body?: object): Call {
     const context = this.#context(step.write, step.do, body);
     return this.#write({ name: 'advanceOrder', key: this.#key(step.order), step: transition, context });
+  }
+
+  /** Invoices some units of a line that is open, so that the rest and the other lines of its order move. */
+  #split(step: Extract<Step, { do: 'split' }>): Call {
+    const orders = this.#model.values('orders').filter((order) => order['ORDER_TYPE'] !== 'invoice');
+    const open = orders.map((order) => order['ORDER_NUMBER']);
+    const lines = this.#model.lines().filter((line) => open.includes(line['ORDER_NUMBER']));
+    const line = lines[step.line % lines.length] ?? { ORDER_NUMBER: '10001', LINE_NUMBER: '1' };
+    const quantities = new Map([[line['LINE_NUMBER']!, step.units]]);
+    const invoice = { quantities, serials: new Map(), tracking: [] };
+    return this.#advance({ ...step, order: line['ORDER_NUMBER']! }, { invoice }, invoice);
   }
 
   #write(call: Extract<Call, { context: WriteContext }>): Call {
@@ -226,9 +246,14 @@ export class Caller {
       return 'key' in step && step.key !== null
         ? [[step.do === 'addLineItem' ? 'ORDER_NUMBER' : 'CUSTOMER_CODE', this.#key(step.key)]]
         : [];
-    const lines = this.#model.lines();
+    const all = this.#model.lines();
+    const orderBefore = (line: Values): string | undefined => this.#model.orderBefore(line['ORDER_NUMBER']!);
+    const moved = step.otherOrder === EARLIER ? all.filter((line) => orderBefore(line) !== undefined) : [];
+    const lines = moved.length > 0 ? moved : all;
     const line: Values | undefined = typeof step.line === 'string' ? undefined : lines[step.line % lines.length];
-    const orderNumber = step.otherOrder === null ? (line?.['ORDER_NUMBER'] ?? '10001') : this.#key(step.otherOrder);
+    const own = line?.['ORDER_NUMBER'] ?? '10001';
+    const other = step.otherOrder === EARLIER ? line && orderBefore(line) : step.otherOrder;
+    const orderNumber = other === null || other === undefined ? own : this.#key(other);
     return [
       ['ORDER_NUMBER', orderNumber],
       ['LINE_REF_LOCK_CODE', line?.['LINE_REF_LOCK_CODE'] ?? String(step.line)],

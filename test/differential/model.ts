@@ -32,6 +32,8 @@ export class Model {
   };
   /** The lines of each order, in the order of their numbers. */
   readonly #lines = new Map<string, Values[]>();
+  /** The order each partial invoice left. */
+  readonly #backorders = new Map<string, string>();
   readonly #nextNumber = { orders: 10_001, customers: 10_001 };
   readonly #kept = new Map<string, { bodyHash: string; data: string }>();
   readonly #fields: CustomField[] = [];
@@ -43,6 +45,9 @@ export class Model {
   lines = (): Values[] => [...this.#lines.values()].flat();
   /** The fields of a type. */
   names = (recordType: RecordType): string[] => [...this.#dictionaries[recordType].keys()];
+
+  /** The order of which a partial invoice left this one. */
+  orderBefore = (left: string): string | undefined => [...this.#backorders].find(([, number]) => number === left)?.[0];
 
   getOrder(orderNumber: string): { order: string; lines: string | null } {
     const order = this.#find('orders', orderNumber, 'orderNum', 'order');
@@ -124,7 +129,11 @@ export class Model {
       const order = this.#existingOrder(orderNumber);
       const line = this.#linesOf(orderNumber).find((one) => one['LINE_REF_LOCK_CODE'] === lockCode);
       const missing = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
-      if (!line) refuse('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', missing);
+      if (!line) {
+        for (let left = this.#backorders.get(orderNumber); left !== undefined; left = this.#backorders.get(left))
+          if (this.#linesOf(left).some((one) => one['LINE_REF_LOCK_CODE'] === lockCode)) refuseMoved(orderNumber, left);
+        refuse('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', missing);
+      }
       if (context.strict) this.#checkKnown(change, 'PART_CODE');
       const step = orThrow(changeLine(order, line, change, this.#part(change['PART_CODE'])));
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
@@ -170,6 +179,7 @@ export class Model {
           ...modified,
         }));
         this.#lines.set(number, moved);
+        this.#backorders.set(orderNumber, number);
         backorder = number;
       }
       this.#moveStock(advanced.stock, options.now);
@@ -317,6 +327,12 @@ export class Model {
 
 function refuse(code: ErrorCode, field: string, message: string): never {
   throw new Refusal(code, message, { field });
+}
+
+function refuseMoved(orderNumber: string, left: string): never {
+  const message = `A partial invoice of order ${orderNumber} moved the line to order ${left}: send that ORDER_NUMBER.`;
+
+  throw new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: left });
 }
 
 function viewOrder(order: Values, lines: readonly Values[]): object {

@@ -43,6 +43,9 @@ const UNKNOWN_NAMES = [
   'X'.repeat(70),
 ];
 
+/** The order of which a partial invoice left that of the line. */
+export const EARLIER = Symbol('earlier');
+
 /** Mostly one of the first, so that steps meet. */
 const nth = fc.oneof(fc.nat(2), fc.nat(11));
 const known = (of: KeyedType): fc.Arbitrary<KeyPlan> => nth.map((place) => ({ of, nth: place }));
@@ -194,7 +197,7 @@ const step = weighted(
   }),
   stepOf(7, 'updateLineItem', {
     line: weighted([20, nth], [1, fc.oneof(fc.constant(''), text)]),
-    otherOrder: weighted([12, fc.constant(null)], [1, keyOf('orders')]),
+    otherOrder: weighted([12, fc.constant(null)], [1, keyOf('orders')], [4, fc.constant(EARLIER)]),
     body: bodyOf('lines', ['ORDER_NUMBER']),
     write,
   }),
@@ -207,6 +210,7 @@ const step = weighted(
     tracking: fc.array(fc.constantFrom('T1', 'T 2', 'ß', '"'), { maxLength: 2 }),
     write,
   }),
+  stepOf(4, 'split', { line: nth, units: fc.constantFrom('1', '2', '0.5'), write }),
   stepOf(1, 'addField', { field: customField }),
 );
 

@@ -214,7 +214,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       message: textOf('A plain sentence; for a refusal by PIMS, the words of PIMS.'),
       code: ref('ErrorCode', 'Stable; branch on it.'),
       field: textOf('The parameter or field that is wrong.'),
-      suggestion: textOf('The known name nearest to an unknown field.'),
+      suggestion: textOf(
+        'The known name nearest to an unknown field, or the number of the order that has a moved line.',
+      ),
       requestId: textOf('As in X-Request-Id; quote it in reports.'),
     },
     ['field', 'suggestion'],

@@ -78,6 +78,7 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     const dictionaries = await store.pims(tenant).dictionaries();
     yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create', tenant);
     yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite', tenant);
+    yield buildTable('BACKORDERS', 'ORDER_NUMBER', 'BACKORDER', 'append', tenant);
     yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append', tenant);
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];

@@ -61,6 +61,8 @@ export interface ScriptSql {
 }
 
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
+/** Partial invoices after which a line is still found under its first order. */
+const BACKORDERS_FOLLOWED = 100;
 /** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
 const EXPIRED_PER_WRITE = 20;
 
@@ -95,6 +97,13 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   const lineJson = json('lines');
   const line = `SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`;
   const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
+  const backorders = dialect.table('BACKORDERS');
+  const orderOfMovedLine = `WITH RECURSIVE later("NUMBER", step) AS (
+      SELECT "BACKORDER", 1 FROM ${backorders} WHERE "ORDER_NUMBER" = ?
+      UNION ALL SELECT b."BACKORDER", step + 1
+        FROM later JOIN ${backorders} b ON b."ORDER_NUMBER" = later."NUMBER" WHERE step < ${BACKORDERS_FOLLOWED})
+    SELECT l."ORDER_NUMBER" FROM later JOIN ${lineTable} l ON l."ORDER_NUMBER" = later."NUMBER"
+    WHERE l."LINE_REF_LOCK_CODE" = ? LIMIT 1`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
   const lineCount = `SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`;
   const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
@@ -111,6 +120,8 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     part: fields('inventory', 'PART_DESCRIPTION', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
     line: (orderNumber, lockCode) => query(line, [orderNumber, lockCode], parseRecord),
+    orderOfMovedLine: (orderNumber, lockCode) =>
+      query(orderOfMovedLine, [orderNumber, lockCode], ([found]) => found?.[0] as string | undefined),
     lines: (orderNumber) => query(lines, [orderNumber], parseRecords),
     lastLineNumber: (orderNumber) => query(lastLineNumber, [orderNumber], (rows) => Number(rows[0]![0] ?? 0)),
     lineCount: (orderNumber) => query(lineCount, [orderNumber], (rows) => Number(rows[0]![0])),
@@ -135,6 +146,10 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     keysAt: LINE_KEY.map((name) => lineNames.indexOf(name)),
   };
   const deleteLines = `DELETE FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
+  const backorders = dialect.table('BACKORDERS');
+  const backorderNames = ['ORDER_NUMBER', 'BACKORDER'];
+  const keepBackorder = buildInsert(backorders, backorderNames);
+  const backorderKept: RowChange = { kind: 'insert', table: backorders, names: backorderNames, keysAt: [0] };
   const raiseCounter = `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`;
   const answerNames = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
   const keepAnswer = buildInsert(answers, answerNames);
@@ -162,6 +177,7 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       return [buildUpdate(lineTable, names, LINE_KEY, values)];
     },
     deleteLines: (orderNumber) => [statement(deleteLines, orderNumber)],
+    keepBackorder: (...numbers) => [{ ...statement(keepBackorder, ...numbers), change: backorderKept }],
     raiseCounter: (recordType, number) => [statement(raiseCounter, number + 1n, recordType, number + 1n)],
     keepAnswer: ({ operation, key, bodyHash, keptMs }, data, now) => [
       { ...statement(deleteOldAnswers, new Date(Date.parse(now) - keptMs).toISOString()), commutes: true },

@@ -1,6 +1,6 @@
 /**
  * What requests of scripts have to do with each other: a load depends on a source, a save affects sources. A source is
- * a record, the lines of an order, or all locations.
+ * a record, the lines of an order, all locations, or which orders partial invoices left.
  */
 import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 import type { Load, Save } from '../../pims/script.ts';
@@ -10,6 +10,7 @@ import { sortKey, type Values } from '../../pims/values.ts';
 export type Loaded = Map<string, unknown>;
 
 const LOCATIONS = 'locations';
+const BACKORDERS = 'backorders';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
 const counterOf = (recordType: KeyedType): string => `counter ${recordType}`;
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
@@ -30,6 +31,8 @@ export function sourceOf(load: Load): string | undefined {
       return recordOf('orders', load.args[0]);
     case 'isLocationThere':
       return LOCATIONS;
+    case 'orderOfMovedLine':
+      return BACKORDERS;
     case 'keptAnswer':
       return answerOf(...load.args);
     case 'nextNumber':
@@ -61,6 +64,8 @@ export function affectedBy(save: Save): readonly string[] | undefined {
       return [linesOf(save.args[0]['ORDER_NUMBER']!)];
     case 'deleteLines':
       return [linesOf(save.args[0])];
+    case 'keepBackorder':
+      return [BACKORDERS];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];
     case 'raiseCounter':
