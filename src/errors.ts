@@ -8,7 +8,7 @@
  * a path without an operation, the dashboard, or a command.
  */
 export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
-type KindPlace = 'get' | 'single' | 'query' | 'write' | 'body';
+type KindPlace = 'get' | 'single' | 'query' | 'write' | 'batch' | 'body';
 
 interface ErrorEntry {
   readonly httpStatus: number;
@@ -75,6 +75,12 @@ export const ERRORS = {
     'Send at most one for each unit, and none for a care plan.'),
   TOO_MANY_LINES: entry(400, 'write', 'PIMS: the order has as many lines as an order can have.',
     'Put further lines on another order with the same REFERENCE_NUMBER.'),
+  BATCH_TOO_LONG: entry(400, 'batch', 'A batch has at most 100 steps, and its answer at most 4 MiB.',
+    'Split the batch.'),
+  UNKNOWN_OPERATION: entry(400, 'batch', 'A batch does not take this operation.',
+    'Use one of the operations that the message lists; make other calls by themselves.'),
+  INVALID_REFERENCE: entry(400, 'batch', 'The reference names no answer of a step before it.',
+    "Write `$N.data` or `$N.data.FIELD` for what step N (from 0) answered, and a literal $ at the start as `$$`."),
   NOT_FOUND: entry(404, 'single', 'The record does not exist.', 'Check the key that the message names.'),
   UNKNOWN_PATH: entry(404, 'path', 'There is nothing at this path.', 'Compare the path with /openapi.json.'),
   METHOD_NOT_ALLOWED: entry(405, 'path', 'This path does not take this method.', 'Use a method of the Allow header.'),
@@ -82,7 +88,8 @@ export const ERRORS = {
     'Send the whole request within ten seconds.'),
   IDEMPOTENCY_KEY_RUNNING: entry(409, 'write', 'A request with this Idempotency-Key is still running.',
     'Wait a moment and repeat the request unchanged.'),
-  BODY_TOO_LARGE: entry(413, 'body', 'The body is larger than this service takes.', 'Keep bodies within 256 KiB.'),
+  BODY_TOO_LARGE: entry(413, 'body', 'The body is larger than this service takes.',
+    'Keep bodies within 256 KiB, those of a batch within 1 MiB.'),
   URL_TOO_LONG: entry(414, 'any', 'The URL is longer than 8192 bytes.', 'Shorten the URL.'),
   UNSUPPORTED_MEDIA_TYPE: entry(415, 'body', 'The body must be sent as application/json in UTF-8.',
     'Send Content-Type: application/json, without Content-Encoding.'),
@@ -141,11 +148,13 @@ export class Refusal extends Error {
   /** What may have been meant by `field`: a name, or the number of the order that has the line. */
   readonly suggestion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** The step of a batch that is refused. */
+  readonly step: number | undefined;
 
   constructor(
     code: ErrorCode,
     message: string = ERRORS[code].message,
-    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds'>> = {},
+    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step'>> = {},
   ) {
     // Nobody reads the stack of a refusal, and capturing one costs more than the rest of the answer.
     const limit = Error.stackTraceLimit;
@@ -157,6 +166,13 @@ export class Refusal extends Error {
     this.field = about.field;
     this.suggestion = about.suggestion;
     this.retryAfterSeconds = about.retryAfterSeconds;
+    this.step = about.step;
+  }
+
+  /** The same, of a step of a batch. */
+  atStep(step: number): Refusal {
+    const { field, suggestion, retryAfterSeconds } = this;
+    return new Refusal(this.code, this.message, { field, suggestion, retryAfterSeconds, step });
   }
 
   get httpStatus(): number {

@@ -54,6 +54,10 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['command line: ', 2, '--json and exit codes; beside the service'],
   ['command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
   ['command line: ', 2, '/healthz; /openapi.json'],
+  ['batch: ', 5, 'body; operations; references; literal $; other strings'],
+  ['batch: ', 5, 'malformed steps; one transaction; rules; answer; refusal'],
+  ['batch: ', 5, 'numbers; metering of steps; metering before the first step; Idempotency-Key; body limit'],
+  ['batch: ', 2, 'codes; quota and rate'],
   ['guide: ', 2, 'partial invoice; LINE_MOVED'],
 ];
 

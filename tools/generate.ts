@@ -29,6 +29,7 @@ const PLACES: Record<ErrorPlace, string> = {
   single: 'single record',
   query: 'query',
   write: 'write',
+  batch: 'batch',
   body: 'query, write',
   path: 'other requests',
   dashboard: 'dashboard',

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
-import { readBody } from './body.ts';
+import { BODY_BYTES_MAX, readBody } from './body.ts';
 import { createLinedServer } from './connections.ts';
 import { renderContract } from './contract.ts';
 import type { AnswerLimits } from './cursor.ts';
@@ -96,6 +96,7 @@ function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: 
     genReqId: newRequestId,
     serverFactory: (handle) => createLinedServer(handle, { maxHeaderSize, keepAliveMs, refuse, onClosed }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: { customOptions: AJV_OPTIONS },

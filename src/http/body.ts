@@ -1,5 +1,5 @@
 /**
- * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX. Where it may hold the credentials it is
+ * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX, of a batch BATCH_BYTES_MAX. Where it may hold the credentials it is
  * read before the caller is known; a refusal of the body waits until the call is counted. Source: decisions "Order of
  * the checks", RFC 8259.
  */
@@ -10,6 +10,7 @@ import { Refusal } from '../errors.ts';
 import { invite } from './connections.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;
+export const BATCH_BYTES_MAX = 1024 * 1024;
 /** Doubles print and read back exactly up to this many significant digits. */
 const EXACT_DIGITS = 15;
 
@@ -26,11 +27,12 @@ export interface ReadBody {
 
 /** Content-type parser for every media type. A body that is too large stays unread, and its connection ends. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
-  const isTooLarge = Number(stream.headers['content-length'] ?? 0) > BODY_BYTES_MAX;
+  const bytesMax = request.routeOptions.bodyLimit;
+  const isTooLarge = Number(stream.headers['content-length'] ?? 0) > bytesMax;
   if (!isTooLarge) invite(stream);
-  const bytes = isTooLarge ? undefined : await collect(request, stream);
+  const bytes = isTooLarge ? undefined : await collect(request, stream, bytesMax);
   if (bytes) return { bytes, text: undefined, value: undefined, refusal: undefined };
-  return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${BODY_BYTES_MAX} bytes.`) };
+  return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${bytesMax} bytes.`) };
 }
 
 /** Parses a body that was read, once, without a reviver. Its faults are kept until the call is counted. */
@@ -79,7 +81,7 @@ export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
 }
 
 /** The body, or undefined when it is too large. Throws SERVICE_BUSY when it gives way to others. */
-function collect(request: FastifyRequest, stream: IncomingMessage): Promise<Buffer | undefined> {
+function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -97,7 +99,7 @@ function collect(request: FastifyRequest, stream: IncomingMessage): Promise<Buff
       size += chunk.length;
       chunks.push(chunk);
       request.load.growBody(body, chunk.length);
-      if (size <= BODY_BYTES_MAX) return;
+      if (size <= bytesMax) return;
       stream.pause();
       resolve(undefined);
     });

@@ -13,16 +13,17 @@ type Parts = Record<string, Part>;
 /** A kind of operation, or a path of the service itself. */
 type AnsweringKind = OperationKind | 'service';
 
-const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'query', 'write', 'service'];
+const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'query', 'write', 'batch', 'service'];
 /** The kinds that can answer the codes of a place. */
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
-  operation: ['single', 'lookup', 'query', 'write'],
+  operation: ['single', 'lookup', 'query', 'write', 'batch'],
   get: ['single', 'lookup', 'service'],
   single: ['single'],
   query: ['query'],
-  write: ['write'],
-  body: ['query', 'write'],
+  write: ['write', 'batch'],
+  batch: ['batch'],
+  body: ['query', 'write', 'batch'],
   path: [],
   dashboard: [],
   command: [],
@@ -42,7 +43,7 @@ const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
 
 /** `/orders/single` gives `Orders`. */
-const tagOf = (path: string): string => path[1]!.toUpperCase() + path.slice(2, path.indexOf('/', 1));
+const tagOf = (path: string): string => path[1]!.toUpperCase() + path.split('/')[1]!.slice(1);
 const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 const exampleOf = (value: unknown): Part => ({ demo: { value } });
 const jsonContent = (schema: Schema, example: unknown): Part => ({
@@ -100,7 +101,10 @@ const HEAD = {
   },
   servers: [{ url: '/' }],
   security: [{ basic: [] }, { apiId: [], apiSecret: [] }],
-  tags: ['Orders', 'Customers', 'Inventory', 'Service'].map((name) => ({ name, description: `${name} operations.` })),
+  tags: ['Orders', 'Customers', 'Inventory', 'Batch', 'Service'].map((name) => ({
+    name,
+    description: `${name} operations.`,
+  })),
 };
 
 /** The parameters of an operation beside the credentials, which are security schemes. Shared ones become components. */
@@ -118,7 +122,7 @@ function describeParameters({ kind, query, example }: Operation, shared: Parts):
     shared[component] = parameter;
     return linkTo('parameters', component);
   });
-  return kind === 'write' ? [...described, linkTo('parameters', 'idempotency-key')] : described;
+  return kind === 'write' || kind === 'batch' ? [...described, linkTo('parameters', 'idempotency-key')] : described;
 }
 
 const describeIdempotencyKey = (keptMs: number): Part => ({
@@ -131,14 +135,14 @@ const describeIdempotencyKey = (keptMs: number): Part => ({
 function describeSuccess({ kind, answer, example }: Operation): Part {
   const headers = ['X-Request-Id', 'X-Month-Requests'];
   if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor');
-  if (kind === 'write') headers.push('Idempotent-Replayed');
+  if (kind === 'write' || kind === 'batch') headers.push('Idempotent-Replayed');
   return describeAnswer('Success.', headers, answer, example.answer);
 }
 
 /** A component for each status and set of codes, and the links of each kind of operation to them. */
 function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Parts> } {
   const responses: Parts = {};
-  const links: Record<AnsweringKind, Parts> = { single: {}, lookup: {}, query: {}, write: {}, service: {} };
+  const links: Record<AnsweringKind, Parts> = { single: {}, lookup: {}, query: {}, write: {}, batch: {}, service: {} };
   const named = new Map<string, string>();
   for (const kind of KINDS) {
     const codesOfKind = CODES.filter((code) => KINDS_OF_PLACE[ERRORS[code].place].includes(kind));

@@ -40,9 +40,16 @@ function free({ buffer, byteLength }: Uint8Array): void {
   if (isWhole && byteLength >= FREED_BYTES_LEAST) buffer.transfer(0);
 }
 
-/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"requestId":…}` */
-export function renderError({ message, code, field, suggestion }: Refusal, requestId: string): string {
-  const shown = { message: hideSecrets(message), code, field: field && hideSecrets(field), suggestion, requestId };
+/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"step"?:…,"requestId":…}` */
+export function renderError({ message, code, field, suggestion, step }: Refusal, requestId: string): string {
+  const shown = {
+    message: hideSecrets(message),
+    code,
+    field: field && hideSecrets(field),
+    suggestion,
+    step,
+    requestId,
+  };
   return JSON.stringify({ status: 'error', data: null, subRecords: null, ...shown });
 }
 

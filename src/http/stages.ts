@@ -10,10 +10,11 @@ import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
 import type { Tenant, TenantStore } from '../tenant/port.ts';
 import { findTenant, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
-import { takeBody, type ReadBody } from './body.ts';
+import { admitBatch } from './batch-admission.ts';
+import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from './body.ts';
 import { sendAnswer } from './envelope.ts';
 import { IDEMPOTENCY_KEY } from './operations/operation-schemas.ts';
-import { BASE_PATH, type Call, type Operation } from './operations/operation.ts';
+import { BASE_PATH, isWrite, type Call, type Operation } from './operations/operation.ts';
 
 export interface OperationServices {
   readonly tenants: TenantStore;
@@ -40,10 +41,12 @@ export function addOperation(
   { meter, limits, pims, idempotencyMs }: OperationServices,
   admission: Admission,
 ): void {
-  const isRead = operation.kind !== 'write';
+  const isRead = !isWrite(operation);
+  const { listSteps } = operation;
   app.route({
     method: operation.method,
     url: admission.prefix + operation.path,
+    bodyLimit: operation.kind === 'batch' ? BATCH_BYTES_MAX : BODY_BYTES_MAX,
     // 1. Receive: receive.ts has checked URL and headers. The body of a caller that is refused here stays unread,
     ...(operation.body && { onRequest: admission.authenticateEarly }),
     // else body.ts has read it.
@@ -57,6 +60,8 @@ export function addOperation(
       request.tenant = tenant;
       const body = (request.body ?? {}) as ReadBody;
       request.body = undefined;
+      // count, of a batch each step, and check quota and rate (batch-admission.ts),
+      if (listSteps) return admitBatch(request, body, { listSteps, meter, limits });
       // count (tenant/metering.ts),
       if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now);
       // check quota and rate (tenant/limits.ts).
@@ -107,10 +112,10 @@ export const admitByKey = (tenants: TenantStore): Admission => ({
   isMetered: true,
 });
 
-const schemaOf = ({ query, body, kind }: Operation): FastifySchema => ({
+const schemaOf = ({ query, body, ...operation }: Operation): FastifySchema => ({
   querystring: query,
   ...(body && { body: body.validated }),
-  ...(kind === 'write' && { headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } } }),
+  ...(isWrite(operation) && { headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } } }),
 });
 
 let formatted = { ms: 0, text: '' };
@@ -121,10 +126,13 @@ function formatTime(ms: number): string {
   return formatted.text;
 }
 
-/** The hash covers the fields as a set: the order of keys and the credentials do not matter. */
+/** The hash covers fields as a set: the order of keys and the credentials do not matter. */
 function parseIdempotencyKey(request: FastifyRequest, operation: string, keptMs: number): WriteContext['idempotency'] {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string') return undefined;
-  const fields = Object.entries(request.body as Body).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return { key, operation, bodyHash: createHash('sha256').update(JSON.stringify(fields)).digest('hex'), keptMs };
+  const body = request.body as Body | readonly { operation: string; body: Body }[];
+  const asked = Array.isArray(body) ? body.map((step) => [step.operation, sortFields(step.body)]) : sortFields(body);
+  return { key, operation, bodyHash: createHash('sha256').update(JSON.stringify(asked)).digest('hex'), keptMs };
 }
+
+const sortFields = (body: object): [string, unknown][] => Object.entries(body).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -9,3 +9,7 @@ export const ORDER_CHARACTERS_MAX = 32 * 1024 * 1024;
 export const LOOKUP_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** What an index entry of PostgreSQL (2,704 bytes) and the URL with a cursor have room for, whatever the characters. */
 export const KEY_CHARACTERS_MAX = 256;
+export const BATCH_STEPS_MAX = 100;
+/** Of what a batch answers, and of all that its references stand for: a short batch could write or answer much. */
+export const BATCH_ANSWER_CHARACTERS_MAX = 4 * 1024 * 1024;
+export const REFERRED_CHARACTERS_MAX = 256 * 1024;

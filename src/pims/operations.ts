@@ -9,6 +9,7 @@ import type { Stage } from './stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from './port.ts';
 import type { Json, Rendered, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
+import { writeBatch as writeSteps, type BatchStep } from './batch.ts';
 import { checkText } from './values.ts';
 import * as writes from './writes.ts';
 
@@ -60,6 +61,16 @@ export const addLineItem = writeOf(writes.addLineItem);
 export const updateLineItem = writeOf(writes.updateLineItem);
 export const createCustomer = writeOf(writes.createCustomer);
 export const updateCustomer = writeOf(writes.updateCustomer);
+
+/** All steps, or none. */
+export async function writeBatch(
+  store: PimsStore,
+  steps: readonly BatchStep[],
+  context: WriteContext,
+): Promise<Written> {
+  const writeOnce: Write<Written> = (dictionaries) => writes.once(writeSteps(dictionaries, steps, context), context);
+  return orThrow(await store.write(writeOnce, context.idempotency));
+}
 
 /** Approves or invoices an order. `backorder`: the number of the sales order a partial invoice leaves, or null. */
 export async function advanceOrder(

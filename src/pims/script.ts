@@ -111,7 +111,7 @@ type AnySaves = Saves & SavesOfMany;
 export type Load = Request<'load', AnyLoads> & { readonly ahead?: readonly Load[] };
 export type Save = Request<'save', AnySaves>;
 
-/** Throws a Refusal only before its first save: what is refused has written nothing. */
+/** What throws a Refusal has written nothing: the store undoes what was saved before. */
 export type Script<T> = Generator<Load | Save, T, unknown>;
 
 /** Makes a script for the dictionaries of a transaction. Until its first request it only parses: it may start early. */

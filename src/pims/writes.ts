@@ -1,6 +1,6 @@
 /**
  * The writes, each from top to bottom: key, fields, load, rule, save. Each is a script that the store runs inside one
- * transaction. A refusal is thrown before the first save. Source: specification section 4, decision 0027.
+ * transaction. A refusal undoes all of it. Source: specification section 4, decision 0027.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { RECORD_TYPES, refuseCustomField } from './fields.ts';

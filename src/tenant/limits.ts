@@ -20,13 +20,13 @@ class RateBuckets {
   readonly #buckets = new Map<string, Bucket>();
   #sweepAt = SWEPT_LEAST;
 
-  /** False when the call is one too many: the key has used its burst and `perSecond` since. */
-  take(key: string, perSecond: number, burst: number, nowMs: number): boolean {
+  /** False when the calls are too many: the key has used its burst and `perSecond` since. */
+  take(key: string, perSecond: number, burst: number, nowMs: number, calls = 1): boolean {
     const bucket = this.#buckets.get(key) ?? this.#add(key, burst, nowMs);
     bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.filledAt) / 1000) * perSecond);
     bucket.filledAt = nowMs;
-    if (bucket.tokens < 1) return false;
-    bucket.tokens--;
+    if (bucket.tokens < calls) return false;
+    bucket.tokens -= calls;
     bucket.fullAt = nowMs + ((burst - bucket.tokens) / perSecond) * 1000;
     return true;
   }
@@ -59,23 +59,46 @@ export class LookLimit {
 
 export class Limits {
   readonly #buckets = new RateBuckets();
+  readonly #turns = new Map<string, Promise<void>>();
 
-  /** Throws QUOTA_EXCEEDED or RATE_LIMITED. The rate allows a burst of two seconds' calls. */
-  async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
-    if (tenant.callsPerSecond !== null && !this.#take(tenant.storeId, tenant.callsPerSecond, now.getTime()))
-      throw new Refusal('RATE_LIMITED', `More than ${tenant.callsPerSecond} calls a second.`, {
-        retryAfterSeconds: Math.max(1, Math.ceil(1 / tenant.callsPerSecond)),
-      });
-    if (tenant.monthQuota !== null && (await counted.monthRequests()) > tenant.monthQuota) {
-      const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
-      const begins = new Date(nextMonth).toISOString();
-      const message = `The monthly quota of ${tenant.monthQuota} requests is used up; the next month begins ${begins}.`;
-      const retryAfterSeconds = Math.ceil((nextMonth - now.getTime()) / 1000);
-      throw new Refusal('QUOTA_EXCEEDED', message, { retryAfterSeconds });
+  /** Does work of a tenant after what it was asked for before. */
+  async inTurn({ storeId }: Tenant, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(storeId);
+    const done = (before ?? Promise.resolve()).then(work, work);
+    this.#turns.set(storeId, done);
+    try {
+      await done;
+    } finally {
+      if (this.#turns.get(storeId) === done) this.#turns.delete(storeId);
     }
   }
 
-  #take(storeId: string, perSecond: number, nowMs: number): boolean {
-    return this.#buckets.take(storeId, perSecond, Math.max(1, perSecond * 2), nowMs);
+  /** Throws QUOTA_EXCEEDED or RATE_LIMITED. */
+  async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
+    this.checkRate(tenant, now);
+    if (tenant.monthQuota !== null) this.checkQuota(tenant, await counted.monthRequests(), now);
+  }
+
+  /** Throws RATE_LIMITED when so many calls are too many. The rate allows a burst of two seconds' calls. */
+  checkRate({ storeId, callsPerSecond: perSecond }: Tenant, now: Date, calls = 1): void {
+    if (perSecond === null) return;
+    const burst = Math.max(1, perSecond * 2);
+    if (this.#buckets.take(storeId, perSecond, burst, now.getTime(), calls)) return;
+    const fewer = calls > burst ? ` A batch has at most ${Math.floor(burst)} steps.` : '';
+    throw new Refusal('RATE_LIMITED', `More than ${perSecond} calls a second.${fewer}`, {
+      retryAfterSeconds: Math.max(1, Math.ceil(Math.min(calls, burst) / perSecond)),
+    });
+  }
+
+  /** Throws QUOTA_EXCEEDED when the calls of the month, those of a batch among them, are too many. */
+  checkQuota({ monthQuota }: Tenant, monthRequests: number, now: Date, calls = 1): void {
+    if (monthQuota === null || monthRequests <= monthQuota) return;
+    const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
+    const begins = new Date(nextMonth).toISOString();
+    const left = Math.max(0, monthQuota + calls - monthRequests);
+    const used = left === 0 ? 'is used up' : `has ${left} left, fewer than the batch has steps`;
+    const message = `The monthly quota of ${monthQuota} requests ${used}; the next month begins ${begins}.`;
+    const retryAfterSeconds = Math.ceil((nextMonth - now.getTime()) / 1000);
+    throw new Refusal('QUOTA_EXCEEDED', message, { retryAfterSeconds });
   }
 }

@@ -24,15 +24,20 @@ export class Meter {
     this.#store = store;
   }
 
-  /** Counts one call at this time (UTC ISO 8601, `2026-11-20T…`). */
-  count(teamId: string, operation: string, now: string): CountedCall {
+  /** Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Fewer than none takes counted ones back. */
+  count(teamId: string, operation: string, now: string, calls = 1): CountedCall {
     const batch = (this.#open ??= this.#openBatch());
     const day = now.slice(0, 10);
     const key = `${teamId} ${day} ${operation}`;
     const entry = batch.counts.get(key);
-    if (entry) entry.calls++;
-    else batch.counts.set(key, { teamId, day, operation, calls: 1 });
+    if (entry) entry.calls += calls;
+    else batch.counts.set(key, { teamId, day, operation, calls });
     return { monthRequests: async () => (await batch.added).get(`${teamId} ${day.slice(0, 7)}`) ?? 0 };
+  }
+
+  /** The tenant's calls of the month so far. */
+  async monthTotal(teamId: string, now: string): Promise<number> {
+    return (await this.#store.loadUsage(teamId, now.slice(0, 7))).total;
   }
 
   /** Resolves when everything counted so far is on disk. */

@@ -11,7 +11,7 @@ import { Refusal } from '../../errors.ts';
 import { LookLimit } from '../../tenant/limits.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { parseClaim } from '../authenticate.ts';
-import type { Operation } from '../operations/operation.ts';
+import { isWrite, type Operation } from '../operations/operation.ts';
 import { addOperation, type Admission } from '../stages.ts';
 import { accountRoutes } from './account-routes.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
@@ -55,7 +55,7 @@ export async function addDashboard(
   const looks = new LookLimit();
   for (const operation of operations) {
     addOperation(app, operation, services, admitBySession(accounts, '/explorer'));
-    if (operation.kind !== 'write') addOperation(app, operation, services, admitBySession(accounts, '/records', looks));
+    if (!isWrite(operation)) addOperation(app, operation, services, admitBySession(accounts, '/records', looks));
   }
   await addPages(app);
 }
@@ -71,11 +71,11 @@ const admitBySession = (accounts: Accounts, path: string, looks?: LookLimit): Ad
     refuseCrossSite(request);
     await findSession(accounts, request);
   },
-  authenticate: async (request: FastifyRequest, { kind }: Operation): Promise<Tenant> => {
+  authenticate: async (request: FastifyRequest, operation: Operation): Promise<Tenant> => {
     refuseCrossSite(request);
     const signedIn = request.signedIn ?? (await findSession(accounts, request));
     looks?.check(signedIn.user, Date.now());
-    if (kind === 'write') requireRole(signedIn, 'developer');
+    if (isWrite(operation)) requireRole(signedIn, 'developer');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;

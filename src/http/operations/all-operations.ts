@@ -1,12 +1,12 @@
-/** The twelve operations of the API, in the order of the contract. */
+/** The operations of the API, in the order of the contract: the twelve, then the additions. */
 import type { AnswerLimits } from '../cursor.ts';
+import { batchOperation } from './batch.ts';
 import { customerOperations } from './customers.ts';
 import { inventoryOperations } from './inventory.ts';
 import type { Operation } from './operation.ts';
 import { orderOperations } from './orders.ts';
 
-export const allOperations = (limits: AnswerLimits): Operation[] => [
-  ...orderOperations(limits),
-  ...customerOperations(limits),
-  ...inventoryOperations(limits),
-];
+export function allOperations(limits: AnswerLimits): Operation[] {
+  const single = [...orderOperations(limits), ...customerOperations(limits), ...inventoryOperations(limits)];
+  return [...single, batchOperation(single)];
+}

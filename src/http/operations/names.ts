@@ -1,4 +1,4 @@
-/** The names of the twelve operations, in the order of the reference. */
+/** The names of the operations, in the order of the reference: the twelve, then the additions. */
 export const OPERATION_NAMES = [
   'getOrder',
   'queryOrders',
@@ -12,5 +12,6 @@ export const OPERATION_NAMES = [
   'updateCustomer',
   'getInventoryItem',
   'queryInventoryItems',
+  'batch',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];

@@ -217,9 +217,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       suggestion: textOf(
         'The known name nearest to an unknown field, or the number of the order that has a moved line.',
       ),
+      step: { type: 'integer', description: 'The step of a batch that was refused, from 0.' },
       requestId: textOf('As in X-Request-Id; quote it in reports.'),
     },
-    ['field', 'suggestion'],
+    ['field', 'suggestion', 'step'],
   ),
 };
 

@@ -26,8 +26,10 @@ export interface Call<Shape = Body> {
   readonly reply: FastifyReply;
 }
 
-/** One record by its key, the storefront lookup, one page of records, or a write. */
-export type OperationKind = 'single' | 'lookup' | 'query' | 'write';
+/** One record by its key, the storefront lookup, one page of records, a write, or several writes. */
+export type OperationKind = 'single' | 'lookup' | 'query' | 'write' | 'batch';
+
+export const isWrite = ({ kind }: Pick<Operation, 'kind'>): boolean => kind === 'write' || kind === 'batch';
 
 export interface Operation {
   /** The one name of the operation: in the contract, the usage, the log and the documents. */
@@ -41,6 +43,11 @@ export interface Operation {
   readonly body?: BodySchema;
   readonly answer: Schema;
   readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
+  /**
+   * Of a batch: the operation of each step, under which it counts. Throws what is wrong with the list: that counts as
+   * one call of the batch itself.
+   */
+  readonly listSteps?: (body: unknown) => readonly OperationName[];
   /** The body of the 200 answer. */
   readonly run: (call: Call<never>) => Promise<Rendered>;
 }

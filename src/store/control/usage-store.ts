@@ -17,7 +17,8 @@ export async function loadCounts(
   teamId: string,
   month: string,
 ): Promise<UsageCount[]> {
-  const where = '"TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? ORDER BY "DAY", "OPERATION"';
+  // None are left of an operation whose calls were taken back.
+  const where = '"TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? AND "CALLS" > 0 ORDER BY "DAY", "OPERATION"';
   const sql = `SELECT ${listColumns(COUNT, 'c')} FROM ${db.schema}"${table}" c WHERE ${where}`;
   const found = await db.read(sql, teamId, `${month}-00`, `${month}-99`);
   return found.map((count) => toRecord<UsageCount>(COUNT, count));

@@ -62,6 +62,14 @@ class Running {
     this.#raised.clear();
   }
 
+  /** Forgets what it has saved, when it is refused. */
+  discard(): void {
+    this.affected.clear();
+    this.saves = [];
+    this.statements = [];
+    this.#raised.clear();
+  }
+
   /** What it saves, in its order; counters are raised once. */
   takeStatements(): Statement[] {
     for (const [recordType, number] of this.#raised)
@@ -100,6 +108,9 @@ class Running {
     for (const statement of build(...save.args)) this.statements.push(statement);
   }
 }
+
+/** A script was refused after it took what only the end of the transaction gives back: each has to run by itself. */
+class RunApart extends Error {}
 
 export class WriteGroup {
   readonly #connection: Connection;
@@ -169,7 +180,7 @@ export class WriteGroup {
 
   /** Takes what a script has saved for done. Those behind it that have read it begin anew. */
   #finish(script: Running): void {
-    refuseLate(script.outcome, script.saves.length > 0);
+    if (script.outcome instanceof Refusal) this.#undo(script);
     this.#done++;
     this.#statements.push(...script.takeStatements());
     for (const save of script.saves)
@@ -180,6 +191,17 @@ export class WriteGroup {
     if (script.affected.size === 0) return;
     for (const other of this.#scripts.slice(this.#done))
       if (!script.affected.isDisjointFrom(other.sources)) other.restart();
+  }
+
+  /** Takes back what a refused script has done. Nothing of it was sent, but the numbers it took are counted. */
+  #undo(script: Running): void {
+    if (script.numbers.length > 0) this.#endApart(script.outcome as Refusal);
+    script.discard();
+  }
+
+  /** Ends the transaction, so that nothing of it stays. */
+  #endApart(refusal: Refusal): never {
+    throw this.#scripts.length === 1 ? refusal : new RunApart();
   }
 
   /** Sends what is saved, and what all scripts ask next. */
@@ -251,14 +273,9 @@ export class WriteGroup {
       script.goOn(query.parse(await this.#connection.query(query.sql, query.values)));
       send();
     }
-    refuseLate(script.outcome, script.saves.length > 0);
+    if (script.outcome instanceof Refusal && script.saves.length > 0) this.#endApart(script.outcome);
     this.#done++;
     this.#loaded.clear();
     for (const other of this.#scripts.slice(this.#done)) other.restart();
   }
-}
-
-function refuseLate(outcome: unknown, hasWritten: boolean): void {
-  if (outcome instanceof Refusal && hasWritten)
-    throw new Error(`A write was refused after it had begun to write: ${outcome.code}`);
 }

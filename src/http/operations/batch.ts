@@ -1,0 +1,108 @@
+/** The batch: several writes in one call. Source: additions, section 1. */
+import { Refusal } from '../../errors.ts';
+import { BATCH_OPERATIONS, unescape, type BatchOperation, type BatchStep } from '../../pims/batch.ts';
+import { BATCH_STEPS_MAX } from '../../pims/limits.ts';
+import { writeBatch } from '../../pims/operations.ts';
+import type { Body } from '../../pims/writes.ts';
+import { renderEnvelope } from '../envelope.ts';
+import { listOf, objectOf, type Schema } from '../schemas.ts';
+import { refuseBySchema } from '../validation-errors.ts';
+import { NEW_LINE_EXAMPLE } from './examples.ts';
+import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
+import { envelope, type Call, type Operation } from './operation.ts';
+
+/** A step as it is sent. */
+interface Step {
+  readonly operation: BatchOperation;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const MEMBERS = ['operation', 'body'];
+
+/** Over the single calls, whose bodies its steps have. */
+export function batchOperation(operations: readonly Operation[]): Operation {
+  const single = new Map(operations.map((operation) => [operation.name as string, operation]));
+  const taken = BATCH_OPERATIONS.map((name) => single.get(name)!);
+  return {
+    name: 'batch',
+    method: 'POST',
+    path: '/batch',
+    summary: 'Several writes in one call',
+    description: DESCRIPTION,
+    kind: 'batch',
+    query: queryOf(),
+    body: { name: 'Batch', validated: {}, documented: listOf({ anyOf: taken.map(describeStep) }, STEPS) },
+    answer: envelopeOf(listOf({ anyOf: distinct(taken.map(({ answer }) => answer)) })),
+    listSteps: parseSteps,
+    run: async ({ store, body, context, reply }: Call<readonly Step[]>) => {
+      const steps = body.map((step): BatchStep => {
+        const validate = reply.request.compileValidationSchema(single.get(step.operation)!.body!.validated);
+        const isGood = validate(unescapeAll(step.body));
+        const refusal = isGood ? undefined : refuseBySchema(validate.errors!, 'body', []);
+        return { operation: step.operation, body: step.body as Body, refusal };
+      });
+      const { data, replayed } = await writeBatch(store, steps, context);
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return renderEnvelope(data);
+    },
+    example: {
+      body: [
+        { operation: 'createOrder', body: { REFERENCE_NUMBER: '#1014', CUSTOMER_CODE: 'VINET' } },
+        { operation: 'addLineItem', body: { ORDER_NUMBER: '$0.data', PART_CODE: '11', QUANTITY: '12' } },
+      ],
+      answer: envelope([envelope('20016'), envelope({ ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20016', LINE_NUMBER: '1' })]),
+    },
+  };
+}
+
+const STEPS = { minItems: 1, maxItems: BATCH_STEPS_MAX, description: 'The steps, in order.' };
+const DESCRIPTION = `Runs the steps in order, all in one transaction: all happen, or none. A value \`$N.data\` or
+\`$N.data.FIELD\` stands for what step N, from 0, answered; a literal $ at the start is written $$. Data has an answer
+for each step. A refusal is that of the refused step, with its number as \`step\`. Each step counts as one call.`.replaceAll(
+  '\n',
+  ' ',
+);
+
+const describeStep = ({ name, body }: Operation): Schema =>
+  objectOf({ operation: { const: name }, body: ref(body!.name) });
+
+const distinct = (schemas: readonly Schema[]): Schema[] => [
+  ...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values(),
+];
+
+/** The operations of the steps. Throws INVALID_BODY, BATCH_TOO_LONG, or UNKNOWN_OPERATION. */
+function parseSteps(body: unknown): readonly BatchOperation[] {
+  if (!Array.isArray(body)) throw new Refusal('INVALID_BODY', 'The body must be a JSON array of steps.');
+  if (body.length > BATCH_STEPS_MAX)
+    throw new Refusal('BATCH_TOO_LONG', `A batch has at most ${BATCH_STEPS_MAX} steps, not ${body.length}.`);
+  if (body.length === 0) throw new Refusal('INVALID_BODY', 'The batch has no steps; send one at least.');
+  return body.map((step: unknown, index) => parseStep(step, index));
+}
+
+function parseStep(step: unknown, index: number): BatchOperation {
+  const refuse = (message: string, field?: string): Refusal =>
+    new Refusal('INVALID_BODY', `Step ${index} ${message}.`, { field, step: index });
+  if (!isObject(step)) throw refuse('must be an object with operation and body');
+  for (const name of MEMBERS) if (!Object.hasOwn(step, name)) throw refuse(`lacks '${name}'`, name);
+  const other = Object.keys(step)
+    .find((name) => !MEMBERS.includes(name))
+    ?.slice(0, 64);
+  if (other !== undefined) throw refuse(`has a member '${other}'; known are operation and body`, other);
+  const { operation, body } = step;
+  if (typeof operation !== 'string') throw refuse('must name its operation as a string', 'operation');
+  if (!isObject(body)) throw refuse('must have a JSON object of fields as its body; {} for none', 'body');
+  const known = BATCH_OPERATIONS.find((name) => name === operation);
+  if (known !== undefined) return known;
+  const message = `Step ${index}: a batch takes ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;
+  throw new Refusal('UNKNOWN_OPERATION', message, { field: 'operation', step: index });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The body with its literal values as they are meant. */
+function unescapeAll(body: Step['body']): Step['body'] {
+  const fields = Object.entries(body);
+  if (!fields.some(([, value]) => typeof value === 'string' && value.startsWith('$$'))) return body;
+  return Object.fromEntries(fields.map(([name, value]) => [name, typeof value === 'string' ? unescape(value) : value]));
+}

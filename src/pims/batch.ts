@@ -1,0 +1,104 @@
+/**
+ * Several writes as one: runs the scripts of the single writes one after the other in one transaction, so all happen or
+ * none. A step may refer to what a step before it answered. Source: additions, section 1.
+ */
+import { Refusal, refuseField } from '../errors.ts';
+import type { Dictionaries } from './fields.ts';
+import { BATCH_ANSWER_CHARACTERS_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
+import type { Json, Script } from './script.ts';
+import type { RawValue } from './values.ts';
+import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes.ts';
+import type { Body, WriteContext } from './writes.ts';
+
+/** The writes a batch takes. */
+const WRITES = { createOrder, addLineItem, updateLineItem, createCustomer, updateCustomer } as const;
+export type BatchOperation = keyof typeof WRITES;
+export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
+
+export interface BatchStep {
+  readonly operation: BatchOperation;
+  readonly body: Body;
+  /** What is wrong with the body as it was sent. */
+  readonly refusal: Refusal | undefined;
+}
+
+/** `$3.data` or `$3.data.FIELD`. */
+const REFERENCE = /^\$(0|[1-9]\d?)\.data(?:\.(.+))?$/s;
+
+/**
+ * Data is the list of what the steps answer, in their order, each in its envelope. What a step refuses is refused with
+ * its `step`. INVALID_REFERENCE for a reference to nothing; BATCH_TOO_LONG when the answers are.
+ */
+export function* writeBatch(
+  dictionaries: Dictionaries,
+  steps: readonly BatchStep[],
+  context: WriteContext,
+): Script<Json> {
+  const answers = new Answers();
+  for (const [step, { operation, body, refusal }] of steps.entries())
+    try {
+      if (refusal) throw refusal;
+      answers.add(yield* WRITES[operation](dictionaries, answers.fillIn(body), context));
+    } catch (fault) {
+      throw fault instanceof Refusal ? fault.atStep(step) : fault;
+    }
+  return answers.render();
+}
+
+/** A value without the `$` that makes the one behind it an ordinary character. */
+export const unescape = (value: string): string => (value.startsWith('$$') ? value.slice(1) : value);
+
+/** What the steps so far have answered. */
+class Answers {
+  readonly #answers: Json[] = [];
+  readonly #parsed: unknown[] = [];
+  #characters = 0;
+  #referred = 0;
+
+  add(answer: Json): void {
+    this.#answers.push(answer);
+    this.#characters += answer.length;
+    if (this.#characters <= BATCH_ANSWER_CHARACTERS_MAX) return;
+    const most = `${BATCH_ANSWER_CHARACTERS_MAX} characters`;
+    throw new Refusal('BATCH_TOO_LONG', `The answer would be longer than ${most}; send fewer steps.`);
+  }
+
+  render(): Json {
+    const envelopes = this.#answers.map((data) => `{"status":"success","data":${data},"subRecords":null}`);
+    return `[${envelopes.join(',')}]`;
+  }
+
+  /** The body with what its references stand for. */
+  fillIn(body: Body): Body {
+    const fields = Object.entries(body);
+    if (!fields.some(([, value]) => isMarked(value))) return body;
+    return Object.fromEntries(fields.map(([name, value]) => [name, isMarked(value) ? this.#find(name, value) : value]));
+  }
+
+  #find(name: string, text: string): string {
+    if (text.startsWith('$$')) return unescape(text);
+    const [, step, field] = REFERENCE.exec(text) ?? [];
+    const shown = text.slice(0, 64);
+    if (step === undefined) {
+      const form = "A reference is written '$N.data' or '$N.data.FIELD', a literal $ at the start '$$'";
+      throw refuseField('INVALID_REFERENCE', name, `${form}; '${shown}' is neither.`);
+    }
+    const answer = this.#answers[Number(step)];
+    if (answer === undefined)
+      throw refuseField('INVALID_REFERENCE', name, `'${shown}' does not name a step before this one.`);
+    const data = (this.#parsed[Number(step)] ??= JSON.parse(answer)) as string | Record<string, string>;
+    const value = typeof data === 'string' || field === undefined ? data : ownMember(data, field);
+    if (typeof value !== 'string' || (typeof data === 'string' && field !== undefined)) {
+      const known = typeof data === 'string' ? 'a text' : `a record with ${Object.keys(data).join(', ')}`;
+      throw refuseField('INVALID_REFERENCE', name, `'${shown}' names nothing: step ${step} answered ${known}.`);
+    }
+    this.#referred += value.length;
+    if (this.#referred <= REFERRED_CHARACTERS_MAX) return value;
+    const most = `references stand for more than ${REFERRED_CHARACTERS_MAX} characters`;
+    throw refuseField('INVALID_REFERENCE', name, `All ${most}; send fewer steps.`);
+  }
+}
+
+const isMarked = (value: RawValue): value is string => typeof value === 'string' && value.startsWith('$');
+const ownMember = (record: Record<string, string>, name: string): string | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
