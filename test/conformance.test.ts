@@ -58,6 +58,7 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['batch: ', 5, 'malformed steps; one transaction; rules; answer; refusal'],
   ['batch: ', 5, 'numbers; metering of steps; metering before the first step; Idempotency-Key; body limit'],
   ['batch: ', 2, 'codes; quota and rate'],
+  ['reading: ', 1, 'compression'],
   ['guide: ', 2, 'partial invoice; LINE_MOVED'],
 ];
 

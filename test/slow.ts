@@ -58,6 +58,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'a process that is held, and floods; room has what is refused, test/request-log the rules of the log',
   },
   {
+    files: ['test/limits/packed-answers.test.ts'],
+    reason: 'attacks that compression could make dearer; test/api/compression has 64 pages at once',
+  },
+  {
     files: ['test/limits/fairness.test.ts'],
     store: 'postgres',
     reason: 'reads by key have connections of their own there; costly-queries has the turns on both stores',

@@ -6,6 +6,7 @@ import type { FastifyReply } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import type { Rendered } from '../pims/script.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
+import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding } from './compression.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -54,20 +55,44 @@ export function renderError({ message, code, field, suggestion, step }: Refusal,
 }
 
 /**
- * Sends an answer once its count is on disk; a read only if it has room (load.ts). Nobody may use its bytes again.
- * Throws what counting threw.
+ * Sends an answer once its count is on disk, compressed if the caller takes that; a read only if it has room (load.ts).
+ * Nobody may use its bytes again. Throws what counting threw.
  */
 export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
   const { counted, load } = request;
   if (counted) reply.header('x-month-requests', await counted.monthRequests());
-  // A large one is kept once, as the bytes that are sent.
-  const sent = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
-  const bytes = typeof sent === 'string' || reply.raw.destroyed ? 0 : sent.length;
-  if (isRead && bytes > 0) load.checkRoom(request, bytes);
+  // A large one is kept once, as bytes.
+  const made = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
+  const madeBytes = countBytes(reply, made);
+  if (isRead && madeBytes > 0) load.checkRoom(request, madeBytes);
+  const accepted = request.headers['accept-encoding'];
+  const sent = accepted === undefined ? made : await packAnswer(reply, made, accepted);
+  const bytes = countBytes(reply, sent);
   load.answered(request, bytes);
   // The operating system has them.
   if (typeof sent !== 'string' && bytes >= FREED_BYTES_LEAST) reply.raw.once('finish', () => free(sent));
   // Fastify drops the content type of an answer that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
+}
+
+/** What counts of an answer until it is taken: nothing of a short one, or when nobody is there any more. */
+const countBytes = ({ raw }: FastifyReply, sent: Rendered): number =>
+  typeof sent === 'string' || raw.destroyed ? 0 : sent.length;
+
+/** The answer in the coding that the caller likes best, with its headers; as it is when it is small, or none is taken. */
+async function packAnswer(reply: FastifyReply, answer: Rendered, accepted: string): Promise<Rendered> {
+  const isSmall = (typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length) < COMPRESSED_BYTES_LEAST;
+  const coding = isSmall ? undefined : chooseCoding(accepted);
+  if (coding === undefined) return answer;
+  const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
+  reply.request.load.holdAnswer(reply.request, countBytes(reply, answer));
+  const packed = await compress(bytes, coding, reply.raw);
+  free(bytes);
+  // Nobody is there to get it.
+  if (!packed) return '';
+  reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' });
+  const tag = reply.getHeader('etag');
+  if (typeof tag === 'string') reply.header('etag', tagOfCoding(tag, coding));
+  return packed;
 }

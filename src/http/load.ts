@@ -113,10 +113,15 @@ export class Load {
     if (isFull(this.#answerBytes, most)) throw new Refusal('SERVICE_BUSY', undefined, RETRY);
   }
 
+  /** An answer that is still worked on has so many bytes; they count. */
+  holdAnswer(request: FastifyRequest, bytes: number): void {
+    this.#countAnswer(request, bytes - request.answerBytes);
+  }
+
   /** The answer is made: the call is no longer in flight. Its bytes, if it is large, count until they are taken. */
   answered(request: FastifyRequest, bytes: number): void {
     this.#leave(request);
-    this.#countAnswer(request, bytes);
+    this.holdAnswer(request, bytes);
   }
 
   /** The answer is taken, or nobody is there to take it. */

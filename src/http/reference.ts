@@ -5,24 +5,33 @@
 import { Worker } from 'node:worker_threads';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { Refusal } from '../errors.ts';
+import { chooseCoding, compress, type Coding } from './compression.ts';
 import { JSON_TYPE } from './envelope.ts';
 import type { ReferenceFile } from './reference-worker.ts';
-
-const TAKES_GZIP = /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/i;
 
 export function addReference(app: FastifyInstance, contract: () => object): void {
   const options = { exposeHeadRoute: true };
   let text: Buffer | undefined;
-  const renderText = (): Buffer => (text ??= Buffer.from(JSON.stringify(contract())));
-  app.get('/openapi.json', options, (_request, reply) => reply.type(JSON_TYPE).send(renderText()));
+  const packed = new Map<Coding, ReturnType<typeof compress>>();
+  app.get('/openapi.json', options, async ({ headers }, reply) => {
+    text ??= Buffer.from(JSON.stringify(contract()));
+    const coding = chooseCoding(headers['accept-encoding'] ?? '');
+    reply.type(JSON_TYPE);
+    if (!coding) return reply.send(text);
+    // Made once for each coding.
+    const bytes = packed.get(coding) ?? compress(text, coding);
+    packed.set(coding, bytes);
+    return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);
+  });
 
   let files: Promise<Map<string, ReferenceFile>> | undefined;
   const serveFile: RouteHandlerMethod = async ({ url, headers }, reply) => {
     const file = (await (files ??= renderFiles(contract()))).get(url.split('?', 1)[0]!);
     if (!file) throw new Refusal('UNKNOWN_PATH');
     reply.headers(file.headers).code(file.httpStatus);
-    if (!TAKES_GZIP.test(headers['accept-encoding'] ?? '')) return reply.send(file.bytes);
-    return reply.header('content-encoding', 'gzip').send(file.packed);
+    const coding = chooseCoding(headers['accept-encoding'] ?? '', ['gzip']);
+    if (!coding) return reply.send(file.bytes);
+    return reply.header('content-encoding', coding).send(file.packed);
   };
   for (const url of ['/docs', '/docs/*']) app.get(url, options, serveFile);
 }

@@ -2,9 +2,7 @@
  * The dashboard: its pages below /dashboard/ and their JSON below /dashboard/api/. Everything but signing in needs a
  * session; so do the operations of the API, which are here too. Source: decision 0023.
  */
-import { constants } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import compress from '@fastify/compress';
 import cookie from '@fastify/cookie';
 import type { Accounts } from '../../account/accounts.ts';
 import { Refusal } from '../../errors.ts';
@@ -25,12 +23,6 @@ import { tenantRoutes } from './tenant-routes.ts';
 import { addRoute, API_PATH, type Handlers } from './typed-route.ts';
 import { usageRoutes } from './usage-routes.ts';
 
-/**
- * Smaller answers are not worth the time. Those of the API itself never are: compressing a page of records takes longer
- * than making it.
- */
-const COMPRESSED_BYTES_LEAST = 2048;
-
 export async function addDashboard(
   app: FastifyInstance,
   services: DashboardServices,
@@ -38,11 +30,6 @@ export async function addDashboard(
 ): Promise<void> {
   const { accounts } = services;
   await app.register(cookie);
-  await app.register(compress, {
-    threshold: COMPRESSED_BYTES_LEAST,
-    encodings: ['br', 'gzip'],
-    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
-  });
   const handlers: Handlers = {
     ...accountRoutes(services),
     ...keyRoutes(services),

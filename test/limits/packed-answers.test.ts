@@ -1,0 +1,92 @@
+/** Compressing answers costs a bounded amount of memory: answers nobody reads, and callers that leave before their turn. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asker, memoryOf, sendUnread, waitsDuring } from '../kit/attack.ts';
+import { times } from '../kit/lists.ts';
+import { basicOf } from '../kit/operations.ts';
+import { writeRequest } from '../kit/raw-http.ts';
+import { Shop } from '../kit/records.ts';
+import { BASE_PATH, Service } from '../kit/service.ts';
+import { waitUntil } from '../kit/wait.ts';
+
+const CONNECTIONS = 250;
+const PIPELINED = 4;
+const LINES = 4000;
+const ROUNDS = 10;
+const PATIENCE_MS = 10_000;
+/** As much as answers that are not compressed. */
+const MEMORY_MIB = 300;
+
+/** Text that no coding makes much shorter, so that it waits to be taken. */
+const oddText = (): string => randomBytes(600).toString('base64');
+
+interface Attacked {
+  readonly shop: Shop;
+  readonly ask: () => Promise<void>;
+}
+
+/** A service of its own for each attack: the most memory a process has had never falls. */
+async function prepare(context: TestContext): Promise<Attacked> {
+  const service = await Service.start();
+  context.after(() => service.stop());
+  const shop = await Shop.open(service, 'busy');
+  await shop.load('orders', [{ ORDER_NUMBER: '1' }]);
+  await shop.load(
+    'lines',
+    times(LINES, (index) => ({ ORDER_NUMBER: '1', LINE_NUMBER: `${index + 1}`, DESCRIPTION: oddText() })),
+  );
+  const other = await service.makeTenant('other');
+  const orderNum = (await service.call(other, 'PUT', '/orders/create', { body: {} })).body.data as string;
+  return { shop, ask: asker(service, other, '/orders/single', { orderNum }) };
+}
+
+/** Connections that ask for pages of 4 MiB and read nothing. */
+function open({ shop }: Attacked, coding: string): Socket[] {
+  const lines = [`Authorization: ${basicOf(shop.keys)}`, `Accept-Encoding: ${coding}`];
+  const query = writeRequest('GET', `${BASE_PATH}/orders/single?teamID=busy&orderNum=1`, lines);
+  const bytes = Buffer.concat(times(PIPELINED, () => query));
+  return times(CONNECTIONS, () => sendUnread(shop.service.origin, bytes));
+}
+
+/** Others are answered during the attack, its cost is bounded, and afterwards answers are compressed as before. */
+async function endure({ shop, ask }: Attacked, coding: string, attack: () => Promise<unknown>): Promise<void> {
+  const { pid, origin } = shop.service;
+  const idle = memoryOf(pid).now;
+  const waits = await waitsDuring(ask, attack);
+  assert.equal(waits.failed, 0);
+  assert.ok(waits.worst < 2000, `another tenant waited ${waits.worst} ms`);
+  const { peak } = memoryOf(pid);
+  assert.ok(peak - idle < MEMORY_MIB, `memory rose from ${idle} to ${peak} MiB`);
+  const headers = { authorization: basicOf(shop.keys), 'accept-encoding': coding };
+  const url = `${origin}${BASE_PATH}/orders/single?teamID=busy&orderNum=1`;
+  await waitUntil(PATIENCE_MS, `no answer in ${coding}`, async () => {
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) });
+    await answer.arrayBuffer();
+    return answer.status === 200 && answer.headers.get('content-encoding') === coding;
+  });
+}
+
+for (const coding of ['zstd', 'br', 'gzip']) {
+  test(`250 connections that never read 5 MB in ${coding} cost at most 300 MiB`, async (context) => {
+    const attacked = await prepare(context);
+    await endure(attacked, coding, async () => {
+      const sockets = open(attacked, coding);
+      await sleep(2000);
+      for (const socket of sockets) socket.destroy();
+    });
+  });
+
+  test(`250 callers that leave before 5 MB are compressed in ${coding}, ten times, cost as little`, async (context) => {
+    const attacked = await prepare(context);
+    await endure(attacked, coding, async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const sockets = open(attacked, coding);
+        await sleep(100);
+        for (const socket of sockets) socket.destroy();
+      }
+    });
+  });
+}
