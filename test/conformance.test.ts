@@ -59,7 +59,8 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['batch: ', 5, 'numbers; metering of steps; metering before the first step; Idempotency-Key; body limit'],
   ['batch: ', 2, 'codes; quota and rate'],
   ['reading: ', 1, 'compression'],
-  ['guide: ', 2, 'partial invoice; LINE_MOVED'],
+  ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],
+  ['guide: ', 5, 'new lines; as sent; another part; returns; LINE_MOVED'],
 ];
 
 interface Row {

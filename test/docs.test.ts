@@ -215,6 +215,23 @@ suite('what the documents name', () => {
     assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted());
   });
 
+  test('the guide says of every code that a wait or a change can help with how to repeat the call', () => {
+    const [, table = ''] = read('docs/api-reference.md').split('\n## Repeating a call\n');
+    const rows = table.split('\n').filter((line) => line.startsWith('| '));
+    const named = rows.flatMap((row) =>
+      [...row.split(' | ')[0]!.matchAll(/`([A-Z_]+)`/g)].map(([, code = '']) => code),
+    );
+    const changing: number[] = [401, 408, 409, 412, 429];
+    const wanted = Object.entries(ERRORS)
+      .filter(
+        ([code, { httpStatus, place }]) =>
+          place !== 'dashboard' && (changing.includes(httpStatus) || code === 'LINE_MOVED'),
+      )
+      .map(([code]) => code);
+    assert.deepEqual(named.toSorted(), wanted.toSorted());
+    assert.ok(rows.some((row) => row.startsWith('| 5xx | yes |')));
+  });
+
   // That the generated files are in step to the letter is for `npm run check`, which starts every command for it.
   test('every setting is in docs/configuration.md with its default', () => {
     const text = read('docs/configuration.md');

@@ -15,29 +15,30 @@ export interface LineStep {
   readonly stock: StockMovement[];
 }
 
-/** PART_DESCRIPTION and CARE_PLAN of the part a line names, if it is known. */
+/** PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN of the part a line names, if it is known. Without a price in an import. */
 export type KnownPart = Values | undefined;
 
-/** A known part fills DESCRIPTION and the care-plan flag where they were not sent. */
+/** A known part fills DESCRIPTION, UNIT_PRICE and the care-plan flag where they were not sent. */
 export function fillFromPart(values: Values, part: KnownPart): Values {
   if (!part) return values;
   return {
     ...values,
     DESCRIPTION: values['DESCRIPTION'] ?? part['PART_DESCRIPTION'] ?? '',
+    UNIT_PRICE: values['UNIT_PRICE'] ?? part['UNIT_PRICE'] ?? '',
     CARE_PLAN: values['CARE_PLAN'] ?? part['CARE_PLAN'] ?? '',
   };
 }
 
-/** A new line of an order; nothing of it is shipped yet. An invoice takes no new lines. */
+/** A new line of an order, one unit where none are sent; nothing of it is shipped yet. An invoice takes no new lines. */
 export function addLine(order: Values, values: Values, part: KnownPart): Outcome<LineStep> {
   if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'lines can no longer be added');
-  const line = fillQuantities({ ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
+  const line = fillQuantities({ QUANTITY: '1', ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
   return refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) };
 }
 
 /**
- * A line with some fields changed. Another PART_CODE brings the new part's description and care-plan flag unless they
- * are sent; an invoiced line keeps its part and quantities.
+ * A line with some fields changed. Another PART_CODE brings the new part's description, price and care-plan flag unless
+ * they are sent; an invoiced line keeps its part and quantities.
  */
 export function changeLine(order: Values, line: Values, change: Values, part: KnownPart): Outcome<LineStep> {
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];

@@ -32,7 +32,7 @@ export interface Loads {
   isLocationThere(code: string): boolean;
   /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP and MODIFIED_DATE. */
   orderStage(orderNumber: string): Values | undefined;
-  /** PART_DESCRIPTION and CARE_PLAN. */
+  /** PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN. */
   part(partCode: string): Values | undefined;
   /** QTY_ONHAND and QTY_COMMITTED. */
   stock(partCode: string): Values | undefined;

@@ -316,7 +316,9 @@ export class Model {
 
   #part(code: string | undefined): KnownPart {
     const part = this.#records.inventory.get(code ?? '');
-    return part && { PART_DESCRIPTION: part['PART_DESCRIPTION']!, CARE_PLAN: part['CARE_PLAN']! };
+    if (!part) return undefined;
+    const { PART_DESCRIPTION = '', UNIT_PRICE = '', CARE_PLAN = '' } = part;
+    return { PART_DESCRIPTION, UNIT_PRICE, CARE_PLAN };
   }
 
   #linesOf = (orderNumber: string): Values[] => this.#lines.get(orderNumber) ?? [];

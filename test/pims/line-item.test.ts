@@ -33,14 +33,16 @@ function refused(outcome: unknown, code: ErrorCode, field: string): void {
   assert.equal(`${outcome.code} ${outcome.field}`, `${code} ${field}`);
 }
 
-test('a known part fills the description and the care-plan flag where they were not sent', () => {
-  assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, PART), { PART_CODE: 'A', DESCRIPTION: 'Widget', CARE_PLAN: 'N' });
-  const mine = { DESCRIPTION: 'Mine', CARE_PLAN: 'Y' };
-  assert.deepEqual(fillFromPart(mine, PART), mine);
-  const found = fillFromPart({ DESCRIPTION: '' }, PART);
-  assert.deepEqual(found, { DESCRIPTION: '', CARE_PLAN: 'N' }, 'a cleared description stays cleared');
+test('a known part fills the description, the price and the care-plan flag where they were not sent', () => {
+  const priced = { ...PART, UNIT_PRICE: '9.5' };
+  const filled = { DESCRIPTION: 'Widget', UNIT_PRICE: '9.5', CARE_PLAN: 'N' };
+  assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, priced), { PART_CODE: 'A', ...filled });
+  const mine = { DESCRIPTION: 'Mine', UNIT_PRICE: '1', CARE_PLAN: 'Y' };
+  assert.deepEqual(fillFromPart(mine, priced), mine);
+  const cleared = { DESCRIPTION: '', UNIT_PRICE: '' };
+  assert.deepEqual(fillFromPart(cleared, priced), { ...cleared, CARE_PLAN: 'N' }, 'what is cleared stays cleared');
   assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, undefined), { PART_CODE: 'A' });
-  assert.deepEqual(fillFromPart({}, {}), { DESCRIPTION: '', CARE_PLAN: '' }, 'a part without either');
+  assert.deepEqual(fillFromPart({}, {}), { DESCRIPTION: '', UNIT_PRICE: '', CARE_PLAN: '' }, 'a part without any');
 });
 
 test('a line from a file has a whole LINE_NUMBER from 1, or none; others are refused with what they are', () => {
@@ -57,7 +59,7 @@ test('a line from a file has a whole LINE_NUMBER from 1, or none; others are ref
 test('a line from a file is filled from its part, and without quantities has none; what was given stays', () => {
   for (const [part, filled] of [
     [undefined, {}],
-    [PART, { DESCRIPTION: 'Widget', CARE_PLAN: 'N' }],
+    [PART, { DESCRIPTION: 'Widget', UNIT_PRICE: '', CARE_PLAN: 'N' }],
   ] as const) {
     const given = { PART_CODE: 'A' };
     const read = done(importLine(given, part));
@@ -83,11 +85,13 @@ test('a list of serial numbers that names none fits every line', () => {
     assert.ok(done(importLine(line({ CARE_PLAN: 'Y', SERIAL_NUMBERS }), undefined)));
 });
 
-test('a new line has nothing shipped, and no quantity is 0', () => {
-  for (const values of [{}, { QUANTITY: '' }, { QUANTITY: '0' }]) {
-    const { line: added } = done(addLine(order('worksheet'), values, undefined));
-    assert.deepEqual(added, { QUANTITY: '0', NUMBER_SHIPPED: '0' });
-  }
+test('a new line has nothing shipped, one unit when it says nothing, and none when that is cleared', () => {
+  for (const [values, QUANTITY] of [
+    [{}, '1'],
+    [{ QUANTITY: '' }, '0'],
+    [{ QUANTITY: '0' }, '0'],
+  ] as const)
+    assert.deepEqual(done(addLine(order('worksheet'), values, undefined)).line, { QUANTITY, NUMBER_SHIPPED: '0' });
 });
 
 test('only a sales order commits the stock of a new line', () => {

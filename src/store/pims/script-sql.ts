@@ -117,7 +117,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     isThere: (recordType, key) => query(isThere[recordType], [sortKey(key)], hasRow),
     isLocationThere: (code) => query(isLocationThere, [code], hasRow),
     orderStage: fields('orders', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', 'MODIFIED_DATE'),
-    part: fields('inventory', 'PART_DESCRIPTION', 'CARE_PLAN'),
+    part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
     line: (orderNumber, lockCode) => query(line, [orderNumber, lockCode], parseRecord),
     orderOfMovedLine: (orderNumber, lockCode) =>
