@@ -85,7 +85,8 @@ function faultsOfItsOwn({ operation, kind, query, fields = {} }: GoodCall): Faul
 }
 
 function faultsOf(call: GoodCall): Fault[] {
-  const byKind = { single: FOR_SINGLES, query: [...FOR_BODIES, ...FOR_QUERIES], write: [...FOR_BODIES, ...FOR_WRITES] };
+  const forWrites = [...FOR_BODIES, ...FOR_WRITES];
+  const byKind = { single: FOR_SINGLES, query: [...FOR_BODIES, ...FOR_QUERIES], write: forWrites, batch: forWrites };
   return [...FOR_ALL, ...byKind[call.kind], ...faultsOfItsOwn(call)];
 }
 

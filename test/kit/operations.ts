@@ -9,18 +9,22 @@ export interface GoodCall {
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  readonly kind: 'single' | 'query' | 'write';
+  readonly kind: 'single' | 'query' | 'write' | 'batch';
   readonly query: Record<string, string>;
   /** The body of a query. */
   readonly filters?: Record<string, string>[];
   /** The body of a write. */
   readonly fields?: Record<string, string>;
+  /** The body of a batch. */
+  readonly steps?: { readonly operation: string; readonly body: Record<string, string> }[];
 }
 
 export interface StockedShop {
   readonly shop: Shop;
   readonly keys: Keys;
+  /** Of the single operations. */
   readonly calls: GoodCall[];
+  readonly batch: GoodCall;
   call(operation: string): GoodCall;
 }
 
@@ -39,8 +43,20 @@ export async function stockShop(service: Service, mark: string, ...settings: str
   );
   const calls = writeCalls(mark, line['LINE_REF_LOCK_CODE']!);
   const call = (operation: string): GoodCall => calls.find((one) => one.operation === operation)!;
-  return { shop, keys: shop.keys, calls, call };
+  return { shop, keys: shop.keys, calls, batch: batchOf(mark), call };
 }
+
+const batchOf = (mark: string): GoodCall => ({
+  operation: 'batch',
+  method: 'POST',
+  path: '/batch',
+  kind: 'batch',
+  query: {},
+  steps: [
+    { operation: 'updateCustomer', body: { CUSTOMER_CODE: `customer-${mark}`, NOTES: `note of ${mark}` } },
+    { operation: 'addLineItem', body: { ORDER_NUMBER: `order-${mark}`, DESCRIPTION: `extra of ${mark}` } },
+  ],
+});
 
 function writeCalls(mark: string, lockCode: string): GoodCall[] {
   const order = `order-${mark}`;
@@ -73,7 +89,8 @@ function writeCalls(mark: string, lockCode: string): GoodCall[] {
   ];
 }
 
-export const bodyOf = ({ filters, fields }: GoodCall): GoodCall['filters'] | GoodCall['fields'] => filters ?? fields;
+export const bodyOf = ({ filters, fields, steps }: GoodCall): GoodCall['filters' | 'fields' | 'steps'] =>
+  filters ?? fields ?? steps;
 
 export type Way = 'Basic' | 'query' | 'body';
 export type Sent = { readonly [Name in keyof Keys]?: Keys[Name] | undefined };
