@@ -4,11 +4,11 @@
  */
 
 /**
- * Where a code is answered: by any request, every operation, one kind of operation (`body`: queries and writes),
- * a path without an operation, the dashboard, or a command.
+ * Where a code is answered: by any request, every operation, some kinds of operation (`body`: those with one, `fields`:
+ * those that name fields), a path without an operation, the dashboard, or a command.
  */
 export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
-type KindPlace = 'get' | 'single' | 'query' | 'write' | 'batch' | 'body';
+type KindPlace = 'get' | 'read' | 'single' | 'query' | 'write' | 'batch' | 'body' | 'fields';
 
 interface ErrorEntry {
   readonly httpStatus: number;
@@ -48,14 +48,14 @@ export const ERRORS = {
   MALFORMED_REQUEST: entry(400, 'any', 'The request is not well-formed HTTP.',
     'Correct the HTTP client or the proxy in front of the service.'),
   MISSING_FIELD: entry(400, 'write', 'A required field is missing.', 'Send the field that `field` names.'),
-  UNKNOWN_FIELD: entry(400, 'body', 'The field is not in the field dictionary of this record type.',
+  UNKNOWN_FIELD: entry(400, 'fields', 'The field is not in the field dictionary of this record type.',
     'Correct the name; `suggestion` gives the nearest known one, if one is near.'),
-  FIELD_NOT_ALLOWED: entry(400, 'body', 'The field is set by the service and is never sent.', 'Leave the field out.'),
+  FIELD_NOT_ALLOWED: entry(400, 'fields', 'The field is set by the service and is never sent.', 'Leave the field out.'),
   INVALID_VALUE: entry(400, 'operation', 'The value cannot be read as the type of its field.',
     'Send a value of the form the message gives.'),
   INVALID_FILTER: entry(400, 'query', 'The filter cannot be read.', 'Correct the filter that the message names.'),
   TOO_MANY_FILTERS: entry(400, 'query', 'A query takes at most 50 filters.', 'Split the query.'),
-  QUERY_TOO_COSTLY: entry(400, 'query', 'The query did not finish within its time budget.',
+  QUERY_TOO_COSTLY: entry(400, 'read', 'The query did not finish within its time budget.',
     'Add an exact filter on an indexed field, or search for a longer text.'),
   ORDER_NOT_FOUND: entry(400, 'write', 'PIMS: the order does not exist.', 'Check ORDER_NUMBER.'),
   LINE_NOT_FOUND: entry(400, 'write', 'PIMS: no line of the order has this lock code.',
@@ -93,8 +93,8 @@ export const ERRORS = {
   URL_TOO_LONG: entry(414, 'any', 'The URL is longer than 8192 bytes.', 'Shorten the URL.'),
   UNSUPPORTED_MEDIA_TYPE: entry(415, 'body', 'The body must be sent as application/json in UTF-8.',
     'Send Content-Type: application/json, without Content-Encoding.'),
-  RESULT_TOO_LARGE: entry(422, 'get', 'There are more or larger records than one answer holds.',
-    'For a storefront number use POST /orders/query with an exact filter on REFERENCE_NUMBER, page by page.'),
+  RESULT_TOO_LARGE: entry(422, 'read', 'There are more or larger records than one answer holds.',
+    'Ask for fewer storefront numbers; for one of them use POST /orders/query with an exact filter on REFERENCE_NUMBER, page by page.'),
   IDEMPOTENCY_KEY_REUSED: entry(422, 'write', 'This Idempotency-Key was used before with another body.',
     'Use a new key for a new request.'),
   INVALID_IDEMPOTENCY_KEY: entry(400, 'write', 'An Idempotency-Key is 1 to 255 printable ASCII characters.',

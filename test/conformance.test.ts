@@ -58,6 +58,7 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['batch: ', 5, 'malformed steps; one transaction; rules; answer; refusal'],
   ['batch: ', 5, 'numbers; metering of steps; metering before the first step; Idempotency-Key; body limit'],
   ['batch: ', 2, 'codes; quota and rate'],
+  ['reading: ', 6, 'include=lines; include elsewhere; many storefront numbers; one call; fields; count'],
   ['reading: ', 1, 'compression'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],
   ['guide: ', 5, 'new lines; as sent; another part; returns; LINE_MOVED'],

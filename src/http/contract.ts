@@ -13,17 +13,19 @@ type Parts = Record<string, Part>;
 /** A kind of operation, or a path of the service itself. */
 type AnsweringKind = OperationKind | 'service';
 
-const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'query', 'write', 'batch', 'service'];
+const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'lookups', 'query', 'write', 'batch', 'service'];
 /** The kinds that can answer the codes of a place. */
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
-  operation: ['single', 'lookup', 'query', 'write', 'batch'],
+  operation: ['single', 'lookup', 'lookups', 'query', 'write', 'batch'],
   get: ['single', 'lookup', 'service'],
+  read: ['single', 'lookup', 'lookups', 'query'],
   single: ['single'],
   query: ['query'],
   write: ['write', 'batch'],
   batch: ['batch'],
-  body: ['query', 'write', 'batch'],
+  body: ['lookups', 'query', 'write', 'batch'],
+  fields: ['single', 'query', 'write', 'batch'],
   path: [],
   dashboard: [],
   command: [],
@@ -36,6 +38,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'Retry-After': 'Seconds to wait before you repeat the request.',
   'X-Has-More': 'true when there are more records; X-Next-Cursor is then present too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
+  'X-Total-Count': 'How many records match, on all pages together; only with count=exact.',
   'Idempotent-Replayed': 'true when the answer repeats the one first given under this Idempotency-Key.',
 };
 const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { teamID: 'demo', maxReturn: '50' };
@@ -134,7 +137,7 @@ const describeIdempotencyKey = (keptMs: number): Part => ({
 
 function describeSuccess({ kind, answer, example }: Operation): Part {
   const headers = ['X-Request-Id', 'X-Month-Requests'];
-  if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor');
+  if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor', 'X-Total-Count');
   if (kind === 'write' || kind === 'batch') headers.push('Idempotent-Replayed');
   return describeAnswer('Success.', headers, answer, example.answer);
 }
@@ -142,7 +145,7 @@ function describeSuccess({ kind, answer, example }: Operation): Part {
 /** A component for each status and set of codes, and the links of each kind of operation to them. */
 function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Parts> } {
   const responses: Parts = {};
-  const links: Record<AnsweringKind, Parts> = { single: {}, lookup: {}, query: {}, write: {}, batch: {}, service: {} };
+  const links = Object.fromEntries(KINDS.map((kind): [string, Parts] => [kind, {}])) as Record<AnsweringKind, Parts>;
   const named = new Map<string, string>();
   for (const kind of KINDS) {
     const codesOfKind = CODES.filter((code) => KINDS_OF_PLACE[ERRORS[code].place].includes(kind));

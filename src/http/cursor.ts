@@ -40,7 +40,9 @@ export function parsePage(
   return { limit, bytesMax: limits.pageBytesMost, after };
 }
 
-export function setPageHeaders(reply: FastifyReply, scope: CursorScope, { next }: Page, limits: AnswerLimits): void {
+export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Page, limits: AnswerLimits): void {
+  const { next, count } = page;
+  if (count !== undefined) reply.header('x-total-count', String(count));
   if (next === null) return;
   reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(scope, next, limits));
 }

@@ -4,6 +4,9 @@ import { Refusal, type ErrorCode } from '../errors.ts';
 
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'maxReturn must be a positive whole number.',
+  include: 'include must be lines, and only POST /orders/query takes it.',
+  count: 'count must be exact.',
+  fields: 'fields must be names of fields with commas between.',
   storefront_order_number: "Missing 'storefront_order_number' parameter! Its leading # is written %23 in a URL.",
 };
 const FILTER_FORMS: Record<string, string> = {
@@ -26,6 +29,7 @@ export function refuseBySchema(errors: readonly SchemaError[], context: string, 
 function refuseParameter({ keyword, params, instancePath }: SchemaError, known: readonly string[]): Refusal {
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
+    if (name === 'include') return refuse('INVALID_PARAMETER', PARAMETER_FORMS[name], name);
     return refuse('UNKNOWN_PARAMETER', `There is no parameter '${name}' here; known are ${known.join(', ')}.`, name);
   }
   const name = keyword === 'required' ? String(params['missingProperty']) : unescape(instancePath.slice(1));

@@ -4,6 +4,8 @@ export const FILTER_VALUE_CHARACTERS_MAX = 256;
 export const VALUE_CHARACTERS_MAX = 8192;
 export const FIELDS_MAX = 512;
 export const LINES_MAX = 10_000;
+/** Storefront numbers of one lookup. */
+export const NUMBERS_MAX = 100;
 /** Of the JSON of an order and its lines, and of all that a storefront lookup reads. */
 export const ORDER_CHARACTERS_MAX = 32 * 1024 * 1024;
 export const LOOKUP_CHARACTERS_MAX = 8 * 1024 * 1024;

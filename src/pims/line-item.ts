@@ -66,8 +66,8 @@ export function checkLineCount(orderNumber: string, count: number): void {
 }
 
 /** RESULT_TOO_LARGE: an order is answered with all its lines or not at all. */
-export const refuseLargeOrder = (): Refusal =>
-  refuseField('RESULT_TOO_LARGE', 'orderNum', 'The order and its lines are larger than one answer holds, 32 MiB.');
+export const refuseLargeOrder = (field = 'orderNum'): Refusal =>
+  refuseField('RESULT_TOO_LARGE', field, 'The order and its lines are larger than one answer holds, 32 MiB.');
 
 /** LINE_MOVED where a partial invoice left the line to another order: `suggestion` is its number. */
 export function lineNotFound(orderNumber: string, lockCode: string, movedTo: string | undefined): Refusal {

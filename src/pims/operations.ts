@@ -3,30 +3,68 @@
  * Refusal when it does not succeed. Source: specification section 4.
  */
 import { orThrow, Refusal } from '../errors.ts';
-import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType, type RecordType } from './fields.ts';
+import {
+  pickFields,
+  RECORD_TYPES,
+  type CustomField,
+  type Dictionaries,
+  type KeyedType,
+  type RecordType,
+} from './fields.ts';
 import type { OrderTransition } from './lifecycle.ts';
 import type { Stage } from './stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from './port.ts';
 import type { Json, Rendered, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { writeBatch as writeSteps, type BatchStep } from './batch.ts';
-import { checkText } from './values.ts';
+import { parseNumbers } from './storefront.ts';
+import { checkText, type Values } from './values.ts';
 import * as writes from './writes.ts';
 
-export async function getOrder(store: PimsStore, orderNumber: string, signal: () => AbortSignal): Promise<OrderFound> {
+/** Names of the only fields to answer, in this order. Without it, all. */
+type FieldNames = readonly string[] | undefined;
+
+export async function getOrder(
+  store: PimsStore,
+  orderNumber: string,
+  signal: () => AbortSignal,
+  fields?: FieldNames,
+): Promise<OrderFound> {
   checkText('orderNum', orderNumber);
-  return orThrow(await store.getOrder(orderNumber, signal)) ?? notFound('orders', orderNumber, 'orderNum');
+  const pick = fields && (await pickerOf(store, 'orders', fields));
+  const found = orThrow(await store.getOrder(orderNumber, signal)) ?? notFound('orders', orderNumber, 'orderNum');
+  return pick ? { ...found, order: pick(found.order) } : found;
 }
 
-export const getCustomer = (store: PimsStore, customerCode: string): Promise<Json> =>
-  getRecord(store, 'customers', customerCode, 'customerCode');
+export const getCustomer = (store: PimsStore, customerCode: string, fields?: FieldNames): Promise<Json> =>
+  getRecord(store, 'customers', { key: customerCode, parameter: 'customerCode' }, fields);
 
-export const getInventoryItem = (store: PimsStore, partCode: string): Promise<Json> =>
-  getRecord(store, 'inventory', partCode, 'partCode');
+export const getInventoryItem = (store: PimsStore, partCode: string, fields?: FieldNames): Promise<Json> =>
+  getRecord(store, 'inventory', { key: partCode, parameter: 'partCode' }, fields);
 
-async function getRecord(store: PimsStore, recordType: KeyedType, key: string, parameter: string): Promise<Json> {
+async function getRecord(
+  store: PimsStore,
+  recordType: KeyedType,
+  { key, parameter }: { readonly key: string; readonly parameter: string },
+  fields: FieldNames,
+): Promise<Json> {
   checkText(parameter, key);
-  return (await store.getRecord(recordType, key)) ?? notFound(recordType, key, parameter);
+  const pick = fields && (await pickerOf(store, recordType, fields));
+  const found = (await store.getRecord(recordType, key)) ?? notFound(recordType, key, parameter);
+  return pick ? pick(found) : found;
+}
+
+/** Leaves these fields of a record. Throws UNKNOWN_FIELD. */
+async function pickerOf(
+  store: PimsStore,
+  recordType: KeyedType,
+  fields: readonly string[],
+): Promise<(record: Json) => Json> {
+  const names = [...pickFields((await store.dictionaries())[recordType], recordType, fields).keys()];
+  return (record) => {
+    const values = JSON.parse(record) as Values;
+    return JSON.stringify(Object.fromEntries(names.map((name) => [name, values[name] ?? ''])));
+  };
 }
 
 function notFound(recordType: RecordType, key: string, field: string): never {
@@ -48,6 +86,14 @@ export async function findOrdersByStorefrontReference(
 ): Promise<Rendered> {
   checkText('storefront_order_number', reference);
   return orThrow(await store.viewOrders(reference, options));
+}
+
+export async function findOrdersByStorefrontReferences(
+  store: PimsStore,
+  body: unknown,
+  options: LookupOptions,
+): Promise<Rendered> {
+  return orThrow(await store.viewOrdersOfEach(parseNumbers(body), options));
 }
 
 const writeOf =

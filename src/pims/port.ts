@@ -16,10 +16,20 @@ export interface QueryRequest {
   readonly signal: () => AbortSignal;
   /** Sort key of the last record of the page before; '' begins. */
   readonly after: string;
+  /** Names of the only fields to answer, in this order. Without it, all. */
+  readonly fields?: readonly string[] | undefined;
+  /** Whether the lines of orders come too. They count as bytes of the page. */
+  readonly hasLines?: boolean | undefined;
+  /** Whether to count all records that match. */
+  readonly isCounted?: boolean | undefined;
 }
 
 export interface Page {
   readonly records: Rendered;
+  /** Where lines were asked for: those of all its orders, as in OrderFound. */
+  readonly lines?: Rendered | null | undefined;
+  /** Where it was asked for: how many records match, on all pages together. */
+  readonly count?: number | undefined;
   /** Sort key to go on after; null when this was the last page. */
   readonly next: string | null;
 }
@@ -48,11 +58,14 @@ export interface PimsStore {
   getRecord(recordType: KeyedType, key: string): Promise<Json | undefined>;
   /**
    * One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up,
-   * TOO_MANY_QUERIES when too many of the tenant are waiting.
+   * TOO_MANY_QUERIES when too many of the tenant are waiting, RESULT_TOO_LARGE for an order with more lines than one
+   * answer holds.
    */
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
   /** The orders with this REFERENCE_NUMBER, as storefront.ts views them. RESULT_TOO_LARGE beyond `recordsMax`. */
   viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>>;
+  /** The same for each of these numbers, as a list in their order. RESULT_TOO_LARGE beyond `recordsMax` of all. */
+  viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>>;
   /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */

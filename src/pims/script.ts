@@ -14,6 +14,13 @@ export type Rendered = Json | Uint8Array;
 
 export const textOf = (json: Rendered): Json => (typeof json === 'string' ? json : Buffer.from(json).toString());
 
+/** A list of these. Bytes stay bytes. */
+export const joinList = (items: readonly Rendered[]): Rendered =>
+  items.every((item) => typeof item === 'string')
+    ? `[${items.join(',')}]`
+    : Buffer.concat(['[', ...items.flatMap((item, at) => (at > 0 ? [',', item] : [item])), ']'].map(bytesOf));
+const bytesOf = (json: Rendered): Uint8Array => (typeof json === 'string' ? Buffer.from(json) : json);
+
 /** Repeating a write with the same key answers the same without writing again. */
 export interface Idempotency {
   readonly key: string;

@@ -2,16 +2,23 @@
  * The storefront-reference lookup: every order with a storefront number, each in its own stage. Fulfilment is the
  * caller's to compute. Source: specification sections 2.7 and 4.6.
  */
-import { refuseField, type Refusal } from '../errors.ts';
-import type { Json } from './script.ts';
+import { refuseField, Refusal, type Outcome } from '../errors.ts';
+import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from './limits.ts';
+import { joinList, type Json, type Rendered } from './script.ts';
 import { STAGES, type Stage } from './stages.ts';
-import { sortKey, type Values } from './values.ts';
+import { checkText, sortKey, type Values } from './values.ts';
 import { splitList } from './lists.ts';
 
 /** An order as the store has it, and its lines as the lookup answers them. */
 export interface OrderWithItems {
   readonly order: Values;
   readonly items: readonly Json[];
+}
+
+/** The answer for one storefront number, and how many orders it has. */
+export interface LookedUp {
+  readonly json: Rendered;
+  readonly records: number;
 }
 
 /** An order as the lookup answers it. */
@@ -43,13 +50,32 @@ export const VIEWED_FIELDS: Readonly<Record<'orders' | 'lines', readonly string[
   lines: ['PART_CODE', 'DESCRIPTION', 'QUANTITY', 'NUMBER_SHIPPED', 'SERIAL_NUMBERS', 'CARE_PLAN'],
 };
 
+/** The storefront numbers of a body, JSON numbers as texts. Throws INVALID_BODY and INVALID_VALUE. */
+export function parseNumbers(body: unknown): string[] {
+  const count = Array.isArray(body) ? body.length : 0;
+  if (count === 0 || count > NUMBERS_MAX) {
+    const given = count === 0 ? '' : `, not ${count}`;
+    const form = `a JSON array of 1 to ${NUMBERS_MAX} storefront order numbers`;
+    throw new Refusal('INVALID_BODY', `The body must be ${form}${given}.`);
+  }
+  return (body as unknown[]).map((number, at) => {
+    const text = typeof number === 'number' ? String(number) : number;
+    const name = 'storefront_order_number';
+    if (typeof text !== 'string' || text === '')
+      throw refuseField('INVALID_VALUE', name, `Number ${at + 1} of the list must be a string that is not empty.`);
+    checkText(name, text);
+    return text;
+  });
+}
+
 /**
  * The answer of the lookup: invoices first, then sales orders, quotes, worksheets. Within a stage the newest
  * CREATE_DATE comes first, a missing one last; then the order number decides.
  */
-export function renderStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithItems[]): Json {
+export function renderStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithItems[]): LookedUp {
   const ordered = orders.toSorted((a, b) => compareOrders(a.order, b.order)).map(renderOrder);
-  return `{"storefront_order_number":${JSON.stringify(storefrontNumber)},"orders":[${ordered.join(',')}]}`;
+  const json = `{"storefront_order_number":${JSON.stringify(storefrontNumber)},"orders":[${ordered.join(',')}]}`;
+  return { json, records: orders.length };
 }
 
 /** Line by line as the store brings them, so that a large lookup is never rendered at once. */
@@ -71,11 +97,33 @@ function compareOrders(a: Values, b: Values): number {
 
 /** RESULT_TOO_LARGE: the lookup answers all orders of a number or none. */
 export const refuseLargeLookup = (recordsMax: number): Refusal =>
+  refuseLarge(`${recordsMax} orders of a storefront number`);
+
+export const refuseLargeList = (recordsMax: number): Refusal => refuseLarge(`${recordsMax} orders of all its numbers`);
+
+const refuseLarge = (most: string): Refusal =>
   refuseField(
     'RESULT_TOO_LARGE',
     'storefront_order_number',
-    `One answer holds at most ${recordsMax} orders of a storefront number, and 8 MiB of them and their lines.`,
+    `One answer holds at most ${most}, and 8 MiB of them and their lines.`,
   );
+
+/**
+ * The answers for these numbers as one list, in their order: a number given twice is answered twice, and counts twice.
+ * RESULT_TOO_LARGE: all are answered or none.
+ */
+export function joinLookups(
+  numbers: readonly string[],
+  found: ReadonlyMap<string, LookedUp>,
+  recordsMax: number,
+): Outcome<Rendered> {
+  const answers = numbers.map((number) => found.get(number)!);
+  const sum = (size: (answer: LookedUp) => number): number =>
+    answers.reduce((total, answer) => total + size(answer), 0);
+  if (sum(({ records }) => records) > recordsMax || sum(({ json }) => json.length) > LOOKUP_CHARACTERS_MAX)
+    return refuseLargeList(recordsMax);
+  return joinList(answers.map(({ json }) => json));
+}
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

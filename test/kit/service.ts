@@ -262,7 +262,7 @@ export class Service {
       text,
       body: text === '' ? undefined : JSON.parse(text),
     };
-    contract.check(method, BASE_PATH + path, answer);
+    contract.check(method, BASE_PATH + path, answer, search.includes('fields='));
     return answer;
   }
 }

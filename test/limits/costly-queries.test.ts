@@ -9,7 +9,7 @@ import { asker, memoryOf, sendUnread } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
-import { Shop } from '../kit/records.ts';
+import { expectRefusal, Shop } from '../kit/records.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
 const CUSTOMERS = 2000;
@@ -69,6 +69,15 @@ suite('turns for costly work', () => {
     for (const shop of [busy, busy]) assert.equal((await shop.queryCustomers(worst)).body.code, 'QUERY_TOO_COSTLY');
     const { peak } = memoryOf(service.pid);
     assert.ok(peak - idle < MEMORY_MIB, `memory rose from ${idle} to ${peak} MiB`);
+  });
+
+  test('400 QUERY_TOO_COSTLY when counting takes longer than the budget; the same page without a count is answered', async () => {
+    const query = [...worst.slice(1), { field: 'NOTES', value: 'long text', contains: true, conjunction: 'OR' }];
+    assert.equal((await busy.queryCustomers(query, { maxReturn: '1' })).status, 200);
+    const begunAt = performance.now();
+    const counted = await busy.queryCustomers(query, { maxReturn: '1', count: 'exact' });
+    expectRefusal(counted, 400, 'QUERY_TOO_COSTLY');
+    assert.ok(performance.now() - begunAt < SOON_MS * 2, 'it ends with its budget');
   });
 
   test('queries that nobody waits for any more keep neither another tenant waiting nor their own', async () => {

@@ -17,7 +17,7 @@ const lookUp = (number: string, orders: Values[], lines: Values[] = []): Storefr
     renderStorefrontOrders(
       number,
       orders.map((order) => ({ order, items: lines.map(renderItem) })),
-    ),
+    ).json as string,
   ) as StorefrontLookup;
 const view = (orders: Values[], lines?: Values[]) => lookUp('#1001', orders, lines).orders;
 

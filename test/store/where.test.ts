@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilters, type Filter } from '../../src/pims/filter.ts';
 import { buildDictionaries } from '../../src/pims/fields.ts';
-import { cutPage } from '../../src/store/pims/page.ts';
+import { PageFiller } from '../../src/store/pims/page.ts';
 import { buildWhere, type Dialect, type Where } from '../../src/store/pims/where.ts';
 
 const { orders } = buildDictionaries([]);
@@ -77,6 +77,12 @@ const ROWS: [string, string][] = [
   ['b', '"22"'],
   ['c', '"33"'],
 ];
+function cutPage(rows: readonly [string, string][], limit: number, bytesMax: number) {
+  const filler = new PageFiller(limit, bytesMax);
+  for (const [sortKey, record] of rows) if (!filler.take(sortKey, record)) break;
+  return filler.page;
+}
+
 test('a page has as many records as asked for, and goes on behind its last', () => {
   const all = '["é","22","33"]';
   assert.deepEqual(cutPage(ROWS, 3, 100), { records: all, next: null });

@@ -4,10 +4,10 @@ import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../
 import type { AnswerLimits } from '../cursor.ts';
 import { textOf } from '../schemas.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
-import { fieldsBody, ref } from './operation-schemas.ts';
+import { fieldsBody, recordAnswer } from './operation-schemas.ts';
 import { envelope, page, single, write, type Operation } from './operation.ts';
 
-const CUSTOMER = ref('Customer');
+const CUSTOMER = recordAnswer('Customer');
 const CODE = textOf('The CUSTOMER_CODE.');
 const NEW_CUSTOMER = fieldsBody('NewCustomer', 'customers', 'Fields of the new customer.');
 const CUSTOMER_CHANGE = fieldsBody('CustomerChange', 'customers', 'The customer and the fields to change.', {

@@ -2,10 +2,10 @@
 import { getInventoryItem, queryInventoryItems } from '../../pims/operations.ts';
 import type { AnswerLimits } from '../cursor.ts';
 import { PART_EXAMPLE } from './examples.ts';
-import { ref } from './operation-schemas.ts';
+import { recordAnswer } from './operation-schemas.ts';
 import { envelope, page, single, type Operation } from './operation.ts';
 
-const ITEM = ref('InventoryItem');
+const ITEM = recordAnswer('InventoryItem');
 
 export const inventoryOperations = (limits: AnswerLimits): Operation[] => [
   {

@@ -3,6 +3,7 @@ export const OPERATION_NAMES = [
   'getOrder',
   'queryOrders',
   'findOrdersByStorefrontReference',
+  'findOrdersByStorefrontReferences',
   'createOrder',
   'addLineItem',
   'updateLineItem',

@@ -4,7 +4,13 @@
  */
 import { ERRORS } from '../../errors.ts';
 import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/fields.ts';
-import { FIELDS_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX, VALUE_CHARACTERS_MAX } from '../../pims/limits.ts';
+import {
+  FIELDS_MAX,
+  FILTER_VALUE_CHARACTERS_MAX,
+  FILTERS_MAX,
+  NUMBERS_MAX,
+  VALUE_CHARACTERS_MAX,
+} from '../../pims/limits.ts';
 import { FIRST_STAGES, STAGES } from '../../pims/stages.ts';
 import { SHIPPING_ADDRESS } from '../../pims/storefront.ts';
 import type { AnswerLimits } from '../cursor.ts';
@@ -26,12 +32,22 @@ const CREDENTIALS = {
 export const queryOf = (parameters: Record<string, Schema> = {}, optional: readonly string[] = []): Schema =>
   objectOf({ ...CREDENTIALS, ...parameters }, [...Object.keys(CREDENTIALS), ...optional]);
 
-export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits): Schema {
+/** Only these fields of a record. */
+export const FIELDS = {
+  fields: textOf('Names of fields with commas between: only these are answered, in this order.', {
+    pattern: '^[^,]+(,[^,]+)*$',
+  }),
+};
+
+export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits, more: Record<string, Schema>): Schema {
   const fallback = Math.min(maxReturnDefault, maxReturnMost);
   const about = `Records of a page, ${fallback} by default. More than ${maxReturnMost} counts as ${maxReturnMost}.`;
   const page = {
     maxReturn: textOf(about, { pattern: '^0*[1-9][0-9]*$' }),
     cursor: required('X-Next-Cursor of the page before.'),
+    ...FIELDS,
+    count: textOf('exact: X-Total-Count says how many records match.', { enum: ['exact'] }),
+    ...more,
   };
   return queryOf(page, Object.keys(page));
 }
@@ -118,6 +134,16 @@ export const FILTERS_BODY: BodySchema = {
   documented: listOf(ref('Filter'), { maxItems: FILTERS_MAX, description: 'Filters; [] asks for all records.' }),
 };
 
+export const NUMBERS_BODY: BodySchema = {
+  name: 'StorefrontNumbers',
+  // The rule of the lookup says in its own words what is wrong.
+  validated: {},
+  documented: listOf(
+    { type: ['string', 'number'], minLength: 1, maxLength: VALUE_CHARACTERS_MAX },
+    { minItems: 1, maxItems: NUMBERS_MAX, description: 'Storefront order numbers, each as PIMS has it.' },
+  ),
+};
+
 /** The schema of a field as it is answered. */
 function answerOf({ name, type, description }: Field): Schema {
   const form = name === 'ORDER_TYPE' ? 'Stage' : FORMS[type];
@@ -147,6 +173,12 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   OrderLine: recordOf('lines'),
   Customer: recordOf('customers'),
   InventoryItem: recordOf('inventory'),
+  SomeFields: {
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: textOf(),
+    description: 'With `fields`: only the fields asked for, in that order.',
+  },
   Addresses: fieldsOf(ADDRESSES, answerOf, textOf(), namesOf(ADDRESSES)),
   Stage: textOf('Stage of an order.', { enum: STAGES }),
   Decimal: textOf('Decimal number without needless zeros, or "".'),
@@ -223,6 +255,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     ['field', 'suggestion', 'step'],
   ),
 };
+
+/** A record, whole or with some of its fields. */
+export const recordAnswer = (name: string): Schema => ({ anyOf: [ref(name), ref('SomeFields')] });
 
 export const envelopeOf = (data: Schema, subRecords: Schema = NULL): Schema =>
   objectOf({ status: ref('Success'), data, subRecords });

@@ -13,7 +13,7 @@ import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, required, type Schema } from '../schemas.ts';
 import type { OperationName } from './names.ts';
-import { envelopeOf, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
+import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 
@@ -26,8 +26,11 @@ export interface Call<Shape = Body> {
   readonly reply: FastifyReply;
 }
 
-/** One record by its key, the storefront lookup, one page of records, a write, or several writes. */
-export type OperationKind = 'single' | 'lookup' | 'query' | 'write' | 'batch';
+/**
+ * One record by its key, the storefront lookup of one number or of many, one page of records, a write, or several
+ * writes.
+ */
+export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'write' | 'batch';
 
 export const isWrite = ({ kind }: Pick<Operation, 'kind'>): boolean => kind === 'write' || kind === 'batch';
 
@@ -57,32 +60,43 @@ export const single = (
   parameter: string,
   about: string,
   record: Schema,
-  get: (store: PimsStore, key: string) => Promise<Json>,
+  get: (store: PimsStore, key: string, fields: string[] | undefined) => Promise<Json>,
 ): Pick<Operation, 'method' | 'kind' | 'query' | 'answer' | 'run'> => ({
   method: 'GET',
   kind: 'single',
-  query: queryOf({ [parameter]: required(about) }),
+  query: queryOf({ [parameter]: required(about), ...FIELDS }, Object.keys(FIELDS)),
   answer: envelopeOf(record),
-  run: async ({ store, query }: Call) => renderEnvelope(await get(store, query[parameter]!)),
+  run: async ({ store, query }: Call) => renderEnvelope(await get(store, query[parameter]!, parseFields(query))),
 });
 
-/** What an operation on one page of records has. */
+/** Names of the only fields to answer. */
+export const parseFields = ({ fields }: Call['query']): string[] | undefined => fields?.split(',');
+
+/** What an operation on one page of records has. `more`: what orders have beside the others. */
 export const page = (
   recordType: KeyedType,
   record: Schema,
   find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
   limits: AnswerLimits,
+  more: { readonly query?: Record<string, Schema>; readonly subRecords?: Schema } = {},
 ): Pick<Operation, 'method' | 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
   method: 'POST',
   kind: 'query',
-  query: pageQuery(limits),
+  query: pageQuery(limits, more.query ?? {}),
   body: FILTERS_BODY,
-  answer: envelopeOf(listOf(record)),
+  answer: envelopeOf(listOf(record), more.subRecords),
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {
     const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body };
-    const found = await find(store, { filters: body, ...parsePage(scope, query, limits), signal: signalOf(reply) });
+    const found = await find(store, {
+      filters: body,
+      ...parsePage(scope, query, limits),
+      fields: parseFields(query),
+      hasLines: query['include'] !== undefined,
+      isCounted: query['count'] !== undefined,
+      signal: signalOf(reply),
+    });
     setPageHeaders(reply, scope, found, limits);
-    return renderEnvelope(found.records);
+    return renderEnvelope(found.records, found.lines);
   },
 });
 

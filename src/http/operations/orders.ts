@@ -3,20 +3,23 @@ import {
   addLineItem,
   createOrder,
   findOrdersByStorefrontReference,
+  findOrdersByStorefrontReferences,
   getOrder,
   queryOrders,
   updateLineItem,
 } from '../../pims/operations.ts';
+import { NUMBERS_MAX } from '../../pims/limits.ts';
 import { signalOf } from '../connections.ts';
 import type { AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
 import { LINE_EXAMPLE, LOOKUP_EXAMPLE, NEW_LINE_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
-import { envelopeOf, fieldsBody, queryOf, ref } from './operation-schemas.ts';
-import { envelope, page, write, type Call, type Operation } from './operation.ts';
+import { envelopeOf, FIELDS, fieldsBody, NUMBERS_BODY, queryOf, recordAnswer, ref } from './operation-schemas.ts';
+import { envelope, page, parseFields, write, type Call, type Operation } from './operation.ts';
 
-const ORDER = ref('Order');
+const ORDER = recordAnswer('Order');
 const LINE = ref('OrderLine');
+const LINES = { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL] };
 const NEW_ORDER = fieldsBody('NewOrder', 'orders', 'Fields of the new order.');
 const NEW_LINE = fieldsBody('NewOrderLine', 'lines', 'The order and the fields of the new line.', {
   needed: ['ORDER_NUMBER'],
@@ -37,10 +40,10 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     description: 'The order with this number. subRecords lists its lines and is null when there are none.',
     method: 'GET',
     kind: 'single',
-    query: queryOf({ orderNum: required('The ORDER_NUMBER.') }),
-    answer: envelopeOf(ORDER, { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL] }),
+    query: queryOf({ orderNum: required('The ORDER_NUMBER.'), ...FIELDS }, Object.keys(FIELDS)),
+    answer: envelopeOf(ORDER, LINES),
     run: async ({ store, query, reply }: Call) => {
-      const { order, lines } = await getOrder(store, query['orderNum']!, signalOf(reply));
+      const { order, lines } = await getOrder(store, query['orderNum']!, signalOf(reply), parseFields(query));
       return renderEnvelope(order, lines);
     },
     example: { query: { orderNum: '10248' }, answer: envelope(ORDER_EXAMPLE, [{ ORDER_LINEITEMS: LINE_EXAMPLE }]) },
@@ -49,8 +52,14 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     name: 'queryOrders',
     path: '/orders/query',
     summary: 'Filtered list of orders',
-    description: 'One page of the orders that match the filters, by ORDER_NUMBER ascending.',
-    ...page('orders', ORDER, queryOrders, limits),
+    description:
+      'One page of the orders that match the filters, by ORDER_NUMBER ascending. subRecords is null without include=lines.',
+    ...page('orders', ORDER, queryOrders, limits, {
+      query: {
+        include: textOf('lines: subRecords has the lines of all orders of the page.', { enum: ['lines'] }),
+      },
+      subRecords: LINES,
+    }),
     example: {
       body: [
         { field: 'CUSTOMER_CODE', value: 'VINET' },
@@ -74,6 +83,26 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     run: async ({ store, query, reply }: Call) => {
       const options = { recordsMax: limits.lookupRecordsMost, signal: signalOf(reply) };
       return findOrdersByStorefrontReference(store, query['storefront_order_number']!, options);
+    },
+  },
+  {
+    name: 'findOrdersByStorefrontReferences',
+    method: 'POST',
+    path: '/orders/by_storefront_reference',
+    summary: 'Orders by many storefront order numbers',
+    description:
+      'What the lookup of one number answers, for each of these numbers in their order. One given twice is answered twice.',
+    kind: 'lookups',
+    query: queryOf(),
+    body: NUMBERS_BODY,
+    answer: listOf(ref('StorefrontLookup'), { minItems: 1, maxItems: NUMBERS_MAX }),
+    example: {
+      body: ['#1001', '#9999'],
+      answer: [LOOKUP_EXAMPLE, { storefront_order_number: '#9999', orders: [] }],
+    },
+    run: async ({ store, body, reply }: Call<unknown>) => {
+      const options = { recordsMax: limits.lookupRecordsMost, signal: signalOf(reply) };
+      return findOrdersByStorefrontReferences(store, body, options);
     },
   },
 ];

@@ -2,11 +2,15 @@
 import type { Page } from '../../pims/port.ts';
 import type { Json } from '../../pims/script.ts';
 
-/** Takes rows of (sort key, record), of which there are `limit` + 1 when there are more. */
+/**
+ * Takes rows of (sort key, record), of which there are `limit` + 1 when there are more. A record may bring lines: it is
+ * on the page with all of them, or not at all.
+ */
 export class PageFiller {
   readonly #limit: number;
   readonly #bytesMax: number;
   #records = '';
+  #lines = '';
   #bytes = 0;
   #taken = 0;
   #last = '';
@@ -22,12 +26,14 @@ export class PageFiller {
     return this.#taken === this.#limit;
   }
 
-  /** False when the record is beyond the page: then nothing more fits. */
-  take(sortKey: string, record: Json): boolean {
-    const bytes = this.#bytes + Buffer.byteLength(record) + 1;
+  /** False when the record is beyond the page: then nothing more fits. `lines` have commas between. */
+  take(sortKey: string, record: Json, lines = ''): boolean {
+    const ofLines = lines === '' ? 0 : Buffer.byteLength(lines) + 1;
+    const bytes = this.#bytes + Buffer.byteLength(record) + 1 + ofLines;
     this.#hasMore = this.isLong || (bytes > this.#bytesMax && this.#taken > 0);
     if (this.#hasMore) return false;
     this.#records += this.#taken === 0 ? record : `,${record}`;
+    if (lines !== '') this.#lines += this.#lines === '' ? lines : `,${lines}`;
     this.#bytes = bytes;
     this.#taken++;
     this.#last = sortKey;
@@ -37,11 +43,13 @@ export class PageFiller {
   get page(): Page {
     return { records: `[${this.#records}]`, next: this.#hasMore ? this.#last : null };
   }
-}
 
-/** The page of these rows. Takes no more of them than it needs. */
-export function cutPage(rows: Iterable<readonly [string, Json]>, limit: number, bytesMax: number): Page {
-  const filler = new PageFiller(limit, bytesMax);
-  for (const [sortKey, record] of rows) if (!filler.take(sortKey, record)) break;
-  return filler.page;
+  get pageWithLines(): Page {
+    return { ...this.page, lines: this.#lines === '' ? null : `[${this.#lines}]` };
+  }
+
+  /** Ends the page in front of a record that cannot be taken. False when it is the first. */
+  endEarly(): boolean {
+    return (this.#hasMore = this.#taken > 0);
+  }
 }

@@ -24,6 +24,8 @@ export type PageRow = [at: number, records: string, count: number, last: string 
 export interface PageParts {
   readonly table: string;
   readonly json: string;
+  /** Where lines are asked for: a join that makes rows `x` of each order `o`, and columns `n` and `j`. */
+  readonly orderRows: string | undefined;
   readonly fieldsVersion: string;
 }
 
@@ -40,7 +42,7 @@ export interface PageQuestion {
 }
 
 export interface PageQuery {
-  /** By itself. */
+  /** By itself: key, record or lines, version of the dictionaries; then, where asked for, `n` and the count. */
   readonly alone: Pick<Statement, 'sql'> & { readonly values: readonly (string | number)[] };
   readonly together: PageQuestion | undefined;
 }
@@ -48,7 +50,7 @@ export interface PageQuery {
 export function buildPage(
   recordType: KeyedType,
   tree: FilterTree,
-  { limit, after, bytesMax }: QueryRequest,
+  { limit, after, bytesMax, fields, isCounted = false }: QueryRequest,
   dialect: Dialect,
   parts: PageParts,
 ): PageQuery {
@@ -63,18 +65,24 @@ export function buildPage(
   const values = walks.flatMap((walk) => walk.values);
   const isSmall = limit <= TOGETHER_LIMIT && walks.length <= TOGETHER_ALTERNATIVES && values.length <= TOGETHER_VALUES;
   const isLed = tree.every((terms) => terms.some(isIndexed) || findNeedle(terms, dialect) !== undefined);
-  const shape = `${recordType} ${limit} ${walks.map(({ sql }) => sql).join(' OR ')}`;
+  const shape = `${recordType} ${limit} ${fields?.join() ?? ''} ${walks.map(({ sql }) => sql).join(' OR ')}`;
   const search = (placeholder: string): string => dialect.search(RECORD_TYPES[recordType].table, placeholder);
   const sql = (): string => joinPages(walks, search, parts);
+  const { table, json, orderRows, fieldsVersion } = parts;
+  const isPlain = orderRows === undefined && !isCounted;
+  const counted = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole.sql})` : 'NULL';
+  const more = isPlain ? '' : `, ${orderRows === undefined ? 'NULL' : 'x.n'}, ${counted}`;
   return {
     alone: {
-      sql: `SELECT "SORT_KEY", ${parts.json}, (${parts.fieldsVersion}) FROM (${rows}) o ORDER BY "SORT_KEY"`,
+      sql: `SELECT "SORT_KEY", ${orderRows === undefined ? json : 'x.j'}, (${fieldsVersion})${more}
+        FROM (${rows}) o ${orderRows ?? ''} ORDER BY "SORT_KEY"`,
       values: [
+        ...(isCounted ? whole.values : []),
         ...alone.flatMap((walk) => [...walk.values, after, limit + 1]),
         ...(alone.length > 1 ? [limit + 1] : []),
       ],
     },
-    together: isLed && isSmall ? { shape, limit, bytesMax, after, values, sql } : undefined,
+    together: isLed && isSmall && isPlain ? { shape, limit, bytesMax, after, values, sql } : undefined,
   };
 }
 

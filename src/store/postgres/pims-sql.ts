@@ -3,7 +3,7 @@
  * PostgreSQL builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
 import type { Values } from '../../pims/values.ts';
-import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
+import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../pims/fields.ts';
 import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { Json } from '../../pims/script.ts';
 import type { QueryRequest } from '../../pims/port.ts';
@@ -22,6 +22,7 @@ import {
 import { VERSION } from '../pims/version.ts';
 import type { Dialect } from '../pims/where.ts';
 import { statement, type Bound, type RowChange } from '../writing.ts';
+import { buildLargeLookup, buildLargeOrder, joinOrderRows, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
 
 /** An index holds this much of a value; no filter has more. */
@@ -70,24 +71,21 @@ function once<T>(make: () => T): () => T {
 export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const table = (name: string): string => `"${schema}"."${name}"`;
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
-  const json = (recordType: RecordType): string => recordJson(columnsOf(dictionaries[recordType]));
+  const json = (recordType: RecordType, names?: readonly string[]): string => {
+    const dictionary = dictionaries[recordType];
+    return recordJson(columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary));
+  };
   const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
   // Comes with everything that is read by the dictionaries, to tell whether they still hold.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
-  const linesOf = (line: string): string => `SELECT "LINE_NUMBER" AS n, ${line} AS j
-    FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
   const all = `string_agg(j, ',' ORDER BY n)`;
-  const viewed = (recordType: 'orders' | 'lines'): string =>
-    recordJson(columnsOf(dictionaries[recordType]).filter(([name]) => VIEWED_FIELDS[recordType].includes(name)));
+  const viewed = (recordType: 'orders' | 'lines'): string => json(recordType, VIEWED_FIELDS[recordType]);
   const lines = (line: string, { count, bytes } = SMALL): string =>
     `(SELECT CASE WHEN count(*) <= ${count} AND octet_length(${all}) <= ${bytes}
         THEN '[' || ${all} || ']' WHEN count(*) > 0 THEN '${LARGE}' END
-      FROM (${linesOf(line)} ORDER BY n LIMIT ${count + 1}) l)`;
+      FROM (${linesOf({ table }, line)} ORDER BY n LIMIT ${count + 1}) l)`;
   const byReference = (key: string): string => `left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) =
     left(${key}, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = ${key}`;
-  const largeOrders = (which: string): string => `SELECT o."SORT_KEY", x.n, x.j, (${fieldsVersion})
-    FROM (SELECT * FROM ${table('ORDERS')} o WHERE ${which} LIMIT ?2) o
-    CROSS JOIN LATERAL (SELECT 0 AS n, ${json('orders')} AS j UNION ALL ${linesOf(json('lines'))}) x`;
   const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
     `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
@@ -121,14 +119,18 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
     /** The order with this sort key, and its lines, a row each: see LargeRow. */
-    largeOrder: once(() => largeOrders('o."SORT_KEY" = ?1')),
-    largeOrdersByReference: once(() => largeOrders(byReference('?1'))),
+    largeOrder: once(() => buildLargeOrder({ table, json, fieldsVersion })),
+    /** Of a list of numbers. */
+    largeOrdersByReference: once(() => buildLargeLookup({ table, json, fieldsVersion }, byReference)),
     /** Every record of a type in the order of its key: see joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, request: QueryRequest): PageQuery {
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
-      const parts = { table: tableOf(recordType), json: pageJson[recordType](), fieldsVersion };
+      const { fields, hasLines } = request;
+      const record = fields ? json(recordType, fields) : pageJson[recordType]();
+      const orderRows = hasLines ? joinOrderRows({ table, json, fieldsVersion }, record) : undefined;
+      const parts = { table: tableOf(recordType), json: record, orderRows, fieldsVersion };
       return buildPage(recordType, tree, request, filterDialect, parts);
     },
   };
@@ -146,8 +148,6 @@ export function joinCells(records: readonly string[]): Uint8Array {
   for (let at = 0; at < cells.length; at++) if (cells[at] === CELL_END.byte) cells[at] = 0;
   return cells;
 }
-
-const wrapLine = (line: string): string => `'{"ORDER_LINEITEMS":' || ${line} || '}'`;
 
 const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   equals: (...of) => filterDialect.equals(...of),

@@ -7,20 +7,21 @@ import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
-import { LOOKUP_CHARACTERS_MAX, ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
+import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
-import type { Idempotency, Json, Write } from '../../pims/script.ts';
-import { refuseLargeLookup, renderItem, renderStorefrontOrders } from '../../pims/storefront.ts';
+import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import type { Turn, Turns } from '../../tenant/admission.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
+import { sortKey } from '../../pims/values.ts';
 import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
-import { CANCELED, sqlStateOf, type Connection } from './connection.ts';
+import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection.ts';
 import type { CutOptions } from './cut-statement.ts';
 import { KeyBatch } from './key-batch.ts';
 import { PageBatch } from './page-batch.ts';
 import { LargeOrders } from './large-orders.ts';
-import { buildPimsSql, joinCells, LARGE, SMALL_ORDERS, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
+import { Lookups } from './lookups.ts';
+import { OrderRows } from './order-rows.ts';
+import { buildPimsSql, joinCells, LARGE, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
 import { WriteGroup, type Counters } from './write-group.ts';
@@ -47,6 +48,9 @@ type Fields = [RecordType, string, CustomField['type']];
 /** A key, the record, its lines where they were asked for, the version of the dictionaries. */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number];
 
+/** See PageQuery. */
+type LoadedRow = [sortKey: string, json: Json, fieldsVersion: number, n?: number, count?: number];
+
 const EXPORT_ROWS = 500;
 /** The version of a tenant without custom fields, and its dictionaries. */
 const FIELDS_VERSION_FIRST = 1;
@@ -58,7 +62,6 @@ const SIZES_MAX = 1000;
 
 const neverGone = (): AbortSignal => new AbortController().signal;
 const mapOf = (rows: readonly KeyedRow[]): ReadonlyMap<string, KeyedRow> => new Map(rows.map((row) => [row[0], row]));
-const parseValues = (record: Json): Values => JSON.parse(record) as Values;
 /** A line as the answer has it. */
 const wrapLine = (line: Json): Json => `{"ORDER_LINEITEMS":${line}}`;
 
@@ -71,7 +74,7 @@ export class PostgresPimsStore implements PimsStore {
   /** The place in `#orders` of those that are not small. Behind the last: read by themselves. */
   readonly #sizes = new Map<string, number>();
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
-  readonly #ordersByReference: KeyBatch<KeyedRow[]>;
+  readonly #lookups: Lookups;
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #pages: PageBatch;
   readonly #counters: Counters = { take: () => this.#sql.takeNumbers, expected: new Map() };
@@ -97,9 +100,13 @@ export class PostgresPimsStore implements PimsStore {
     const longOrders = new KeyBatch((keys: string[]) => this.#readLong(keys), LONG_ORDERS_MAX);
     this.#orders = [byKey(() => this.#sql.ordersWithLines()), longOrders];
     this.#records = ofKeyedTypes((recordType) => byKey(() => this.#sql.records[recordType]()));
-    this.#ordersByReference = new KeyBatch(async (keys) =>
+    const ordersByReference = new KeyBatch(async (keys: string[]) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
     );
+    this.#lookups = new Lookups({
+      readSmall: async (number) => (await ordersByReference.ask(number)) ?? [],
+      readLarge: (values, start, signal) => this.#loadLarge('largeOrdersByReference', values, start, signal),
+    });
     this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version));
     this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
@@ -119,14 +126,13 @@ export class PostgresPimsStore implements PimsStore {
       if (this.#sizes.size >= SIZES_MAX) this.#sizes.clear();
       this.#sizes.set(key, size + 1);
     }
-    return this.#readLarge(signal, async (connection, turn) => {
-      const take = { order: (record: Json) => record, line: wrapLine };
-      const start = (): LargeOrders<Json, Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, take);
-      const read = await this.#loadLarge(connection, turn, 'largeOrder', [key, 1], start);
-      if (read.isTooLarge) return refuseLargeOrder();
-      const [large] = read.list();
-      return large && { order: large.order, lines: `[${large.lines.join(',')}]` };
-    });
+    const take = { order: (record: Json) => record, line: wrapLine };
+    const start = (): LargeOrders<Json, Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, take);
+    const read = await this.#loadLarge('largeOrder', [key, 1], start, signal);
+    if (read instanceof Refusal) return read;
+    if (read.isTooLarge) return refuseLargeOrder();
+    const [large] = read.list();
+    return large && { order: large.order, lines: `[${large.lines.join(',')}]` };
   }
 
   async getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
@@ -145,24 +151,12 @@ export class PostgresPimsStore implements PimsStore {
     );
   }
 
-  async viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Json>> {
-    const found = (await this.#ordersByReference.ask(referenceNumber)) ?? [];
-    if (found.length > recordsMax) return refuseLargeLookup(recordsMax);
-    if (found.length > SMALL_ORDERS || found.some(([, , lines]) => lines === LARGE))
-      return this.#readLarge(signal, async (connection, turn) => {
-        const take = { order: parseValues, line: (line: Json) => renderItem(parseValues(line)) };
-        const start = (): LargeOrders<Values, Json> => new LargeOrders(recordsMax, LOOKUP_CHARACTERS_MAX, take);
-        const values = [referenceNumber, recordsMax + 1];
-        const read = await this.#loadLarge(connection, turn, 'largeOrdersByReference', values, start);
-        if (read.isTooLarge) return refuseLargeLookup(recordsMax);
-        const orders = read.list().map(({ order, lines }) => ({ order, items: lines }));
-        return renderStorefrontOrders(referenceNumber, orders);
-      });
-    const orders = found.map(([, order, lines]) => ({
-      order: parseValues(order),
-      items: (JSON.parse(lines ?? '[]') as Values[]).map(renderItem),
-    }));
-    return renderStorefrontOrders(referenceNumber, orders);
+  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
+    return this.#lookups.view(referenceNumber, options);
+  }
+
+  viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>> {
+    return this.#lookups.viewEach(referenceNumbers, options);
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
@@ -228,39 +222,52 @@ export class PostgresPimsStore implements PimsStore {
     recordType: KeyedType,
     request: QueryRequest,
     turn: Turn,
-  ): Promise<Page> {
-    const { limit, bytesMax } = request;
+  ): Promise<Outcome<Page>> {
+    const { limit, bytesMax, hasLines, isCounted, after } = request;
     let filler = new PageFiller(limit, bytesMax);
-    let version = 0;
+    let orders = new OrderRows(limit, bytesMax);
+    let [version, count] = [0, 0];
     const begin = () => {
       filler = new PageFiller(limit, bytesMax);
-      return ([key, record, fieldsVersion]: [string, Json, number]): boolean => {
+      orders = new OrderRows(limit, bytesMax);
+      return ([key, json, fieldsVersion, n, counted]: LoadedRow): boolean => {
         version = fieldsVersion;
-        return filler.take(key, record) || filler.isLong;
+        count = counted ?? 0;
+        return hasLines ? orders.take(key, n!, json) : filler.take(key, json) || filler.isLong;
       };
     };
     const { alone } = this.#sql.page(recordType, request);
     await connection.askUntil(alone, begin, { turn, cancel: this.#connections.cancel });
-    return (await this.#follow(version)) ? this.#loadPage(connection, recordType, request, turn) : filler.page;
+    if (await this.#follow(version)) return this.#loadPage(connection, recordType, request, turn);
+    if (orders.isTooLarge) return refuseLargeOrder('include');
+    const page = hasLines ? orders.page : filler.page;
+    if (!isCounted) return page;
+    if (version > 0 || after === '') return { ...page, count };
+    // Nothing is left behind the cursor, so no row has brought the count.
+    const first = await this.#loadPage(connection, recordType, { ...request, limit: 1, after: '' }, turn);
+    return first instanceof Refusal ? first : { ...page, count: first.count };
   }
 
-  /** Orders and their lines, and again where the dictionaries they were asked with no longer hold. */
-  async #loadLarge<Order, Line>(
-    connection: SharedConnection,
-    turn: Turn,
+  /** Orders and their lines, in the tenant's turn. */
+  #loadLarge<Order, Line>(
     name: 'largeOrder' | 'largeOrdersByReference',
-    values: readonly (string | number)[],
+    values: StatementValues,
     start: () => LargeOrders<Order, Line>,
-  ): Promise<LargeOrders<Order, Line>> {
-    let orders = start();
-    const begin = (): ((row: LargeRow) => boolean) => {
-      orders = start();
-      return (row) => orders.take(row);
-    };
-    const options = { turn, cancel: this.#connections.cancel };
-    await connection.askUntil({ sql: this.#sql[name](), values }, begin, options);
-    const isOld = await this.#follow(orders.fieldsVersion);
-    return isOld ? this.#loadLarge(connection, turn, name, values, start) : orders;
+    signal: QueryRequest['signal'],
+  ): Promise<Outcome<LargeOrders<Order, Line>>> {
+    return this.#readLarge(signal, async (connection, turn) => {
+      for (;;) {
+        let orders = start();
+        const begin = (): ((row: LargeRow) => boolean) => {
+          orders = start();
+          return (row) => orders.take(row);
+        };
+        const options = { turn, cancel: this.#connections.cancel };
+        await connection.askUntil({ sql: this.#sql[name](), values }, begin, options);
+        // Again where the dictionaries they were asked with no longer hold.
+        if (!(await this.#follow(orders.fieldsVersion))) return orders;
+      }
+    });
   }
 
   /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */

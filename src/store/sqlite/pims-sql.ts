@@ -2,9 +2,17 @@
  * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and what only reads. SQLite
  * builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
-import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType, type RecordType } from '../../pims/fields.ts';
+import {
+  ofKeyedTypes,
+  pickFields,
+  RECORD_TYPES,
+  type Dictionaries,
+  type KeyedType,
+  type RecordType,
+} from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { parseFilters } from '../../pims/filter.ts';
+import { VIEWED_FIELDS } from '../../pims/storefront.ts';
 import {
   buildColumn,
   buildInsert,
@@ -64,9 +72,24 @@ function buildSearch(sql: string, search: SearchChange): Statement {
 export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 
 export function buildPimsSql(dictionaries: Dictionaries) {
-  const json = (recordType: RecordType): string => scriptDialect.recordJson(columnsOf(dictionaries[recordType]));
+  const json = (recordType: RecordType, names?: readonly string[]): string =>
+    scriptDialect.recordJson(
+      columnsOf(names ? pickFields(dictionaries[recordType], recordType, names) : dictionaries[recordType]),
+    );
   const keyedJson = ofKeyedTypes(json);
   const pages = new PageBuilder(keyedJson);
+  // A row for each record that is found, and nothing of it.
+  const countedPages = new PageBuilder(ofKeyedTypes(() => "''"));
+  // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
+  const linesOf = (line: string, order: string): string =>
+    `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ${order})`;
+  const wholeLine = `json_object('ORDER_LINEITEMS', ${json('lines')})`;
+  const charged = 'AND charge_row(LINE_NUMBER)';
+  /** What a row of a page has behind its key. */
+  const pageColumns = (recordType: KeyedType, { fields, hasLines }: QueryRequest): string => {
+    const record = fields ? json(recordType, fields) : keyedJson[recordType];
+    return hasLines ? `${record}, ${linesOf(wholeLine, `ORDERS.ORDER_NUMBER ${charged}`)}` : record;
+  };
   const records = ofKeyedTypes(
     (recordType) => `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
@@ -87,21 +110,24 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     recordAhead: ofKeyedTypes(
       (recordType) => `SELECT 1 FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY > ? LIMIT 1 OFFSET ? + 0`,
     ),
-    // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
-    orderWithLines: `SELECT ${keyedJson.orders},
-        (SELECT json_group_array(json_object('ORDER_LINEITEMS', ${json('lines')}))
-          FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ?)
-      FROM ORDERS WHERE SORT_KEY = ?`,
-    ordersByReference: `SELECT ${keyedJson.orders} FROM ORDERS WHERE REFERENCE_NUMBER = ? AND charge_row(ID) ${LIMIT}`,
-    linesOfOrder: `SELECT ${json('lines')} FROM ORDER_LINEITEMS
-      WHERE ORDER_NUMBER = ? AND charge_row(LINE_NUMBER) ORDER BY LINE_NUMBER`,
+    orderWithLines: `SELECT ${keyedJson.orders}, ${linesOf(wholeLine, '?')} FROM ORDERS WHERE SORT_KEY = ?`,
+    /** Of a list of numbers: the place of each, and what the lookup answers of its orders. */
+    ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders)},
+        ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}
+      FROM json_each(?) q CROSS JOIN ORDERS o INDEXED BY ORDERS_REFERENCE_NUMBER
+        ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
     /** Every record of a type in the order of its key: the cells of an export, as one text. */
     rows,
     page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): { read: PageRead; isShort: boolean } {
-      const { filters, limit, bytesMax, after } = request;
+      const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;
       const tree = parseFilters(dictionaries[recordType], recordType, filters);
-      const { sql, values, isShort } = pages.build(recordType, tree, counts);
-      return { read: { kind: 'page', sql, values, after, limit, bytesMax }, isShort };
+      const isPlain = !request.fields && !hasLines;
+      const builder = isPlain
+        ? pages
+        : new PageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
+      const { sql, values, isShort } = builder.build(recordType, tree, counts);
+      const counted = isCounted ? countedPages.build(recordType, tree, counts) : undefined;
+      return { read: { kind: 'page', sql, values, after, limit, bytesMax, hasLines, counted }, isShort };
     },
   };
 }

@@ -14,6 +14,7 @@ import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, runWriting, syncLog } from './database.ts';
 import { EntryCounts } from './entry-counts.ts';
 import type { KeptAnswers } from './kept-answers.ts';
+import { Lookups, remember } from './lookups.ts';
 import { isNewest, migrate } from './migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
 import { readOrder, runRead, type FoundBy, type Read } from './query.ts';
@@ -38,18 +39,12 @@ const LOOP_RECORDS_MAX = 100;
 const LOOP_CHARACTERS_MAX = 256 * 1024;
 /** Longer pages would push out all else: of two filters there are thousands. */
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
-const LARGE_KEYS_MAX = 1000;
 const neverGone = (): AbortSignal => new AbortController().signal;
 /** A chunk has no more records, and ends with the record that makes it longer. */
 const EXPORT_ROWS = 500;
 const EXPORT_CHARACTERS = 256 * 1024;
 /** Of a command. A batch changes pages of every index: those that find no place are written and read again. */
 const IMPORT_CACHE_KIB = 48 * 1024;
-
-function remember(keys: Set<string>, key: string): void {
-  if (keys.size >= LARGE_KEYS_MAX) keys.delete(keys.values().next().value!);
-  keys.add(key);
-}
 
 export class SqlitePimsStore implements PimsStore {
   readonly #readerDb: Database;
@@ -59,7 +54,7 @@ export class SqlitePimsStore implements PimsStore {
   readonly #options: PimsStoreOptions;
   /** Keys of what was read on the event loop once and turned out large. */
   readonly #largeOrders = new Set<string>();
-  readonly #largeReferences = new Set<string>();
+  readonly #lookups: Lookups;
   #sql: SqlitePimsSql;
   #schemaVersion = -1;
   #cacheKib: number | undefined;
@@ -85,6 +80,13 @@ export class SqlitePimsStore implements PimsStore {
     });
     this.#sql = this.#followSchema(this.#readerDb);
     this.#counts = new EntryCounts(this.#readerDb);
+    this.#lookups = new Lookups({
+      sql: () => this.#sql.ordersByReference,
+      find: (key) => this.#options.kept.find(this.#keyOf('reference', key), this.#epoch),
+      keep: (key, answer, length) => options.kept.keep(this.#keyOf('reference', key), this.#epoch, answer, length),
+      readSmall: (read, signal) => this.#readSmall(read, signal),
+      readLarge: (read, signal) => this.#readLarge(read, signal),
+    });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script,
       refresh: () => this.dictionaries(),
@@ -133,8 +135,9 @@ export class SqlitePimsStore implements PimsStore {
 
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
     return this.#reader.read(() => {
-      const { filters, limit, bytesMax, after, signal } = request;
-      const key = this.#keyOf('page', JSON.stringify([recordType, filters, limit, bytesMax, after]));
+      const { filters, limit, bytesMax, after, signal, fields, hasLines, isCounted } = request;
+      const asked = [recordType, filters, limit, bytesMax, after, fields, hasLines, isCounted];
+      const key = this.#keyOf('page', JSON.stringify(asked));
       const kept = this.#options.kept.find(key, this.#epoch) as Page | undefined;
       if (kept) return kept;
       const query = settle(() => this.#sql.page(recordType, request, this.#counts));
@@ -146,25 +149,18 @@ export class SqlitePimsStore implements PimsStore {
       const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);
       if (page instanceof Refusal) return page;
       if (page === CUT_SHORT || (page.next && few.limit < limit)) return this.#readLarge(read, signal);
-      const characters = page.records.length + key.length;
+      const characters = page.records.length + (page.lines?.length ?? 0) + key.length;
       if (characters <= KEPT_PAGE_CHARACTERS_MAX) this.#options.kept.keep(key, this.#epoch, page, characters);
       return page;
     });
   }
 
-  viewOrders(referenceNumber: string, { recordsMax, signal }: LookupOptions): Promise<Outcome<Rendered>> {
-    return this.#reader.read(() => {
-      const key = this.#keyOf(`reference ${recordsMax}`, referenceNumber);
-      const kept = this.#options.kept.find(key, this.#epoch) as Json | undefined;
-      if (kept !== undefined) return kept;
-      const { ordersByReference: ordersSql, linesOfOrder: linesSql } = this.#sql;
-      const read = { kind: 'lookup', ordersSql, linesSql, referenceNumber, recordsMax } as const;
-      if (this.#largeReferences.has(referenceNumber)) return this.#readLarge(read, signal);
-      const found = this.#readSmall(read, signal);
-      if (found instanceof Promise) remember(this.#largeReferences, referenceNumber);
-      else if (typeof found === 'string') this.#options.kept.keep(key, this.#epoch, found, found.length);
-      return found;
-    });
+  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
+    return this.#reader.read(() => this.#lookups.view(referenceNumber, options));
+  }
+
+  viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>> {
+    return this.#reader.read(() => this.#lookups.viewEach(referenceNumbers, options));
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
@@ -284,7 +280,7 @@ export class SqlitePimsStore implements PimsStore {
       this.#options.workers.forget(this.#readerDb.file);
   }
 
-  #keyOf(kind: KeyedType | 'order' | 'page' | `reference ${number}`, key: string): string {
+  #keyOf(kind: KeyedType | 'order' | 'page' | 'reference', key: string): string {
     return `${this.#tenant} ${kind} ${key}`;
   }
 

@@ -4,14 +4,15 @@
  */
 import type { Outcome } from '../../errors.ts';
 import type { OrderFound, Page } from '../../pims/port.ts';
-import type { Json, Rendered } from '../../pims/script.ts';
+import type { Json } from '../../pims/script.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
-import { refuseLargeLookup, renderItem, renderStorefrontOrders, type OrderWithItems } from '../../pims/storefront.ts';
+import { renderItem, renderStorefrontOrders, type LookedUp, type OrderWithItems } from '../../pims/storefront.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import type { Bound } from '../writing.ts';
-import { cutPage } from '../pims/page.ts';
+import { PageFiller } from '../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from './database.ts';
+import type { PageSql } from './page-sql.ts';
 
 /** See PageSql. */
 export interface PageRead {
@@ -21,6 +22,10 @@ export interface PageRead {
   readonly after: string;
   readonly limit: number;
   readonly bytesMax: number;
+  /** Whether each row has a list of lines as well. */
+  readonly hasLines: boolean;
+  /** A row for each record that matches, from the first on. */
+  readonly counted: Pick<PageSql, 'sql' | 'values'> | undefined;
 }
 
 interface OrderRead {
@@ -29,24 +34,30 @@ interface OrderRead {
   readonly orderNumber: string;
 }
 
-interface LookupRead {
+export interface LookupRead {
   readonly kind: 'lookup';
-  readonly ordersSql: string;
-  readonly linesSql: string;
-  readonly referenceNumber: string;
+  readonly sql: string;
+  /** Each once. */
+  readonly referenceNumbers: readonly string[];
   readonly recordsMax: number;
 }
+
+/** In place of a lookup with more than one answer holds. */
+export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can cross to a thread. */
 export type Read = PageRead | OrderRead | LookupRead;
 interface Found {
   page: Page;
   order: OrderFound | undefined;
-  lookup: Rendered;
+  /** In the order of the numbers. */
+  lookup: readonly LookedUp[] | typeof TOO_LARGE;
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
 
 const TOO_BIG = 18;
+const NO_LIMIT = -1;
+const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
 
 /**
  * What a read finds, or CUT_SHORT when its budget was used up first. `fetch`: `rows` is faster, `each` never has more
@@ -62,16 +73,37 @@ export function runRead<R extends Read>(
     if (read.kind === 'order') return readOrder(db, read);
     return read.kind === 'page' ? readPage(db, read, fetch) : lookUp(db, read, fetch);
   };
-  return db.withBudget(budget, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
+  try {
+    return db.withBudget(budget, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
+  } catch (fault) {
+    // One by one, rows in front of what is too big for one value can be read.
+    if (fetch === 'rows' && isTooBig(fault)) return CUT_SHORT;
+    throw fault;
+  }
 }
 
-function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Page {
-  const { sql, values, after, limit, bytesMax } = read;
+function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Outcome<Page> {
+  const { sql, values, after, limit, bytesMax, hasLines, counted } = read;
   const valuesFrom = (from: string): Bound[] => [from, limit + 1, ...values];
-  type PageRow = [sortKey: string, record: Json];
+  type PageRow = [sortKey: string, record: Json, lines?: Json];
   const rows =
     fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
-  return cutPage(rows, limit, bytesMax);
+  const filler = new PageFiller(limit, bytesMax);
+  try {
+    for (const [key, record, lines] of rows) if (!filler.take(key, record, lines?.slice(1, -1))) break;
+  } catch (fault) {
+    if (fetch === 'rows' || !isTooBig(fault)) throw fault;
+    if (!filler.endEarly()) return refuseLargeOrder('include');
+  }
+  const page = hasLines ? filler.pageWithLines : filler.page;
+  return counted ? { ...page, count: countRows(db, counted) } : page;
+}
+
+/** Row by row: until a statement comes up with one, Node keeps every text that our functions were given. */
+function countRows(db: Database, { sql, values }: Pick<PageSql, 'sql' | 'values'>): number {
+  let count = 0;
+  for (const _ of db.walk(sql, (from) => [from, NO_LIMIT, ...values], '')) count++;
+  return count;
 }
 
 /** One row, which nothing cuts short. Its size is bounded by that of the longest value. */
@@ -83,25 +115,27 @@ export function readOrder(
     const row = db.row<[Json, Json]>(sql, orderNumber, sortKey(orderNumber));
     return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };
   } catch (fault) {
-    if ((fault as { errcode?: number }).errcode !== TOO_BIG) throw fault;
+    if (!isTooBig(fault)) throw fault;
     return refuseLargeOrder();
   }
 }
 
-function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): Outcome<Rendered> {
-  const { ordersSql, linesSql, referenceNumber, recordsMax } = read;
-  const found: OrderWithItems[] = [];
+function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): readonly LookedUp[] | typeof TOO_LARGE {
+  const { sql, referenceNumbers, recordsMax } = read;
+  const found = referenceNumbers.map((): OrderWithItems[] => []);
   let characters = 0;
-  for (const [json] of db[fetch]<[Json]>(ordersSql, referenceNumber, recordsMax + 1)) {
-    const order = JSON.parse(json) as Values;
-    const items: Json[] = [];
-    characters += json.length;
-    if (found.push({ order, items }) > recordsMax) return refuseLargeLookup(recordsMax);
-    for (const [line] of db[fetch]<[Json]>(linesSql, order['ORDER_NUMBER']!)) {
-      characters += line.length;
-      if (characters > LOOKUP_CHARACTERS_MAX) return refuseLargeLookup(recordsMax);
-      items.push(renderItem(JSON.parse(line) as Values));
+  let records = 0;
+  type LookupRow = [place: number, order: Json, lines: Json];
+  try {
+    for (const [place, order, lines] of db[fetch]<LookupRow>(sql, JSON.stringify(referenceNumbers), recordsMax + 1)) {
+      characters += order.length + lines.length;
+      if (++records > recordsMax || characters > LOOKUP_CHARACTERS_MAX) return TOO_LARGE;
+      const items = (JSON.parse(lines) as Values[]).map(renderItem);
+      found[place]!.push({ order: JSON.parse(order) as Values, items });
     }
+  } catch (fault) {
+    if (fetch === 'rows' || !isTooBig(fault)) throw fault;
+    return TOO_LARGE;
   }
-  return renderStorefrontOrders(referenceNumber, found);
+  return found.map((orders, place) => renderStorefrontOrders(referenceNumbers[place]!, orders));
 }

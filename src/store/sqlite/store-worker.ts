@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../errors.ts';
 import type { Json, Rendered } from '../../pims/script.ts';
 import { CUT_SHORT, Database, faultOf } from './database.ts';
-import { runRead, type FoundBy, type Read } from './query.ts';
+import { runRead, TOO_LARGE, type FoundBy, type Read } from './query.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
@@ -79,9 +79,10 @@ function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
     buffers.push(bytes.buffer);
     return bytes;
   };
-  if (found === undefined) return found;
-  if (typeof found === 'string' || found instanceof Uint8Array) return bytesOf(found);
-  if ('records' in found) return { ...found, records: bytesOf(found.records) };
+  if (found === undefined || found === TOO_LARGE) return found;
+  if ('records' in found)
+    return { ...found, records: bytesOf(found.records), lines: found.lines && bytesOf(found.lines) };
+  if (!('order' in found)) return found.map((one) => ({ ...one, json: bytesOf(one.json) }));
   return { ...found, lines: found.lines && bytesOf(found.lines) };
 }
 

@@ -1,0 +1,60 @@
+/** Fills a page of orders with their lines, which come row by row: neither side ever holds more than an answer may. */
+import type { Page } from '../../pims/port.ts';
+import type { Json } from '../../pims/script.ts';
+import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
+import { PageFiller } from '../pims/page.ts';
+
+interface OrderRead {
+  readonly sortKey: string;
+  readonly record: Json;
+  readonly lines: Json[];
+  bytes: number;
+}
+
+export class OrderRows {
+  readonly #filler: PageFiller;
+  readonly #bytesMax: number;
+  /** Its lines are still coming. */
+  #order: OrderRead | undefined;
+  #bytes = 0;
+  #orders = 0;
+  #isOver = false;
+  /** Whether the first order is larger than an answer may be. */
+  isTooLarge = false;
+
+  constructor(limit: number, bytesMax: number) {
+    this.#filler = new PageFiller(limit, bytesMax);
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Takes an order (`n` is 0) or lines of the one before. False when the page has all it can have. */
+  take(sortKey: string, n: number, json: Json): boolean {
+    if (n === 0) {
+      if (!this.#finishOrder()) return false;
+      this.#order = { sortKey, record: json, lines: [], bytes: Buffer.byteLength(json) };
+    } else {
+      this.#order!.lines.push(json);
+      this.#order!.bytes += Buffer.byteLength(json);
+    }
+    const { bytes } = this.#order!;
+    if (this.#orders === 0) this.isTooLarge = bytes > ORDER_CHARACTERS_MAX;
+    // The order does not fit, whatever is still to come of it.
+    else if (this.#bytes + bytes > this.#bytesMax) return this.#finishOrder() && false;
+    return !this.isTooLarge;
+  }
+
+  get page(): Page {
+    if (!this.#isOver) this.#finishOrder();
+    return this.#filler.pageWithLines;
+  }
+
+  #finishOrder(): boolean {
+    const order = this.#order;
+    this.#order = undefined;
+    if (!order) return !this.#isOver;
+    this.#isOver = !this.#filler.take(order.sortKey, order.record, order.lines.join(','));
+    this.#bytes += order.bytes;
+    this.#orders++;
+    return !this.#isOver;
+  }
+}

@@ -1,0 +1,53 @@
+/** The SQL of orders with all their lines row by row, however many there are. See LargeRow. */
+import { VIEWED_FIELDS } from '../../pims/storefront.ts';
+import type { RecordType } from '../../pims/fields.ts';
+
+interface OrderParts {
+  readonly table: (name: string) => string;
+  /** A record as JSON: whole, or with these fields. */
+  readonly json: (recordType: RecordType, names?: readonly string[]) => string;
+  readonly fieldsVersion: string;
+}
+
+/** Up to so many lines of an order are gathered in one row of a page. */
+const GATHERED = 100;
+
+/** `{"ORDER_LINEITEMS":…}` around the JSON of a line. */
+export const wrapLine = (line: string): string => `'{"ORDER_LINEITEMS":' || ${line} || '}'`;
+
+/** Numbers (`n`) and lines (`j`) of order `o`. */
+export const linesOf = ({ table }: Pick<OrderParts, 'table'>, line: string): string =>
+  `SELECT "LINE_NUMBER" AS n, ${line} AS j
+    FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
+
+const readRows = (parts: OrderParts, orders: string, [order, line]: readonly [string, string]): string =>
+  `SELECT o."SORT_KEY", x.n, x.j, (${parts.fieldsVersion})
+    FROM (${orders}) o CROSS JOIN LATERAL (SELECT 0 AS n, ${order} AS j UNION ALL ${linesOf(parts, line)}) x`;
+
+const ordersWhere = ({ table }: OrderParts, condition: string): string =>
+  `SELECT * FROM ${table('ORDERS')} o WHERE ${condition} LIMIT ?2`;
+
+/** The order with this sort key. */
+export const buildLargeOrder = (parts: OrderParts): string =>
+  readRows(parts, ordersWhere(parts, 'o."SORT_KEY" = ?1'), [parts.json('orders'), parts.json('lines')]);
+
+/** What the lookup answers of the orders of these numbers; `byReference` holds for an order of the number. */
+export function buildLargeLookup(parts: OrderParts, byReference: (number: string) => string): string {
+  const orders = `SELECT o.* FROM unnest(?1::text[]) AS q(key)
+    CROSS JOIN LATERAL (${ordersWhere(parts, byReference('q.key'))}) o LIMIT ?2`;
+  const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER']);
+  return readRows(parts, orders, [order, parts.json('lines', VIEWED_FIELDS.lines)]);
+}
+
+/**
+ * For a page: joins rows `x` to each order `o`. The lines of most orders are one row; those of an order with many come
+ * one by one, so that the server never holds all of them.
+ */
+export function joinOrderRows(parts: OrderParts, order: string): string {
+  const lines = linesOf(parts, wrapLine(parts.json('lines')));
+  const counted = `SELECT FROM ${parts.table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
+  return `CROSS JOIN LATERAL (SELECT 0 AS n, ${order} AS j
+    UNION ALL SELECT 1, string_agg(j, ',' ORDER BY n) FROM (${lines} ORDER BY n LIMIT ${GATHERED + 1}) l
+      HAVING count(*) BETWEEN 1 AND ${GATHERED}
+    UNION ALL (${lines} AND (SELECT count(*) FROM (${counted} LIMIT ${GATHERED + 1}) l) > ${GATHERED} ORDER BY n)) x`;
+}
