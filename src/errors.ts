@@ -69,6 +69,8 @@ export const ERRORS = {
     "Use an existing code, or ask for the tenant's strict setting to be turned off."),
   STAGE_NOT_ALLOWED: entry(400, 'write', 'PIMS: the stage of the order does not allow it.',
     'Check ORDER_TYPE: stages only go forward, and an invoice does not change.'),
+  ORDER_CLOSED: entry(400, 'write', 'PIMS: the order is an invoice or cancelled, and this of it no longer changes.',
+    'Change only what the message names; what is still needed goes on a new order.'),
   QUANTITY_NOT_ALLOWED: entry(400, 'write', 'PIMS: the quantity is outside its bounds.',
     'Send a quantity within the bounds the message gives.'),
   SERIALS_NOT_ALLOWED: entry(400, 'write', 'PIMS: the serial numbers do not fit the line.',

@@ -58,6 +58,8 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['batch: ', 5, 'malformed steps; one transaction; rules; answer; refusal'],
   ['batch: ', 5, 'numbers; metering of steps; metering before the first step; Idempotency-Key; body limit'],
   ['batch: ', 2, 'codes; quota and rate'],
+  ['change: ', 6, 'updateOrder; ORDER_TYPE; ORDER_STATUS CANCELLED; DROP_SHIP; invoice; strict'],
+  ['change: ', 5, 'cancelOrder; cancelled; invoices stay; twice; lookup'],
   ['reading: ', 6, 'include=lines; include elsewhere; many storefront numbers; one call; fields; count'],
   ['reading: ', 1, 'compression'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],

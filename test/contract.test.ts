@@ -32,6 +32,8 @@ const OPERATIONS = {
 const ADDITIONS = {
   batch: 'POST /batch',
   findOrdersByStorefrontReferences: 'POST /orders/by_storefront_reference',
+  updateOrder: 'POST /orders/update',
+  cancelOrder: 'POST /orders/cancel',
 };
 const REQUIRED: Record<string, string> = {
   getOrder: 'orderNum',
@@ -235,7 +237,7 @@ test('the parameters are those of the specification; required ones are marked an
     const teamID = parameters.find(({ name, in: place }) => name === 'teamID' && place === 'query');
     assert.equal(
       teamID?.required,
-      !/\/(create|update|line_item)$/.test(path),
+      !/\/(create|update|cancel|line_item)$/.test(path),
       `${operationId}: a body of fields can carry teamID instead`,
     );
     const hasPages = parameters.some(({ name }) => name === 'maxReturn');

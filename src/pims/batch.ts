@@ -6,12 +6,13 @@ import { Refusal, refuseField } from '../errors.ts';
 import type { Dictionaries } from './fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
 import type { Json, Script } from './script.ts';
+import { updateOrder } from './order-writes.ts';
 import type { RawValue } from './values.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes.ts';
 import type { Body, WriteContext } from './writes.ts';
 
 /** The writes a batch takes. */
-const WRITES = { createOrder, addLineItem, updateLineItem, createCustomer, updateCustomer } as const;
+const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, createCustomer, updateCustomer } as const;
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 

@@ -1,10 +1,10 @@
 /** How an order moves to its next stage: approved, or invoiced whole or in part. Source: decision 0010. */
 import { Refusal, type Outcome } from '../errors.ts';
 import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
-import { refuseSerials } from './line-item.ts';
+import { refuseCancelled, refuseSerials } from './line-item.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { splitList } from './lists.ts';
-import { STAGES, type Stage } from './stages.ts';
+import { isCancelled, STAGES, type Stage } from './stages.ts';
 import type { Values } from './values.ts';
 
 /** An order and its lines after a transition. */
@@ -31,6 +31,7 @@ export type OrderTransition = { readonly approve: true } | { readonly invoice: I
 
 /** Makes a worksheet or a quote a sales order, which commits its stock. */
 export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
+  if (isCancelled(order)) return refuseCancelled(order);
   const isApproved = STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order');
   if (isApproved)
     return refuseStage(order, `is already ${nameStage(order)}; only a worksheet or a quote can be approved`);
@@ -44,6 +45,7 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
  * over all records of a reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
+  if (isCancelled(order)) return refuseCancelled(order);
   if (order['ORDER_TYPE'] === 'invoice') return refuseStage(order, 'is already an invoice');
   if (lines.length === 0) return refuseStage(order, 'has no lines to invoice');
   const known = lines.map((line) => line['LINE_NUMBER']);

@@ -7,6 +7,7 @@ import { compareDecimals, within } from './decimal.ts';
 import { LINES_MAX } from './limits.ts';
 import { splitList } from './lists.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
+import { isCancelled } from './stages.ts';
 import { invalid, type Values } from './values.ts';
 
 /** A line as it is after a write, and the stock the write moves. */
@@ -29,8 +30,12 @@ export function fillFromPart(values: Values, part: KnownPart): Values {
   };
 }
 
-/** A new line of an order, one unit where none are sent; nothing of it is shipped yet. An invoice takes no new lines. */
+/**
+ * A new line of an order, one unit where none are sent; nothing of it is shipped yet. An invoice and a cancelled order
+ * take no new lines.
+ */
 export function addLine(order: Values, values: Values, part: KnownPart): Outcome<LineStep> {
+  if (isCancelled(order)) return refuseCancelled(order);
   if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'lines can no longer be added');
   const line = fillQuantities({ QUANTITY: '1', ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
   return refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) };
@@ -38,9 +43,10 @@ export function addLine(order: Values, values: Values, part: KnownPart): Outcome
 
 /**
  * A line with some fields changed. Another PART_CODE brings the new part's description, price and care-plan flag unless
- * they are sent; an invoiced line keeps its part and quantities.
+ * they are sent; an invoiced line keeps its part and quantities, and a line of a cancelled order stays as it is.
  */
 export function changeLine(order: Values, line: Values, change: Values, part: KnownPart): Outcome<LineStep> {
+  if (isCancelled(order)) return refuseCancelled(order);
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];
   const changed = fillQuantities({ ...line, ...(otherPart ? fillFromPart(change, part) : change) });
   const frozen = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'CARE_PLAN'].find((name) => changed[name] !== line[name]);
@@ -78,6 +84,10 @@ export function lineNotFound(orderNumber: string, lockCode: string, movedTo: str
   const message = `A partial invoice of order ${orderNumber} moved the line to order ${movedTo}: send that ORDER_NUMBER.`;
   return new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: movedTo });
 }
+
+/** Of a cancelled order nothing changes but NOTES. */
+export const refuseCancelled = (order: Values, field = 'ORDER_NUMBER'): Refusal =>
+  refuseField('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is cancelled; only its NOTES can change.`);
 
 const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is an invoice; ${reason}.`, { field });

@@ -19,6 +19,7 @@ import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { writeBatch as writeSteps, type BatchStep } from './batch.ts';
 import { parseNumbers } from './storefront.ts';
 import { checkText, type Values } from './values.ts';
+import * as orderWrites from './order-writes.ts';
 import * as writes from './writes.ts';
 
 /** Names of the only fields to answer, in this order. Without it, all. */
@@ -105,6 +106,8 @@ const writeOf =
 export const createOrder = writeOf(writes.createOrder);
 export const addLineItem = writeOf(writes.addLineItem);
 export const updateLineItem = writeOf(writes.updateLineItem);
+export const updateOrder = writeOf(orderWrites.updateOrder);
+export const cancelOrder = writeOf(orderWrites.cancelOrder);
 export const createCustomer = writeOf(writes.createCustomer);
 export const updateCustomer = writeOf(writes.updateCustomer);
 
@@ -125,7 +128,7 @@ export async function advanceOrder(
   transition: OrderTransition,
   options: WriteOptions,
 ): Promise<{ stage: Stage; backorder: string | null }> {
-  const data = orThrow(await store.write(() => writes.advanceOrder(orderNumber, transition, options)));
+  const data = orThrow(await store.write(() => orderWrites.advanceOrder(orderNumber, transition, options)));
   const { backorder } = JSON.parse(data) as { backorder: string | null };
   return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
 }

@@ -33,11 +33,12 @@ export interface Idempotency {
 
 /** What a script can load, by name: its arguments and its answer. Each costs one statement. */
 export interface Loads {
+  /** Of an order also whether it is cancelled. */
   record(recordType: KeyedType, key: string): Values | undefined;
   isThere(recordType: KeyedType, key: string): boolean;
   /** Whether a part lies at the location. */
   isLocationThere(code: string): boolean;
-  /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP and MODIFIED_DATE. */
+  /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, MODIFIED_DATE and whether it is cancelled. */
   orderStage(orderNumber: string): Values | undefined;
   /** PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN. */
   part(partCode: string): Values | undefined;
@@ -48,6 +49,8 @@ export interface Loads {
   orderOfMovedLine(orderNumber: string, lockCode: string): string | undefined;
   /** In the order of their numbers. */
   lines(orderNumber: string): Values[];
+  /** PART_CODE, QUANTITY, NUMBER_SHIPPED and CARE_PLAN of each line. */
+  stockOfLines(orderNumber: string): Values[];
   /** 0 when the order has no lines. */
   lastLineNumber(orderNumber: string): number;
   /** How many lines the order has, counted up to LINES_MAX. */
@@ -61,7 +64,10 @@ export interface Loads {
 export interface LoadsOfMany {
   /** Which of the keys there are. */
   areThere(recordType: KeyedType, keys: readonly string[]): readonly string[];
-  /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP and the last LINE_NUMBER, '0' when the order has no lines. */
+  /**
+   * ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, whether it is cancelled, and the last LINE_NUMBER, '0' when the order has no
+   * lines.
+   */
   ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
   /** Which of these lines there are, by their place in the list: one with this number, or else with this lock code. */
   areLinesThere(lines: readonly LineName[]): readonly number[];

@@ -3,6 +3,7 @@
  * Source: decision 0010.
  */
 import { addDecimals, isZero, subtractDecimals } from './decimal.ts';
+import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
 
 /** What a change does to one part, as signed decimals. */
@@ -14,13 +15,18 @@ export interface StockMovement {
 
 type OrderState = readonly [order: Values, lines: readonly Values[]];
 
+/** Whether the lines of an order hold stock. Worksheets, quotes, drop-shipped and cancelled orders hold nothing. */
+export const holdsStock = (order: Values): boolean =>
+  (order['ORDER_TYPE'] === 'sales_order' || order['ORDER_TYPE'] === 'invoice') &&
+  order['DROP_SHIP'] !== 'Y' &&
+  !isCancelled(order);
+
 /**
  * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand.
- * Worksheets, quotes, drop-shipped orders and care plans hold nothing.
+ * Care plans hold nothing.
  */
 function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
-  const touchesStock = order['DROP_SHIP'] !== 'Y' && line['CARE_PLAN'] !== 'Y';
-  const stage = touchesStock ? order['ORDER_TYPE'] : '';
+  const stage = line['CARE_PLAN'] === 'Y' ? '' : order['ORDER_TYPE'];
   return {
     onHand: stage === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
     committed: stage === 'sales_order' ? addDecimals('0', line['QUANTITY'] ?? '') : '0',
@@ -31,6 +37,7 @@ function heldStock(order: Values, line: Values): { onHand: string; committed: st
 export function stockMovements(before: OrderState, ...after: OrderState[]): StockMovement[] {
   const parts = new Map<string, { onHand: string; committed: string }>();
   const tally = ([order, lines]: OrderState, combine: (a: string, b: string) => string): void => {
+    if (!holdsStock(order)) return;
     for (const line of lines) {
       const code = line['PART_CODE'] ?? '';
       const sum = parts.get(code) ?? { onHand: '0', committed: '0' };

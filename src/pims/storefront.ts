@@ -5,11 +5,11 @@
 import { refuseField, Refusal, type Outcome } from '../errors.ts';
 import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from './limits.ts';
 import { joinList, type Json, type Rendered } from './script.ts';
-import { STAGES, type Stage } from './stages.ts';
+import { isCancelled, STAGES, type Stage } from './stages.ts';
 import { checkText, sortKey, type Values } from './values.ts';
 import { splitList } from './lists.ts';
 
-/** An order as the store has it, and its lines as the lookup answers them. */
+/** An order as the store has it, with its mark when it is cancelled, and its lines as the lookup answers them. */
 export interface OrderWithItems {
   readonly order: Values;
   readonly items: readonly Json[];
@@ -139,6 +139,7 @@ function viewOrder(order: Values) {
     tracking_numbers: splitList(order['TRACKING_NUMBERS'] ?? ''),
     is_dropship: order['DROP_SHIP'] === 'Y',
     shipping_address: address,
+    ...(isCancelled(order) && { cancelled: true as const }),
   };
 }
 

@@ -1,11 +1,11 @@
 /**
- * The writes, each from top to bottom: key, fields, load, rule, save. Each is a script that the store runs inside one
- * transaction. A refusal undoes all of it. Source: specification section 4, decision 0027.
+ * The writes, each from top to bottom: key, fields, load, rule, save; those of an order that is there are in
+ * order-writes.ts. Each is a script that the store runs inside one transaction. A refusal undoes all of it. Source:
+ * specification section 4, decision 0027.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { RECORD_TYPES, refuseCustomField } from './fields.ts';
 import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from './fields.ts';
-import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
 import { FIRST_STAGES, type Stage } from './stages.ts';
 import { ask, load, loadWith, save } from './script.ts';
 import type { Idempotency, Json, Load, NumberedType, Script } from './script.ts';
@@ -108,33 +108,6 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, stri
   return JSON.stringify(changed);
 }
 
-/** Data is `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
-export function* advanceOrder(orderNumber: string, transition: OrderTransition, { now }: WriteOptions): Script<Json> {
-  checkText('ORDER_NUMBER', orderNumber);
-  if ('invoice' in transition) {
-    for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
-    for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
-  }
-  const order = yield* loadOrder(orderNumber, [ask('lines', orderNumber)]);
-  const lines = yield* load('lines', orderNumber);
-  const step = orThrow(
-    'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
-  );
-  yield save('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
-  yield save('deleteLines', orderNumber);
-  for (const line of step.lines) yield save('insertLine', { ...line, MODIFIED_DATE: now });
-  let backorder: string | null = null;
-  if (step.backorder) {
-    backorder = yield* nextNumber('orders');
-    yield save('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
-    for (const line of step.backorder.lines)
-      yield save('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
-    yield save('keepBackorder', orderNumber, backorder);
-  }
-  yield* moveStock(step.stock, now);
-  return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
-}
-
 export function* addField(dictionaries: Dictionaries, field: CustomField): Script<void> {
   const refusal = refuseCustomField(dictionaries[field.recordType], field.name);
   if (refusal) throw refusal;
@@ -178,7 +151,7 @@ export function* takeKey(recordType: NumberedType, own: string | undefined): Scr
 export const isCounted = (own: string): boolean => own.length <= COUNTED_DIGITS_MAX && /^[1-9]\d*$/.test(own);
 
 /** The next number that no record has; callers may have chosen it as their own code. */
-function* nextNumber(recordType: NumberedType): Script<string> {
+export function* nextNumber(recordType: NumberedType): Script<string> {
   for (;;) {
     const number = yield* load('nextNumber', recordType);
     if (!(yield* load('isThere', recordType, number))) return number;
@@ -186,7 +159,10 @@ function* nextNumber(recordType: NumberedType): Script<string> {
 }
 
 /** For a strict tenant: throws for the first of these codes that is sent and not known. */
-function* checkKnown(values: Values, ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[]): Script<void> {
+export function* checkKnown(
+  values: Values,
+  ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[]
+): Script<void> {
   for (const name of names) {
     const code = values[name];
     if (!code) continue;
@@ -196,12 +172,6 @@ function* checkKnown(values: Values, ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 
         : yield* load('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
     if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' is not known.`);
   }
-}
-
-function* loadOrder(orderNumber: string, ahead: readonly Load[]): Script<Values> {
-  const order = yield* loadWith(ahead, 'record', 'orders', orderNumber);
-  if (!order) throw orderNotFound(orderNumber);
-  return order;
 }
 
 /** Of an order what its lines depend on: no more is loaded to write one. */
@@ -221,7 +191,7 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
 const askPart = ({ PART_CODE: code }: Values): Load[] => (code ? [ask('part', code), ask('stock', code)] : []);
 
 /** Parts that are not in INVENTORY have no stock to move. */
-function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
+export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
   const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
   for (const movement of movements) {
     const stock = yield* loadWith(ahead.splice(0), 'stock', movement.PART_CODE);
@@ -231,14 +201,14 @@ function* moveStock(movements: readonly StockMovement[], now: string): Script<vo
   }
 }
 
-const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
+export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
 
 /** Every field of the dictionary in its order, '' where there is no value. */
-const complete = (dictionary: FieldDictionary, values: Values): Values =>
+export const complete = (dictionary: FieldDictionary, values: Values): Values =>
   Object.fromEntries([...dictionary.keys()].map((name) => [name, values[name] ?? '']));
 
 /** Takes the field that names the record out of the body. */
-function splitKey(body: Body, name: string): { key: string; fields: Body } {
+export function splitKey(body: Body, name: string): { key: string; fields: Body } {
   const { [name]: raw, ...fields } = body;
   if (raw === undefined || raw === null || raw === '')
     throw refuseField('MISSING_FIELD', name, `${name} is missing: it names what to write to.`);

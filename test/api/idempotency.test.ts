@@ -10,7 +10,7 @@ import { trials } from '../kit/trials.ts';
 const service = await sharedService();
 const [shop, other] = [await stockShop(service, 'shop'), await stockShop(service, 'other')];
 const writes = shop.calls.filter(({ kind }) => kind === 'write');
-assert.equal(writes.length, 5);
+assert.equal(writes.length, 7);
 
 const STORMS = trials('STORMS', { quick: 8, all: 50 });
 let used = 0;
@@ -75,11 +75,12 @@ test('the same fields in another order, with other spaces or with other credenti
   }
 });
 
-/** The same call with its last field changed, and without it. */
+/** The same call with its last field changed, and without it where that is not its only one. */
 function changedBodies({ fields = {} }: GoodCall): Record<string, string>[] {
   const [name, value] = Object.entries(fields).at(-1)!;
   const { [name]: _last, ...others } = fields;
-  return [{ ...fields, [name]: `${value}1` }, others];
+  const changed = { ...fields, [name]: `${value}1` };
+  return Object.keys(others).length === 0 ? [changed] : [changed, others];
 }
 
 test('422 IDEMPOTENCY_KEY_REUSED when a key is used again with another body, and nothing is written', async () => {

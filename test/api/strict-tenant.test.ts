@@ -44,6 +44,14 @@ test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_
   assert.match(messages[0]!, /NOBODY/);
 });
 
+test('strict: 400 UNKNOWN_REFERENCE for an order that is to have a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
+  const ORDER_NUMBER = await strict.newOrder();
+  const codes = eachAs(['CUSTOMER_CODE', 'LOCATION_CODE'], ['NOBODY', 'vinet', 'main'], { ORDER_NUMBER });
+  await strict.refuses(strict.updateOrder, 'UNKNOWN_REFERENCE', codes);
+  await succeed(strict.updateOrder({ ORDER_NUMBER, CUSTOMER_CODE: 'VINET', LOCATION_CODE: 'MAIN', NOTES: 'x' }));
+  await succeed(strict.updateOrder({ ORDER_NUMBER, CUSTOMER_CODE: '', LOCATION_CODE: null }));
+});
+
 test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not known', async () => {
   const ORDER_NUMBER = await strict.newOrder();
   const [message] = await strict.refuses(

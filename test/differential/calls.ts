@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
+import * as orderWrites from '../../src/pims/order-writes.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { OrderFound, Page, PimsStore, QueryRequest } from '../../src/pims/port.ts';
@@ -29,6 +30,8 @@ export interface System {
   createOrder(body: Body, context: WriteContext): MaybeLater<Written>;
   addLineItem(body: Body, context: WriteContext): MaybeLater<Written>;
   updateLineItem(body: Body, context: WriteContext): MaybeLater<Written>;
+  updateOrder(body: Body, context: WriteContext): MaybeLater<Written>;
+  cancelOrder(body: Body, context: WriteContext): MaybeLater<Written>;
   createCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
   updateCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
   advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): MaybeLater<Written>;
@@ -37,7 +40,8 @@ export interface System {
 
 type Get = 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
 type Query = 'queryOrders' | 'queryCustomers' | 'queryInventoryItems';
-type Write = 'createOrder' | 'addLineItem' | 'updateLineItem' | 'createCustomer' | 'updateCustomer';
+type OrderWrite = 'createOrder' | 'addLineItem' | 'updateLineItem' | 'updateOrder' | 'cancelOrder';
+type Write = OrderWrite | 'createCustomer' | 'updateCustomer';
 export type Call =
   | { readonly name: Get; readonly key: string }
   | { readonly name: Query; readonly request: QueryRequest }
@@ -69,12 +73,14 @@ export function systemOver(store: PimsStore): System {
     createOrder: (body, context) => operations.createOrder(store, body, context),
     addLineItem: (body, context) => operations.addLineItem(store, body, context),
     updateLineItem: (body, context) => operations.updateLineItem(store, body, context),
+    updateOrder: (body, context) => operations.updateOrder(store, body, context),
+    cancelOrder: (body, context) => operations.cancelOrder(store, body, context),
     createCustomer: (body, context) => operations.createCustomer(store, body, context),
     updateCustomer: (body, context) => operations.updateCustomer(store, body, context),
     advanceOrder: async (orderNumber, step, options) =>
       orThrow(
         await store.write(
-          () => writes.once(writes.advanceOrder(orderNumber, step, options), options),
+          () => writes.once(orderWrites.advanceOrder(orderNumber, step, options), options),
           options.idempotency,
         ),
       ),
@@ -244,7 +250,7 @@ export class Caller {
   #subject(step: Extract<Step, { body: BodyPlan }>): (readonly [string, RawValue])[] {
     if (!('line' in step))
       return 'key' in step && step.key !== null
-        ? [[step.do === 'addLineItem' ? 'ORDER_NUMBER' : 'CUSTOMER_CODE', this.#key(step.key)]]
+        ? [[step.do === 'updateCustomer' ? 'CUSTOMER_CODE' : 'ORDER_NUMBER', this.#key(step.key)]]
         : [];
     const all = this.#model.lines();
     const orderBefore = (line: Values): string | undefined => this.#model.orderBefore(line['ORDER_NUMBER']!);

@@ -1,5 +1,5 @@
 /** One tenant in plain Maps: the twelve operations, written again from the specification. Shares the rules of pims. */
-import { orThrow, Refusal, type ErrorCode } from '../../src/errors.ts';
+import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/lifecycle.ts';
@@ -18,6 +18,7 @@ import type { Page, QueryRequest } from '../../src/pims/port.ts';
 import type { StockMovement } from '../../src/pims/stock.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
+import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
@@ -34,6 +35,7 @@ export class Model {
   readonly #lines = new Map<string, Values[]>();
   /** The order each partial invoice left. */
   readonly #backorders = new Map<string, string>();
+  readonly #closed = new ClosedOrders();
   readonly #nextNumber = { orders: 10_001, customers: 10_001 };
   readonly #kept = new Map<string, { bodyHash: string; data: string }>();
   readonly #fields: CustomField[] = [];
@@ -104,6 +106,7 @@ export class Model {
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
       if (context.strict) this.#checkKnown(values, 'PART_CODE');
+      this.#closed.checkNotCancelled(order);
       const { line, stock } = orThrow(addLine(order, values, this.#part(values['PART_CODE'])));
       const lines = this.#linesOf(orderNumber);
       const LINE_NUMBER = String(1 + Number(lines.at(-1)?.['LINE_NUMBER'] ?? 0));
@@ -135,11 +138,43 @@ export class Model {
         refuse('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', missing);
       }
       if (context.strict) this.#checkKnown(change, 'PART_CODE');
+      this.#closed.checkNotCancelled(order);
       const step = orThrow(changeLine(order, line, change, this.#part(change['PART_CODE'])));
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
       this.#moveStock(step.stock, context.now);
       order['MODIFIED_DATE'] = context.now;
       return line;
+    });
+  }
+
+  updateOrder(body: Body, context: WriteContext): Written {
+    const orderNumber = nameOf(body, 'ORDER_NUMBER');
+    const { orders } = this.#dictionaries;
+    const change = parseValues(orders, 'orders', without(body, 'ORDER_NUMBER'), ['ORDER_TYPE']);
+    const status = 'ORDER_STATUS becomes CANCELLED by cancelOrder alone (POST /orders/cancel).';
+    if (change['ORDER_STATUS'] === 'CANCELLED') refuse('INVALID_VALUE', 'ORDER_STATUS', status);
+    return this.#once(context, () => {
+      const order = this.#existingOrder(orderNumber);
+      this.#closed.checkChange(order, change, orders);
+      if (context.strict) this.#checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
+      const [lines, before] = [this.#linesOf(orderNumber), { ...order }];
+      Object.assign(order, change, { MODIFIED_DATE: context.now });
+      this.#moveStock(movementsBetween(committedBy(before, lines), committedBy(order, lines)), context.now);
+      return order;
+    });
+  }
+
+  cancelOrder(body: Body, context: WriteContext): Written {
+    const orderNumber = nameOf(body, 'ORDER_NUMBER');
+    const others = without(body, 'ORDER_NUMBER');
+    parseValues(this.#dictionaries.orders, 'orders', others, Object.keys(others));
+    return this.#once(context, () => {
+      const order = this.#existingOrder(orderNumber);
+      if (this.#closed.isCancelled(order)) return order;
+      this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', and an invoice cannot be cancelled.');
+      this.#closed.cancel(orderNumber);
+      this.#moveStock(movementsBetween(committedBy(order, this.#linesOf(orderNumber)), new Map()), context.now);
+      return Object.assign(order, { ORDER_STATUS: 'CANCELLED', MODIFIED_DATE: context.now });
     });
   }
 
@@ -152,7 +187,9 @@ export class Model {
     found.sort((a, b) => rank(a) - rank(b) || newestFirst(a, b) || compareKeys(a['ORDER_NUMBER']!, b['ORDER_NUMBER']!));
     return JSON.stringify({
       storefront_order_number: storefrontNumber,
-      orders: found.map((order) => viewOrder(order, this.#linesOf(order['ORDER_NUMBER']!))),
+      orders: found.map((order) =>
+        viewOrder(order, this.#linesOf(order['ORDER_NUMBER']!), this.#closed.isCancelled(order)),
+      ),
     });
   }
 
@@ -161,6 +198,7 @@ export class Model {
     return this.#once(options, () => {
       const order = this.#existingOrder(orderNumber);
       const lines = this.#linesOf(orderNumber);
+      this.#closed.checkNotCancelled(order);
       const advanced = orThrow(
         'approve' in step ? approveOrder(order, lines) : invoiceOrder(order, lines, step.invoice),
       );
@@ -211,7 +249,14 @@ export class Model {
     const stage = values['ORDER_TYPE'] || 'worksheet';
     if (recordType === 'orders' && !LOOKUP_ORDER.includes(stage))
       refuse('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is worksheet, quote, sales_order, invoice, not '${stage}'.`);
-    this.#create(recordType, recordType === 'orders' ? { ...values, ORDER_TYPE: stage } : values, now, values);
+    const made = this.#create(
+      recordType,
+      recordType === 'orders' ? { ...values, ORDER_TYPE: stage } : values,
+      now,
+      values,
+    );
+    const isCancelled = recordType === 'orders' && values['ORDER_STATUS'] === 'CANCELLED' && stage !== 'invoice';
+    if (isCancelled) this.#closed.cancel(made);
   }
 
   exportRecords(recordType: RecordType): Values[] {
@@ -327,17 +372,13 @@ export class Model {
     Object.fromEntries([...this.#dictionaries[recordType].keys()].map((name) => [name, values[name] ?? '']));
 }
 
-function refuse(code: ErrorCode, field: string, message: string): never {
-  throw new Refusal(code, message, { field });
-}
-
 function refuseMoved(orderNumber: string, left: string): never {
   const message = `A partial invoice of order ${orderNumber} moved the line to order ${left}: send that ORDER_NUMBER.`;
 
   throw new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: left });
 }
 
-function viewOrder(order: Values, lines: readonly Values[]): object {
+function viewOrder(order: Values, lines: readonly Values[], isCancelled: boolean): object {
   return {
     order_type: order['ORDER_TYPE'],
     pims_order_number: order['ORDER_NUMBER'],
@@ -346,6 +387,7 @@ function viewOrder(order: Values, lines: readonly Values[]): object {
     tracking_numbers: splitList(order['TRACKING_NUMBERS']!),
     is_dropship: order['DROP_SHIP'] === 'Y',
     shipping_address: Object.fromEntries(Object.entries(SHIPPING_ADDRESS).map(([name, field]) => [name, order[field]])),
+    ...(isCancelled && { cancelled: true }),
     items: lines.map((line) => ({
       part_number: line['PART_CODE'],
       description: line['DESCRIPTION'],

@@ -73,6 +73,7 @@ const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
       [12, fc.constantFrom('worksheet', 'quote', 'sales_order')],
       [1, fc.constantFrom('invoice', 'QUOTE', '', 'x')],
     ),
+    ORDER_STATUS: weighted([4, fc.constantFrom('PACKING', 'cancelled', '')], [1, fc.constant('CANCELLED')]),
     QUANTITY: weighted(
       [12, fc.constantFrom<RawValue[]>('0', '1', 2, '3', '5', '2.5', '-2', '')],
       [1, valueOf('number')],
@@ -190,6 +191,16 @@ const step = weighted(
     body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']),
     write,
   }),
+  stepOf(9, 'updateOrder', {
+    key: fc.option(keyOf('orders'), { freq: 30 }),
+    body: bodyOf('orders', ['ORDER_NUMBER', 'ORDER_TYPE']),
+    write,
+  }),
+  stepOf(4, 'cancelOrder', {
+    key: fc.option(keyOf('orders'), { freq: 30 }),
+    body: weighted([20, fc.constant([])], [1, bodyOf('orders')]),
+    write,
+  }),
   stepOf(5, 'updateCustomer', {
     key: fc.option(keyOf('customers'), { freq: 30 }),
     body: bodyOf('customers', ['CUSTOMER_CODE']),
@@ -230,6 +241,7 @@ const row = weighted(
   rowOf(2, 'orders', {
     ORDER_NUMBER: fc.constantFrom('10001', '10002', '09', '9', 'Ｗ1', '😀1', 'w1', ''),
     ORDER_TYPE: fc.constantFrom('', 'quote', 'sales_order', 'invoice', 'x'),
+    ORDER_STATUS: fc.constantFrom('', 'SHIPPED', 'CANCELLED'),
     REFERENCE_NUMBER: fc.constantFrom(...REFERENCES.slice(0, 3)),
     CREATE_DATE: weighted(
       [2, fc.constant('2025-01-02T03:04:05.000Z')],

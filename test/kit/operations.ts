@@ -1,5 +1,5 @@
 /**
- * One good call of each of the twelve operations, on a small tenant that has a record of every kind. `mark` is in every
+ * One good call of each operation, on a small tenant that has a record of every kind. `mark` is in every
  * value of the tenant's records and in no other's, so that a record shows whose it is. Judges nothing.
  */
 import { Shop, succeed } from './records.ts';
@@ -36,6 +36,7 @@ export async function stockShop(service: Service, mark: string, ...settings: str
   ]);
   await shop.load('orders', [
     { ORDER_NUMBER: `order-${mark}`, ORDER_TYPE: 'quote', REFERENCE_NUMBER: `#${mark}`, BNAME: `buyer of ${mark}` },
+    { ORDER_NUMBER: `order-of-nobody-${mark}`, ORDER_TYPE: 'quote' },
   ]);
   await succeed(shop.createCustomer({ CUSTOMER_CODE: `customer-${mark}`, CUSTOMER_NAME: `name of ${mark}` }));
   const line = await succeed(
@@ -79,6 +80,8 @@ function writeCalls(mark: string, lockCode: string): GoodCall[] {
     write('createOrder', 'PUT', '/orders/create', { BNAME: `another buyer of ${mark}` }),
     write('addLineItem', 'PUT', '/orders/line_item', { ORDER_NUMBER: order, DESCRIPTION: `extra of ${mark}` }),
     write('updateLineItem', 'POST', '/orders/line_item', { ...line, DISCOUNT: '5' }),
+    write('updateOrder', 'POST', '/orders/update', { ORDER_NUMBER: order, SHIP_VIA: `carrier of ${mark}` }),
+    write('cancelOrder', 'POST', '/orders/cancel', { ORDER_NUMBER: `order-of-nobody-${mark}` }),
     single('findOrdersByStorefrontReference', '/orders/by_storefront_reference', reference),
     single('getCustomer', '/customers/single', { customerCode: customer }),
     list('queryCustomers', '/customers/query', 'CUSTOMER_CODE', customer),

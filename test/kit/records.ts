@@ -76,6 +76,8 @@ export class Shop {
   createOrder = (body: unknown): Promise<Answer> => this.#write('PUT', '/orders/create', body);
   addLineItem = (body: unknown): Promise<Answer> => this.#write('PUT', '/orders/line_item', body);
   updateLineItem = (body: unknown): Promise<Answer> => this.#write('POST', '/orders/line_item', body);
+  updateOrder = (body: unknown): Promise<Answer> => this.#write('POST', '/orders/update', body);
+  cancelOrder = (body: unknown): Promise<Answer> => this.#write('POST', '/orders/cancel', body);
   findOrdersByStorefrontReference = (storefront: string): Promise<Answer> =>
     this.#get('/orders/by_storefront_reference', { storefront_order_number: storefront });
   getCustomer = (customerCode: string): Promise<Answer> => this.#get('/customers/single', { customerCode });

@@ -5,6 +5,7 @@ import { Refusal } from '../../src/errors.ts';
 import { buildDictionaries } from '../../src/pims/fields.ts';
 import type { InvoiceRequest } from '../../src/pims/lifecycle.ts';
 import type { Script } from '../../src/pims/script.ts';
+import { advanceOrder } from '../../src/pims/order-writes.ts';
 import * as writes from '../../src/pims/writes.ts';
 
 const DICTIONARIES = buildDictionaries([]);
@@ -79,7 +80,7 @@ test('what an operator types is text that can be kept, and its refusal names the
   const advance = (order: string, { serial = 'S', tracking = 'T' } = {}): Ran => {
     const serials = new Map([['1', [serial]]]);
     const invoice: InvoiceRequest = { quantities: new Map(), serials, tracking: [tracking] };
-    return run(writes.advanceOrder(order, { invoice }, CONTEXT));
+    return run(advanceOrder(order, { invoice }, CONTEXT));
   };
   refuses(advance('7\0'), /^INVALID_VALUE ORDER_NUMBER: /);
   refuses(advance('7', { serial: '\0' }), /^INVALID_VALUE SERIAL_NUMBERS: /);

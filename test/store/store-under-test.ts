@@ -11,6 +11,7 @@ import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
+import { advanceOrder } from '../../src/pims/order-writes.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { SessionStore, UserStore } from '../../src/account/port.ts';
@@ -139,7 +140,7 @@ export class Pims {
   }
 
   advanceOrder(orderNumber: string, transition: OrderTransition, options = write()): Writing {
-    return this.#write(options, () => writes.advanceOrder(orderNumber, transition, options));
+    return this.#write(options, () => advanceOrder(orderNumber, transition, options));
   }
 
   addField(field: CustomField): Promise<Outcome<void>> {

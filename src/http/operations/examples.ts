@@ -61,6 +61,22 @@ export const LINE_EXAMPLE = complete('lines', {
   MODIFIED_DATE: '1996-07-16T17:00:00.000Z',
 });
 
+export const NEW_ORDER = {
+  REFERENCE_NUMBER: '#1013',
+  CUSTOMER_CODE: 'VINET',
+  ORDER_DATE: '11/20/2026',
+  BNAME: 'Vins et alcools Chevalier',
+  BCITY: 'Reims',
+};
+/** That order, just created in the demo tenant. */
+export const NEW_ORDER_EXAMPLE = complete('orders', {
+  ...NEW_ORDER,
+  ORDER_NUMBER: '20015',
+  ORDER_TYPE: 'worksheet',
+  CREATE_DATE: '2026-11-20T09:30:00.000Z',
+  MODIFIED_DATE: '2026-11-20T09:30:00.000Z',
+});
+
 /** A line just added to the demo tenant's worksheet 20006; an invoice would take none. */
 export const NEW_LINE_EXAMPLE = {
   ...LINE_EXAMPLE,

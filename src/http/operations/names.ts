@@ -7,6 +7,8 @@ export const OPERATION_NAMES = [
   'createOrder',
   'addLineItem',
   'updateLineItem',
+  'updateOrder',
+  'cancelOrder',
   'getCustomer',
   'queryCustomers',
   'createCustomer',

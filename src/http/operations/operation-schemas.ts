@@ -114,6 +114,18 @@ export function fieldsBody(
   };
 }
 
+/** A body that only names a record. Other members are refused in the words of PIMS. */
+export const keyBody = (name: string, key: string, description: string): BodySchema => ({
+  name,
+  fields: [key],
+  validated: { ...objectOf({ [key]: SCALAR }), additionalProperties: SCALAR, maxProperties: FIELDS_MAX },
+  documented: {
+    ...objectOf({ [key]: ref('Value', description) }),
+    additionalProperties: textOf('teamID, apiID or apiSecret.'),
+    description: `${description} Credentials may be members too.`,
+  },
+});
+
 const FILTER = objectOf(
   {
     field: textOf('Name of a field of the queried records.'),
@@ -210,16 +222,20 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     storefront_order_number: textOf('The number that was asked for.'),
     orders: listOf(ref('StorefrontOrder'), { description: LOOKUP_ORDER }),
   }),
-  StorefrontOrder: objectOf({
-    order_type: ref('Stage'),
-    pims_order_number: nullable('ORDER_NUMBER of the order.'),
-    create_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
-    modified_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
-    tracking_numbers: listOf(textOf(), { description: 'Tracking numbers of the order.' }),
-    is_dropship: booleanOf('Whether the supplier ships the order.'),
-    shipping_address: objectOf(SHIPPING),
-    items: listOf(ref('StorefrontItem'), { description: 'The lines of the order.' }),
-  }),
+  StorefrontOrder: objectOf(
+    {
+      order_type: ref('Stage'),
+      pims_order_number: nullable('ORDER_NUMBER of the order.'),
+      create_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
+      modified_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
+      tracking_numbers: listOf(textOf(), { description: 'Tracking numbers of the order.' }),
+      is_dropship: booleanOf('Whether the supplier ships the order.'),
+      shipping_address: objectOf(SHIPPING),
+      items: listOf(ref('StorefrontItem'), { description: 'The lines of the order.' }),
+      cancelled: { const: true, description: 'Only in an entry of a cancelled order.' },
+    },
+    ['cancelled'],
+  ),
   StorefrontItem: objectOf({
     part_number: textOf('PART_CODE of the line.'),
     description: textOf('What was ordered.'),

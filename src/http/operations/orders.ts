@@ -1,26 +1,44 @@
-/** The six operations on orders and their lines. Source: specification 4.1 to 4.6. */
+/** The operations on orders and their lines. Source: specification 4.1 to 4.6, additions 2. */
 import {
   addLineItem,
+  cancelOrder,
   createOrder,
   findOrdersByStorefrontReference,
   findOrdersByStorefrontReferences,
   getOrder,
   queryOrders,
   updateLineItem,
+  updateOrder,
 } from '../../pims/operations.ts';
 import { NUMBERS_MAX } from '../../pims/limits.ts';
 import { signalOf } from '../connections.ts';
 import type { AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
-import { LINE_EXAMPLE, LOOKUP_EXAMPLE, NEW_LINE_EXAMPLE, ORDER_EXAMPLE } from './examples.ts';
-import { envelopeOf, FIELDS, fieldsBody, NUMBERS_BODY, queryOf, recordAnswer, ref } from './operation-schemas.ts';
+import {
+  LINE_EXAMPLE,
+  LOOKUP_EXAMPLE,
+  NEW_LINE_EXAMPLE,
+  NEW_ORDER,
+  NEW_ORDER_EXAMPLE,
+  ORDER_EXAMPLE,
+} from './examples.ts';
+import {
+  envelopeOf,
+  FIELDS,
+  fieldsBody,
+  keyBody,
+  NUMBERS_BODY,
+  queryOf,
+  recordAnswer,
+  ref,
+} from './operation-schemas.ts';
 import { envelope, page, parseFields, write, type Call, type Operation } from './operation.ts';
 
 const ORDER = recordAnswer('Order');
 const LINE = ref('OrderLine');
 const LINES = { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL] };
-const NEW_ORDER = fieldsBody('NewOrder', 'orders', 'Fields of the new order.');
+const ORDER_FIELDS = fieldsBody('NewOrder', 'orders', 'Fields of the new order.');
 const NEW_LINE = fieldsBody('NewOrderLine', 'lines', 'The order and the fields of the new line.', {
   needed: ['ORDER_NUMBER'],
   refused: ['NUMBER_SHIPPED'],
@@ -29,6 +47,14 @@ const LINE_CHANGE = fieldsBody('OrderLineChange', 'lines', 'The line and the fie
   needed: ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE'],
   base: NEW_LINE,
 });
+
+const ORDER_CHANGE = fieldsBody('OrderChange', 'orders', 'The order and the fields to change.', {
+  needed: ['ORDER_NUMBER'],
+  refused: ['ORDER_TYPE'],
+});
+const { ORDER_NUMBER: NEW_ORDER_NUMBER } = NEW_ORDER_EXAMPLE;
+const CHANGE = { SHIP_VIA: 'Federal Shipping', ORDER_STATUS: 'PACKING' };
+const ORDER_TO_CANCEL = keyBody('OrderToCancel', 'ORDER_NUMBER', 'The ORDER_NUMBER.');
 
 export const orderOperations = (limits: AnswerLimits): Operation[] => [...orderReads(limits), ...ORDER_WRITES];
 
@@ -114,16 +140,10 @@ const ORDER_WRITES: readonly Operation[] = [
     path: '/orders/create',
     summary: 'Create an order',
     description: 'Creates an order without lines; all fields are optional. Data is the new ORDER_NUMBER.',
-    ...write(NEW_ORDER, textOf('The ORDER_NUMBER.'), createOrder),
+    ...write(ORDER_FIELDS, textOf('The ORDER_NUMBER.'), createOrder),
     example: {
-      body: {
-        REFERENCE_NUMBER: '#1013',
-        CUSTOMER_CODE: 'VINET',
-        ORDER_DATE: '11/20/2026',
-        BNAME: 'Vins et alcools Chevalier',
-        BCITY: 'Reims',
-      },
-      answer: envelope('20015'),
+      body: NEW_ORDER,
+      answer: envelope(NEW_ORDER_NUMBER),
     },
   },
   {
@@ -149,6 +169,35 @@ const ORDER_WRITES: readonly Operation[] = [
     example: {
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
       answer: envelope({ ...NEW_LINE_EXAMPLE, QUANTITY: '10' }),
+    },
+  },
+  {
+    name: 'updateOrder',
+    method: 'POST',
+    path: '/orders/update',
+    summary: 'Update an order',
+    description:
+      'Changes fields of an order, not its stage. Data is the order. A changed DROP_SHIP moves what the order has ' +
+      'committed. Of an invoice only NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields change, of a ' +
+      'cancelled order only NOTES.',
+    ...write(ORDER_CHANGE, ref('Order'), updateOrder),
+    example: {
+      body: { ORDER_NUMBER: NEW_ORDER_NUMBER, ...CHANGE },
+      answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE }),
+    },
+  },
+  {
+    name: 'cancelOrder',
+    method: 'POST',
+    path: '/orders/cancel',
+    summary: 'Cancel an order',
+    description:
+      'Releases what the order has committed; its ORDER_STATUS is CANCELLED, and from then on only its NOTES change. ' +
+      'Data is the order. An invoice cannot be cancelled; cancelling twice is a success.',
+    ...write(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
+    example: {
+      body: { ORDER_NUMBER: NEW_ORDER_NUMBER },
+      answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE, ORDER_STATUS: 'CANCELLED' }),
     },
   },
 ];

@@ -3,6 +3,7 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
+import { listColumns } from '../pims/script-sql.ts';
 import { VERSION } from '../pims/version.ts';
 
 /** What a store may spend on queries during a move, which has few and is alone. */
@@ -83,7 +84,8 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
       const key = recordType === 'lines' ? ['ORDER_NUMBER', 'LINE_NUMBER'] : ['SORT_KEY'];
-      const columns = recordType === 'lines' ? [...dictionary.keys()] : ['SORT_KEY', VERSION, ...dictionary.keys()];
+      const columns =
+        recordType === 'lines' ? [...dictionary.keys()] : ['SORT_KEY', VERSION, ...listColumns(recordType, dictionary)];
       yield { tenant, name: RECORD_TYPES[recordType].table, key, columns, recordType, dictionary, copyMode: 'append' };
     }
   }

@@ -4,6 +4,7 @@
  */
 import { ofKeyedTypes, RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 import type { LineName, NumberedType } from '../../pims/script.ts';
+import { CANCELLED_MARK } from '../../pims/stages.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { newVersion } from './random-text.ts';
@@ -25,7 +26,7 @@ export function buildLoadsOfMany(table: (name: string) => string, { list, items 
     (recordType) => `SELECT "${RECORD_TYPES[recordType].key}" FROM ${tableOf(recordType)} WHERE "SORT_KEY" ${inList}`,
   );
   const lastLineNumber = `SELECT max(l."LINE_NUMBER") ${lines} = o."ORDER_NUMBER"`;
-  const ordersOfLines = `SELECT "ORDER_NUMBER", "ORDER_TYPE", "DROP_SHIP", (${lastLineNumber})
+  const ordersOfLines = `SELECT "ORDER_NUMBER", "ORDER_TYPE", "DROP_SHIP", "${CANCELLED_MARK}", (${lastLineNumber})
     FROM ${table('ORDERS')} o WHERE "SORT_KEY" ${inList}`;
   const ofOrder = `SELECT 1 ${lines} = q.value ->> 0`;
   const areLinesThere = `SELECT q.place FROM ${items} q WHERE CASE WHEN CAST(q.value ->> 1 AS INTEGER) > 0
@@ -33,7 +34,7 @@ export function buildLoadsOfMany(table: (name: string) => string, { list, items 
     ELSE EXISTS (${ofOrder} AND l."LINE_REF_LOCK_CODE" = q.value ->> 2) END`;
   const commitments = `SELECT l."PART_CODE", l."QUANTITY" FROM ${table('ORDERS')} o
     JOIN ${table('ORDER_LINEITEMS')} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
-    WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND l."CARE_PLAN" <> 'Y'
+    WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND o."${CANCELLED_MARK}" <> 'Y' AND l."CARE_PLAN" <> 'Y'
       AND l."PART_CODE" ${inList}`;
   const counter = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = ?`;
   const fieldsOfParts = (...names: string[]) => {
@@ -46,7 +47,7 @@ export function buildLoadsOfMany(table: (name: string) => string, { list, items 
       query(keysOf[recordType], formatSortKeys(keys), (rows) => rows.map(([key]) => key as string)),
     ordersOfLines: (numbers: readonly string[]) =>
       query(ordersOfLines, formatSortKeys(numbers), (rows) =>
-        parseRecords(['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', 'LINE_NUMBER'], rows),
+        parseRecords(['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, 'LINE_NUMBER'], rows),
       ),
     areLinesThere: (names: readonly LineName[]) =>
       query(areLinesThere, JSON.stringify(names), (rows) => rows.map(([place]) => place as number)),

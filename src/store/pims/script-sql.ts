@@ -7,6 +7,7 @@ import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../..
 import type { Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/script.ts';
 import { foldCase } from '../../pims/filter.ts';
 import { LINES_MAX } from '../../pims/limits.ts';
+import { CANCELLED_MARK } from '../../pims/stages.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
 import { newLockCode, newVersion } from './random-text.ts';
@@ -63,6 +64,7 @@ export interface ScriptSql {
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
 /** Partial invoices after which a line is still found under its first order. */
 const BACKORDERS_FOLLOWED = 100;
+const STOCK_OF_LINES = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'CARE_PLAN'];
 /** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
 const EXPIRED_PER_WRITE = 20;
 
@@ -79,22 +81,18 @@ export function buildScriptSql(dictionaries: Dictionaries, dialect: ScriptDialec
 
 function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql {
   const lineTable = dialect.table('ORDER_LINEITEMS');
-  const json = (recordType: RecordType): string => dialect.recordJson(columnsOf(dictionaries[recordType]));
   const bySortKey = ofKeyedTypes((recordType) => `FROM ${tableOf(dialect, recordType)} WHERE "SORT_KEY" = ?`);
-  const record = ofKeyedTypes((recordType) => `SELECT ${json(recordType)} ${bySortKey[recordType]}`);
+  const record = ofKeyedTypes((recordType) => {
+    const columns = listColumns(recordType, dictionaries[recordType]).map((name): Column => [name, buildColumn(name)]);
+    return `SELECT ${dialect.recordJson(columns)} ${bySortKey[recordType]}`;
+  });
   const isThere = ofKeyedTypes((recordType) => `SELECT 1 ${bySortKey[recordType]}`);
   const fields = (recordType: KeyedType, ...names: string[]) => {
     const sql = `SELECT ${names.map(quote).join(', ')} ${bySortKey[recordType]}`;
-    const parse = ([row]: readonly Row[]): Values | undefined => {
-      if (!row) return undefined;
-      const values: Values = {};
-      for (const [index, name] of names.entries()) values[name] = row[index] as string;
-      return values;
-    };
-    return (key: string) => query(sql, [sortKey(key)], parse);
+    return (key: string) => query(sql, [sortKey(key)], ([row]) => row && nameValues(names, row));
   };
   const ofOrder = `FROM ${lineTable} WHERE "ORDER_NUMBER" = ?`;
-  const lineJson = json('lines');
+  const lineJson = dialect.recordJson(columnsOf(dictionaries.lines));
   const line = `SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`;
   const lines = `SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`;
   const backorders = dialect.table('BACKORDERS');
@@ -104,6 +102,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
         FROM later JOIN ${backorders} b ON b."ORDER_NUMBER" = later."NUMBER" WHERE step < ${BACKORDERS_FOLLOWED})
     SELECT l."ORDER_NUMBER" FROM later JOIN ${lineTable} l ON l."ORDER_NUMBER" = later."NUMBER"
     WHERE l."LINE_REF_LOCK_CODE" = ? LIMIT 1`;
+  const stockOfLines = `SELECT ${STOCK_OF_LINES.map(quote).join(', ')} ${ofOrder}`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
   const lineCount = `SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`;
   const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
@@ -116,13 +115,15 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     record: (recordType, key) => query(record[recordType], [sortKey(key)], parseRecord),
     isThere: (recordType, key) => query(isThere[recordType], [sortKey(key)], hasRow),
     isLocationThere: (code) => query(isLocationThere, [code], hasRow),
-    orderStage: fields('orders', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', 'MODIFIED_DATE'),
+    orderStage: fields('orders', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', 'MODIFIED_DATE', CANCELLED_MARK),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
     line: (orderNumber, lockCode) => query(line, [orderNumber, lockCode], parseRecord),
     orderOfMovedLine: (orderNumber, lockCode) =>
       query(orderOfMovedLine, [orderNumber, lockCode], ([found]) => found?.[0] as string | undefined),
     lines: (orderNumber) => query(lines, [orderNumber], parseRecords),
+    stockOfLines: (orderNumber) =>
+      query(stockOfLines, [orderNumber], (rows) => rows.map((row) => nameValues(STOCK_OF_LINES, row))),
     lastLineNumber: (orderNumber) => query(lastLineNumber, [orderNumber], (rows) => Number(rows[0]![0] ?? 0)),
     lineCount: (orderNumber) => query(lineCount, [orderNumber], (rows) => Number(rows[0]![0])),
     nextNumber: (recordType) => query(nextNumber, [recordType], (rows) => String(rows[0]![0])),
@@ -198,6 +199,12 @@ function query<T>(sql: string, values: readonly Bound[], parse: Query<T>['parse'
   return { sql, values, reads: true, parse };
 }
 
+function nameValues(names: readonly string[], row: Row): Values {
+  const values: Values = {};
+  for (const [index, name] of names.entries()) values[name] = row[index] as string;
+  return values;
+}
+
 const hasRow = (rows: readonly Row[]): boolean => rows.length > 0;
 const parseRecord = ([row]: readonly Row[]): Values | undefined => row && (JSON.parse(row[0] as string) as Values);
 const parseRecords = (rows: readonly Row[]): Values[] => rows.map((row) => JSON.parse(row[0] as string) as Values);
@@ -213,6 +220,11 @@ export const listValues = (names: readonly string[], values: Values): string[] =
   names.map((name) => values[name] ?? '');
 
 const quote = (name: string): string => `"${name}"`;
+/** Whether an order is cancelled, for records that say it. */
+export const CANCELLED: Column = [CANCELLED_MARK, quote(CANCELLED_MARK)];
+/** The columns of a record: its fields, and whether an order is cancelled. */
+export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary): string[] =>
+  recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK] : [...dictionary.keys()];
 /** LINE_NUMBER alone is kept as a number, so that lines lie in their order; it goes out as text like all others. */
 export const buildColumn = (name: string, of = ''): string =>
   name === 'LINE_NUMBER' ? `CAST(${of}"LINE_NUMBER" AS TEXT)` : `${of}"${name}"`;

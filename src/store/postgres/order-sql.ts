@@ -1,11 +1,12 @@
 /** The SQL of orders with all their lines row by row, however many there are. See LargeRow. */
 import { VIEWED_FIELDS } from '../../pims/storefront.ts';
 import type { RecordType } from '../../pims/fields.ts';
+import { CANCELLED, type Column } from '../pims/script-sql.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;
-  /** A record as JSON: whole, or with these fields. */
-  readonly json: (recordType: RecordType, names?: readonly string[]) => string;
+  /** A record as JSON: whole, or with these fields, and perhaps more. */
+  readonly json: (recordType: RecordType, names?: readonly string[], ...more: Column[]) => string;
   readonly fieldsVersion: string;
 }
 
@@ -35,7 +36,7 @@ export const buildLargeOrder = (parts: OrderParts): string =>
 export function buildLargeLookup(parts: OrderParts, byReference: (number: string) => string): string {
   const orders = `SELECT o.* FROM unnest(?1::text[]) AS q(key)
     CROSS JOIN LATERAL (${ordersWhere(parts, byReference('q.key'))}) o LIMIT ?2`;
-  const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER']);
+  const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER'], CANCELLED);
   return readRows(parts, orders, [order, parts.json('lines', VIEWED_FIELDS.lines)]);
 }
 

@@ -14,9 +14,12 @@ import {
   buildInsert,
   buildRecordUpdate,
   buildScriptSql,
+  CANCELLED,
   columnsOf,
+  listColumns,
   listValues,
   searchText,
+  type Column,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
 import { VERSION } from '../pims/version.ts';
@@ -71,15 +74,16 @@ function once<T>(make: () => T): () => T {
 export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const table = (name: string): string => `"${schema}"."${name}"`;
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
-  const json = (recordType: RecordType, names?: readonly string[]): string => {
+  const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
     const dictionary = dictionaries[recordType];
-    return recordJson(columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary));
+    return recordJson([...columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary), ...more]);
   };
   const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
   // Comes with everything that is read by the dictionaries, to tell whether they still hold.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
   const all = `string_agg(j, ',' ORDER BY n)`;
-  const viewed = (recordType: 'orders' | 'lines'): string => json(recordType, VIEWED_FIELDS[recordType]);
+  const viewed = (recordType: 'orders' | 'lines', ...more: Column[]): string =>
+    json(recordType, VIEWED_FIELDS[recordType], ...more);
   const lines = (line: string, { count, bytes } = SMALL): string =>
     `(SELECT CASE WHEN count(*) <= ${count} AND octet_length(${all}) <= ${bytes}
         THEN '[' || ${all} || ']' WHEN count(*) > 0 THEN '${LARGE}' END
@@ -114,7 +118,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
     /** What the lookup answers of them. Of a number with many orders one more than SMALL_ORDERS. */
     ordersByReference: once(
-      () => `SELECT q.key, ${viewed('orders')}, ${lines(viewed('lines'))}, (${fieldsVersion})
+      () => `SELECT q.key, ${viewed('orders', CANCELLED)}, ${lines(viewed('lines'))}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
@@ -158,7 +162,7 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   fieldsChanged: [statement(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
   recordJson,
   insertRecord(recordType, dictionary) {
-    const names = [...dictionary.keys()];
+    const names = listColumns(recordType, dictionary);
     const tableName = table(RECORD_TYPES[recordType].table);
     const columns = ['SORT_KEY', 'search', 'folded', VERSION, ...names];
     const sql = buildInsert(tableName, columns);

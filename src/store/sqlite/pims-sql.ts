@@ -18,9 +18,12 @@ import {
   buildInsert,
   buildRecordUpdate,
   buildScriptSql,
+  CANCELLED,
   columnsOf,
+  listColumns,
   listValues,
   searchText,
+  type Column,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
 import { VERSION } from '../pims/version.ts';
@@ -43,7 +46,7 @@ export const scriptDialect: ScriptDialect = {
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
   insertRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
-    const names = [...dictionary.keys()];
+    const names = listColumns(recordType, dictionary);
     const insert = buildInsert(`"${table}"`, ['SORT_KEY', VERSION, ...names]);
     const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
     return (sortKey, record, version) => [
@@ -72,10 +75,11 @@ function buildSearch(sql: string, search: SearchChange): Statement {
 export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 
 export function buildPimsSql(dictionaries: Dictionaries) {
-  const json = (recordType: RecordType, names?: readonly string[]): string =>
-    scriptDialect.recordJson(
-      columnsOf(names ? pickFields(dictionaries[recordType], recordType, names) : dictionaries[recordType]),
-    );
+  const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
+    const dictionary = dictionaries[recordType];
+    const columns = columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary);
+    return scriptDialect.recordJson([...columns, ...more]);
+  };
   const keyedJson = ofKeyedTypes(json);
   const pages = new PageBuilder(keyedJson);
   // A row for each record that is found, and nothing of it.
@@ -112,7 +116,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     ),
     orderWithLines: `SELECT ${keyedJson.orders}, ${linesOf(wholeLine, '?')} FROM ORDERS WHERE SORT_KEY = ?`,
     /** Of a list of numbers: the place of each, and what the lookup answers of its orders. */
-    ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders)},
+    ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders, CANCELLED)},
         ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}
       FROM json_each(?) q CROSS JOIN ORDERS o INDEXED BY ORDERS_REFERENCE_NUMBER
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,

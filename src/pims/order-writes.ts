@@ -1,0 +1,77 @@
+/**
+ * The writes of an order that is there, each from top to bottom: changed, cancelled, carried to its next stage. Source:
+ * decisions 0010, 0046.
+ */
+import { orThrow } from '../errors.ts';
+import type { Dictionaries, FieldDictionary } from './fields.ts';
+import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
+import { cancelled, changeOrder, checkStatus } from './order-change.ts';
+import { isCancelled } from './stages.ts';
+import { ask, load, loadWith, save, type Json, type Load, type Script } from './script.ts';
+import { holdsStock, stockMovements } from './stock.ts';
+import { checkText, parseValues, type Values } from './values.ts';
+import { checkKnown, complete, createdAt, moveStock, nextNumber, orderNotFound, splitKey } from './writes.ts';
+import type { Body, WriteOptions } from './writes.ts';
+
+/** Data is the order as it is now. Not ORDER_TYPE: the stages move in the back office. */
+export function* updateOrder({ orders }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
+  const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
+  const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
+  checkStatus(change);
+  const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('stockOfLines', orderNumber)];
+  const order = yield* loadOrder(orderNumber, ahead);
+  const changed = orThrow(changeOrder(orders, order, change));
+  if (strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
+  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: now });
+}
+
+/** Data is the order as it is now. An order that is cancelled already stays as it is. */
+export function* cancelOrder({ orders }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+  const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
+  parseValues(orders, 'orders', fields, Object.keys(fields));
+  const order = yield* loadOrder(orderNumber, [ask('stockOfLines', orderNumber)]);
+  if (isCancelled(order)) return JSON.stringify(complete(orders, order));
+  const changed = orThrow(cancelled(order));
+  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: now });
+}
+
+/** Saves what differs, and moves the stock that the order holds no longer, or only now. */
+function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values): Script<Json> {
+  const lines = holdsStock(order) === holdsStock(changed) ? [] : yield* load('stockOfLines', order['ORDER_NUMBER']!);
+  yield save('update', 'orders', order, changed);
+  yield* moveStock(stockMovements([order, lines], [changed, lines]), changed['MODIFIED_DATE']!);
+  return JSON.stringify(complete(dictionary, changed));
+}
+
+/** Data is `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
+export function* advanceOrder(orderNumber: string, transition: OrderTransition, { now }: WriteOptions): Script<Json> {
+  checkText('ORDER_NUMBER', orderNumber);
+  if ('invoice' in transition) {
+    for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
+    for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
+  }
+  const order = yield* loadOrder(orderNumber, [ask('lines', orderNumber)]);
+  const lines = yield* load('lines', orderNumber);
+  const step = orThrow(
+    'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
+  );
+  yield save('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
+  yield save('deleteLines', orderNumber);
+  for (const line of step.lines) yield save('insertLine', { ...line, MODIFIED_DATE: now });
+  let backorder: string | null = null;
+  if (step.backorder) {
+    backorder = yield* nextNumber('orders');
+    yield save('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
+    for (const line of step.backorder.lines)
+      yield save('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
+    yield save('keepBackorder', orderNumber, backorder);
+  }
+  yield* moveStock(step.stock, now);
+  return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
+}
+
+function* loadOrder(orderNumber: string, ahead: readonly Load[]): Script<Values> {
+  const order = yield* loadWith(ahead, 'record', 'orders', orderNumber);
+  if (!order) throw orderNotFound(orderNumber);
+  return order;
+}

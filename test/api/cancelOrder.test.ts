@@ -1,0 +1,135 @@
+/** cancelOrder: POST /orders/cancel, and what a cancelled order still is. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
+import { refusalsOf } from './refusals.ts';
+
+const shop = await Shop.shared();
+const refuses = refusalsOf(shop, shop.cancelOrder);
+const cancel = (ORDER_NUMBER: unknown): Promise<Values> => succeed(shop.cancelOrder({ ORDER_NUMBER }));
+await shop.load('inventory', [
+  { PART_CODE: 'A', QTY_ONHAND: '9' },
+  { PART_CODE: 'B', QTY_ONHAND: '9' },
+]);
+
+const committed = async (): Promise<string> =>
+  (await Promise.all(['A', 'B'].map((code) => succeed(shop.getInventoryItem(code)))))
+    .map((part) => `${part['QTY_ONHAND']} ${part['QTY_COMMITTED']} ${part['QTY_AVAILABLE']}`)
+    .join(', ');
+
+/** An order with lines of both parts; gives its number. */
+async function newOrder(fields: Record<string, unknown>): Promise<string> {
+  const ORDER_NUMBER = await shop.newOrder(fields);
+  for (const [PART_CODE, QUANTITY] of Object.entries({ A: '2', B: '1.5' }))
+    await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE, QUANTITY }));
+  return ORDER_NUMBER;
+}
+
+test('200 data is the order as it is now; what it has committed is released, ORDER_STATUS is CANCELLED', async () => {
+  const kept = await newOrder({ ORDER_TYPE: 'sales_order' });
+  const number = await newOrder({ ORDER_TYPE: 'sales_order', ORDER_STATUS: 'PACKING', NOTES: 'mine' });
+  assert.equal(await committed(), '9 4 5, 9 3 6');
+  const [earlier, lines] = [await shop.order(number), await shop.lines(number)];
+  const answer = await shop.cancelOrder({ ORDER_NUMBER: number });
+  const { data, subRecords } = answer.body as { data: Values; subRecords: unknown };
+  const { MODIFIED_DATE } = data;
+  assert.deepEqual([data, subRecords], [{ ...earlier, ORDER_STATUS: 'CANCELLED', MODIFIED_DATE }, null]);
+  assert.deepEqual([await shop.order(number), await shop.lines(number)], [data, lines]);
+  assert.equal(await committed(), '9 2 7, 9 1.5 7.5');
+  await cancel(kept);
+  assert.equal(await committed(), '9 0 9, 9 0 9');
+});
+
+test('200 an order that holds no stock is cancelled too', async () => {
+  for (const fields of [
+    { ORDER_TYPE: 'worksheet' },
+    { ORDER_TYPE: 'quote' },
+    { ORDER_TYPE: 'sales_order', DROP_SHIP: 'Y' },
+  ]) {
+    assert.equal((await cancel(await newOrder(fields)))['ORDER_STATUS'], 'CANCELLED');
+    assert.equal(await committed(), '9 0 9, 9 0 9');
+  }
+});
+
+test('200 cancelling twice is a success, and changes nothing', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order' });
+  const first = await cancel(number);
+  const records = await shop.everything();
+  assert.deepEqual(await cancel(number), first);
+  assert.equal(await shop.everything(), records);
+});
+
+test('200 of a cancelled order NOTES change; 400 ORDER_CLOSED for all else of it, fields and lines', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order', BNAME: 'Buyer' });
+  const [line] = await shop.lines(number);
+  await cancel(number);
+  const now = await succeed(shop.updateOrder({ ORDER_NUMBER: number, NOTES: 'why', BNAME: 'Buyer' }));
+  assert.deepEqual([now['NOTES'], now['ORDER_STATUS']], ['why', 'CANCELLED']);
+  const { ORDER_TYPE: _stage, NOTES: _notes, ...others }: Values = { ...sampleOf('orders', 2), ORDER_STATUS: '' };
+  for (const [name, value] of Object.entries(others))
+    await shop.refuses(shop.updateOrder, 'ORDER_CLOSED', {
+      [name]: [{ ORDER_NUMBER: number, NOTES: 'no', [name]: value }],
+    });
+  const named = { ORDER_NUMBER: number, LINE_REF_LOCK_CODE: line!['LINE_REF_LOCK_CODE'] };
+  const closed = { ORDER_NUMBER: [{ ORDER_NUMBER: number, PART_CODE: 'A' }] };
+  await shop.refuses(shop.addLineItem, 'ORDER_CLOSED', closed);
+  await shop.refuses(shop.updateLineItem, 'ORDER_CLOSED', { ORDER_NUMBER: [named, { ...named, QUANTITY: '7' }] });
+  assert.equal(await committed(), '9 0 9, 9 0 9');
+});
+
+test('a cancelled order is neither approved nor invoiced', async () => {
+  for (const stage of ['worksheet', 'sales_order']) {
+    const number = await newOrder({ ORDER_TYPE: stage });
+    await cancel(number);
+    const records = await shop.everything();
+    for (const step of ['approve', 'invoice']) {
+      const { code, stderr } = await shop.service.command('order', step, 'shop', number, '--json');
+      assert.equal(`${code} ${(JSON.parse(stderr) as { error: { code: string } }).error.code}`, '1 ORDER_CLOSED', step);
+    }
+    assert.equal(await shop.everything(), records);
+  }
+});
+
+test('an entry of a cancelled order in the storefront lookup has "cancelled": true; others are as specified', async () => {
+  const open = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C1' });
+  const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C1' });
+  const lookUp = async (): Promise<Record<string, unknown>[]> =>
+    (await shop.findOrdersByStorefrontReference('#C1')).body.orders as Record<string, unknown>[];
+  const before = await lookUp();
+  const { MODIFIED_DATE } = await cancel(number);
+  const ofNumber = (orders: Record<string, unknown>[], one: string) =>
+    orders.find((order) => order['pims_order_number'] === one)!;
+  const after = await lookUp();
+  assert.deepEqual(ofNumber(after, open), ofNumber(before, open));
+  assert.deepEqual(ofNumber(after, number), {
+    ...ofNumber(before, number),
+    modified_date: MODIFIED_DATE,
+    cancelled: true,
+  });
+  await cancel(open);
+});
+
+test('an ORDER_STATUS that an order was created with is text as it was: it cancels nothing', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C2', ORDER_STATUS: 'CANCELLED' });
+  assert.equal(await committed(), '9 2 7, 9 1.5 7.5');
+  const { text } = await shop.findOrdersByStorefrontReference('#C2');
+  assert.ok(!text.includes('"cancelled"'));
+  assert.equal((await succeed(shop.updateOrder({ ORDER_NUMBER: number, BNAME: 'x' })))['BNAME'], 'x');
+  await cancel(number);
+  assert.equal(await committed(), '9 0 9, 9 0 9');
+  assert.ok((await shop.findOrdersByStorefrontReference('#C2')).text.includes('"cancelled":true'));
+});
+
+test('400 ORDER_CLOSED for an invoice, which stays as it is', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order' });
+  await shop.run('order', 'invoice', 'shop', number);
+  await shop.refuses(shop.cancelOrder, 'ORDER_CLOSED', { ORDER_NUMBER: [{ ORDER_NUMBER: number }] });
+});
+
+const ORDER_NUMBER = await shop.newOrder({ BCITY: 'Portland' });
+refuses('400 ORDER_NOT_FOUND names the order that does not exist', { ORDER_NUMBER: [{ ORDER_NUMBER: 'NO' }] }, /NO/);
+refuses('400 MISSING_FIELD without ORDER_NUMBER', { ORDER_NUMBER: [{}, { ORDER_NUMBER: '' }, { ORDER_NUMBER: null }] });
+const others = eachAs(['NOTES', 'ORDER_TYPE', 'FUNCTION'], ['x', null], { ORDER_NUMBER });
+refuses('400 FIELD_NOT_ALLOWED for any other field', others);
+refuses('400 UNKNOWN_FIELD for what is no field', eachAs(['REASON'], ['x'], { ORDER_NUMBER }));
+refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });
