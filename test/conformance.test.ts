@@ -61,7 +61,7 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['change: ', 6, 'updateOrder; ORDER_TYPE; ORDER_STATUS CANCELLED; DROP_SHIP; invoice; strict'],
   ['change: ', 5, 'cancelOrder; cancelled; invoices stay; twice; lookup'],
   ['reading: ', 6, 'include=lines; include elsewhere; many storefront numbers; one call; fields; count'],
-  ['reading: ', 1, 'compression'],
+  ['reading: ', 3, 'listFields; getUsage; compression'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],
   ['guide: ', 5, 'new lines; as sent; another part; returns; LINE_MOVED'],
 ];

@@ -34,12 +34,15 @@ const ADDITIONS = {
   findOrdersByStorefrontReferences: 'POST /orders/by_storefront_reference',
   updateOrder: 'POST /orders/update',
   cancelOrder: 'POST /orders/cancel',
+  listFields: 'GET /fields',
+  getUsage: 'GET /usage',
 };
 const REQUIRED: Record<string, string> = {
   getOrder: 'orderNum',
   getCustomer: 'customerCode',
   getInventoryItem: 'partCode',
   findOrdersByStorefrontReference: 'storefront_order_number',
+  listFields: 'type',
 };
 
 type Schema = Record<string, unknown>;
@@ -204,6 +207,8 @@ test('the demo tenant answers every example as shown, but for lock codes and tim
     });
     assert.equal(answer.status, 200, `${operationId}: ${answer.text}`);
     if (operationId === 'addLineItem') lockCode = answer.body.data.LINE_REF_LOCK_CODE as string;
+    // What it answers depends on when it is asked.
+    if (operationId === 'getUsage') continue;
     const found = comparable(answer.body);
     assert.deepEqual(found, comparable(exampleOf(responses['200']!.content!['application/json']!)), operationId);
   }

@@ -104,7 +104,7 @@ const HEAD = {
   },
   servers: [{ url: '/' }],
   security: [{ basic: [] }, { apiId: [], apiSecret: [] }],
-  tags: ['Orders', 'Customers', 'Inventory', 'Batch', 'Service'].map((name) => ({
+  tags: ['Orders', 'Customers', 'Inventory', 'Batch', 'Fields', 'Usage', 'Service'].map((name) => ({
     name,
     description: `${name} operations.`,
   })),

@@ -15,8 +15,9 @@ export const textOf = (description?: string, more: Schema = {}): Schema => ({
   ...more,
 });
 
-/** A string that is not empty. */
-export const required = (description: string): Schema => textOf(description, { minLength: 1 });
+/** A string that is not empty; `more` holds further keywords. */
+export const required = (description: string, more: Schema = {}): Schema =>
+  textOf(description, { minLength: 1, ...more });
 
 /** An object with these members and no others, all required but the optional ones. */
 export const objectOf = (members: Record<string, Schema>, optional: readonly string[] = []): Schema => ({

@@ -8,7 +8,7 @@ import type { Body, WriteContext } from '../pims/writes.ts';
 import type { PimsStore } from '../pims/port.ts';
 import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
-import type { Tenant, TenantStore } from '../tenant/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
 import { findTenant, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
 import { admitBatch } from './batch-admission.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from './body.ts';
@@ -19,6 +19,7 @@ import { BASE_PATH, isWrite, type Call, type Operation } from './operations/oper
 export interface OperationServices {
   readonly tenants: TenantStore;
   readonly meter: Meter;
+  readonly usage: UsageStore;
   /** Shared by all operations. */
   readonly limits: Limits;
   readonly pims: (tenant: Tenant) => PimsStore;
@@ -38,7 +39,7 @@ export interface Admission {
 export function addOperation(
   app: FastifyInstance,
   operation: Operation,
-  { meter, limits, pims, idempotencyMs }: OperationServices,
+  { meter, usage, limits, pims, idempotencyMs }: OperationServices,
   admission: Admission,
 ): void {
   const isRead = !isWrite(operation);
@@ -80,6 +81,7 @@ export function addOperation(
       if (isRead) request.load.checkRoom(request);
       const call = {
         store: pims(tenant),
+        usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,
         context: { now: request.now, strict: tenant.strict, defaultStage: tenant.defaultStage, idempotency },

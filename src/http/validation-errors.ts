@@ -7,6 +7,8 @@ const PARAMETER_FORMS: Record<string, string> = {
   include: 'include must be lines, and only POST /orders/query takes it.',
   count: 'count must be exact.',
   fields: 'fields must be names of fields with commas between.',
+  type: 'type must be orders, lines, customers or inventory.',
+  month: 'month must be a month such as 2026-11.',
   storefront_order_number: "Missing 'storefront_order_number' parameter! Its leading # is written %23 in a URL.",
 };
 const FILTER_FORMS: Record<string, string> = {

@@ -3,6 +3,7 @@
  * Source: specification sections 2.2 to 2.5, decision 0006.
  */
 import { Refusal } from '../errors.ts';
+import { STAGES } from './stages.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
 export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
@@ -20,6 +21,8 @@ export interface Field {
   readonly type: FieldType;
   /** What the field means, in a sentence for the contract and the field dictionary. */
   readonly description: string;
+  /** A new record cannot do without it. */
+  readonly required: boolean;
   /** Set by PIMS and never taken from a caller. */
   readonly assigned: boolean;
   /** Exact filters on it walk an index. */
@@ -36,7 +39,7 @@ export type Dictionaries = Readonly<Record<RecordType, FieldDictionary>>;
 /** A row of PostgreSQL lies in one page of 8 KiB, which has room for 400 pointers to values kept elsewhere. */
 export const DICTIONARY_MAX = 400;
 
-const UNMARKED = { assigned: false, indexed: false, searched: false, custom: false };
+const UNMARKED = { required: false, assigned: false, indexed: false, searched: false, custom: false };
 type Marks = Partial<typeof UNMARKED>;
 
 const field = (name: string, type: FieldType, description: string, marks: Marks = {}): Field => ({
@@ -102,7 +105,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     ...TIMESTAMPS,
   ],
   lines: [
-    field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.'),
+    field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.', { required: true }),
     field('LINE_NUMBER', 'number', 'Number of the line within its order.', assigned),
     field('PART_CODE', 'text', 'PART_CODE of the part ordered.'),
     field('DESCRIPTION', 'text', "What is ordered; the part's own description when none is sent."),
@@ -126,7 +129,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     ...TIMESTAMPS,
   ],
   inventory: [
-    field('PART_CODE', 'text', 'Code that names the part.', both),
+    field('PART_CODE', 'text', 'Code that names the part.', { required: true, ...both }),
     field('PART_DESCRIPTION', 'text', 'Description of the part.', both),
     field('BARCODE', 'text', 'Barcode.', both),
     field('CATEGORY', 'text', 'Category.', indexed),
@@ -163,6 +166,14 @@ export interface CustomField {
   readonly recordType: RecordType;
   readonly name: string;
   readonly type: CustomFieldType;
+}
+
+/** A field as callers see it: a timestamp is a date, `values` are all that it can have. */
+type FieldView = Omit<Field, 'type'> & { readonly type: CustomFieldType; readonly values: readonly string[] | null };
+
+export function viewField({ name, type, description, ...marks }: Field): FieldView {
+  const values = name === 'ORDER_TYPE' ? STAGES : type === 'flag' ? ['Y', 'N'] : null;
+  return { name, type: type === 'timestamp' ? 'date' : type, description, ...marks, values };
 }
 
 /** The dictionaries of a tenant with these custom fields. */

@@ -6,6 +6,7 @@ import { orThrow, Refusal } from '../errors.ts';
 import {
   pickFields,
   RECORD_TYPES,
+  viewField,
   type CustomField,
   type Dictionaries,
   type KeyedType,
@@ -132,6 +133,10 @@ export async function advanceOrder(
   const { backorder } = JSON.parse(data) as { backorder: string | null };
   return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
 }
+
+/** The fields of a record type as a list of FieldView. */
+export const listFields = async (store: PimsStore, recordType: RecordType): Promise<Json> =>
+  JSON.stringify([...(await store.dictionaries())[recordType].values()].map(viewField));
 
 /** Adds a custom field to the tenant's dictionaries. COMMAND_REFUSED when its name cannot be one. */
 export const addField = async (store: PimsStore, field: CustomField): Promise<void> =>

@@ -18,13 +18,16 @@ test('the matrix has every operation of the contract', async () => {
   const inContract = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const tried = [...alpha.calls, alpha.batch].map(({ method, path }) => `${method} ${BASE_PATH}${path}`);
+  const tried = [...alpha.calls, alpha.batch, ...alpha.reads].map(
+    ({ method, path }) => `${method} ${BASE_PATH}${path}`,
+  );
   assert.deepEqual(inContract.filter((one) => one.includes(BASE_PATH)).toSorted(), tried.toSorted());
 });
 
 /** Every operation as beta's owner would call it, in every way, with credentials that are not all beta's. */
 async function expectRefused(sent: Sent, status: number, code: string): Promise<void> {
-  for (const call of [...beta.calls, beta.batch, ...alpha.calls, alpha.batch])
+  const mixed = [beta, alpha].flatMap(({ calls, batch, reads }) => [...calls, batch, ...reads]);
+  for (const call of mixed)
     for (const way of waysOf(call)) {
       const answer = await sendBy(way, service, call, sent);
       expectRefusal(answer, status, code);

@@ -28,7 +28,7 @@ export async function openSession(visitor: Visitor): Promise<string> {
 
 export async function makeMarkedTenant(service: Service, teamID: string): Promise<MarkedTenant> {
   const mark = `mark${Math.random().toString(36).slice(2, 10)}${teamID}`;
-  const { shop, keys: firstKeys, calls, batch } = await stockShop(service, teamID);
+  const { shop, keys: firstKeys, calls, batch, reads } = await stockShop(service, teamID);
   const owner = await Visitor.make(service, teamID, 'owner', `owner-${mark}@example.com`);
   const users = {
     owner,
@@ -70,7 +70,7 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     quote,
     salesOrder,
     linkToken,
-    calls: [...calls, batch],
+    calls: [...calls, batch, ...reads],
   };
   return { users, keys, named, marks: [mark, `description of ${teamID}`] };
 }

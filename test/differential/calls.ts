@@ -8,7 +8,7 @@ import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/w
 import type { OrderFound, Page, PimsStore, QueryRequest } from '../../src/pims/port.ts';
 import { textOf, type Rendered } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
-import type { CustomField, KeyedType } from '../../src/pims/fields.ts';
+import type { CustomField, KeyedType, RecordType } from '../../src/pims/fields.ts';
 import { foldCase, type Filter } from '../../src/pims/filter.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
 import { PATIENT } from '../kit/caller.ts';
@@ -36,6 +36,7 @@ export interface System {
   updateCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
   advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): MaybeLater<Written>;
   addField(field: CustomField): MaybeLater<void>;
+  listFields(recordType: RecordType): MaybeLater<string>;
 }
 
 type Get = 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
@@ -52,7 +53,8 @@ export type Call =
       readonly step: OrderTransition;
       readonly context: WriteContext;
     }
-  | { readonly name: 'addField'; readonly field: CustomField };
+  | { readonly name: 'addField'; readonly field: CustomField }
+  | { readonly name: 'listFields'; readonly recordType: RecordType };
 
 interface AdvancePlan {
   readonly do: string;
@@ -85,6 +87,7 @@ export function systemOver(store: PimsStore): System {
         ),
       ),
     addField: (field) => operations.addField(store, field),
+    listFields: (recordType) => operations.listFields(store, recordType),
   };
 }
 
@@ -119,6 +122,8 @@ async function answerOf(system: System, call: Call): Promise<string> {
       return writtenText(await system.advanceOrder(call.key, call.step, call.context));
     case 'addField':
       return String(await system.addField(call.field));
+    case 'listFields':
+      return system.listFields(call.recordType);
     default:
       return writtenText(await system[call.name](call.body, call.context));
   }
@@ -177,6 +182,8 @@ export class Caller {
         return this.#repeat(step);
       case 'addField':
         return { name: 'addField', field: step.field };
+      case 'listFields':
+        return { name: 'listFields', recordType: step.recordType };
       case 'approve':
         return this.#advance(step, { approve: true });
       case 'invoice': {

@@ -234,6 +234,17 @@ export class Model {
     for (const record of records) record[field.name] = '';
   }
 
+  listFields = (recordType: RecordType): string => {
+    const valuesOf = { flag: ['Y', 'N'], ORDER_TYPE: ['worksheet', 'quote', 'sales_order', 'invoice'] } as const;
+    const fields = [...this.#dictionaries[recordType].values()];
+    const listed = fields.map(({ name, type, description, required, assigned, indexed, searched, custom }) => {
+      const values = valuesOf[name as 'ORDER_TYPE'] ?? valuesOf[type as 'flag'] ?? null;
+      const shown = type === 'timestamp' ? 'date' : type;
+      return { name, type: shown, description, required, assigned, indexed, searched, custom, values };
+    });
+    return JSON.stringify(listed);
+  };
+
   /** One row of a file; refused when its key is taken or it is no record. */
   importRow(recordType: KeyedType, given: Readonly<Values>, now: string): void {
     const values: Values = { CREATE_DATE: now, MODIFIED_DATE: now, ...given };

@@ -223,6 +223,7 @@ const step = weighted(
   }),
   stepOf(4, 'split', { line: nth, units: fc.constantFrom('1', '2', '0.5'), write }),
   stepOf(1, 'addField', { field: customField }),
+  stepOf(1, 'listFields', { recordType: customField.map((field) => field.recordType) }),
 );
 
 const rowOf = (weight: number, recordType: KeyedType, values: Planned<Record<string, string>>) =>

@@ -17,6 +17,8 @@ export interface GoodCall {
   readonly fields?: Record<string, string>;
   /** The body of a batch. */
   readonly steps?: { readonly operation: string; readonly body: Record<string, string> }[];
+  /** The body of the lookup of many numbers. */
+  readonly numbers?: string[];
 }
 
 export interface StockedShop {
@@ -25,6 +27,8 @@ export interface StockedShop {
   /** Of the single operations. */
   readonly calls: GoodCall[];
   readonly batch: GoodCall;
+  /** Beside the twelve. */
+  readonly reads: GoodCall[];
   call(operation: string): GoodCall;
 }
 
@@ -44,8 +48,24 @@ export async function stockShop(service: Service, mark: string, ...settings: str
   );
   const calls = writeCalls(mark, line['LINE_REF_LOCK_CODE']!);
   const call = (operation: string): GoodCall => calls.find((one) => one.operation === operation)!;
-  return { shop, keys: shop.keys, calls, batch: batchOf(mark), call };
+  return { shop, keys: shop.keys, calls, batch: batchOf(mark), reads: readsOf(mark), call };
 }
+
+const readsOf = (mark: string): GoodCall[] => {
+  const reference = '/orders/by_storefront_reference';
+  return [
+    { operation: 'listFields', method: 'GET', path: '/fields', kind: 'single', query: { type: 'orders' } },
+    { operation: 'getUsage', method: 'GET', path: '/usage', kind: 'single', query: {} },
+    {
+      operation: 'findOrdersByStorefrontReferences',
+      method: 'POST',
+      path: reference,
+      kind: 'query',
+      query: {},
+      numbers: [`#${mark}`],
+    },
+  ];
+};
 
 const batchOf = (mark: string): GoodCall => ({
   operation: 'batch',
@@ -92,8 +112,12 @@ function writeCalls(mark: string, lockCode: string): GoodCall[] {
   ];
 }
 
-export const bodyOf = ({ filters, fields, steps }: GoodCall): GoodCall['filters' | 'fields' | 'steps'] =>
-  filters ?? fields ?? steps;
+export const bodyOf = ({
+  filters,
+  fields,
+  steps,
+  numbers,
+}: GoodCall): GoodCall['filters' | 'fields' | 'steps' | 'numbers'] => filters ?? fields ?? steps ?? numbers;
 
 export type Way = 'Basic' | 'query' | 'body';
 export type Sent = { readonly [Name in keyof Keys]?: Keys[Name] | undefined };

@@ -127,8 +127,8 @@ export interface AdvancedOrderView {
   backorder: string | null;
 }
 
-/** `description` is for the contract. */
-export type FieldView = Omit<Field, 'description'>;
+/** What the pages of records look at. */
+export type FieldView = Omit<Field, 'description' | 'required'>;
 export interface FieldsView {
   fields: Record<RecordType, FieldView[]>;
 }

@@ -4,7 +4,6 @@ import type { Users } from '../../account/users.ts';
 import type { AuditStore } from '../../audit/port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 import type { TakeTurn } from '../../tenant/admission.ts';
-import type { UsageStore } from '../../tenant/port.ts';
 import type { RequestStore } from '../../request-log/port.ts';
 import type { OperationServices } from '../stages.ts';
 
@@ -12,7 +11,6 @@ export interface DashboardServices extends OperationServices {
   readonly accounts: Accounts;
   readonly users: Users;
   readonly audit: AuditStore;
-  readonly usage: UsageStore;
   readonly requests: RequestStore;
   readonly requestLog: RequestLog;
   readonly requestLogDays: number;

@@ -5,8 +5,9 @@ import { customerOperations } from './customers.ts';
 import { inventoryOperations } from './inventory.ts';
 import type { Operation } from './operation.ts';
 import { orderOperations } from './orders.ts';
+import { TEAM_OPERATIONS } from './team.ts';
 
 export function allOperations(limits: AnswerLimits): Operation[] {
   const single = [...orderOperations(limits), ...customerOperations(limits), ...inventoryOperations(limits)];
-  return [...single, batchOperation(single)];
+  return [...single, batchOperation(single), ...TEAM_OPERATIONS];
 }

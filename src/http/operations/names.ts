@@ -16,5 +16,7 @@ export const OPERATION_NAMES = [
   'getInventoryItem',
   'queryInventoryItems',
   'batch',
+  'listFields',
+  'getUsage',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];

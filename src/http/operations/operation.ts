@@ -8,6 +8,7 @@ import type { KeyedType } from '../../pims/fields.ts';
 import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
 import type { Json, Rendered } from '../../pims/script.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes.ts';
+import type { UsageStore } from '../../tenant/port.ts';
 import { signalOf } from '../connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
@@ -20,6 +21,7 @@ export const BASE_PATH = '/tenant/api/pims/v1';
 /** A call as its operation gets it: authenticated, counted, validated. */
 export interface Call<Shape = Body> {
   readonly store: PimsStore;
+  readonly usage: UsageStore;
   readonly query: Readonly<Record<string, string>>;
   readonly body: Shape;
   readonly context: WriteContext;
@@ -27,8 +29,8 @@ export interface Call<Shape = Body> {
 }
 
 /**
- * One record by its key, the storefront lookup of one number or of many, one page of records, a write, or several
- * writes.
+ * One record by its key; the storefront lookup, or another read without pages; the lookup of many numbers; one page of
+ * records; a write; several writes.
  */
 export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'write' | 'batch';
 

@@ -1,0 +1,86 @@
+/** The two operations on what a team has beside records: its field dictionary and its usage. */
+import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/fields.ts';
+import { listFields } from '../../pims/operations.ts';
+import { renderEnvelope } from '../envelope.ts';
+import { booleanOf, listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
+import { envelopeOf, queryOf } from './operation-schemas.ts';
+import { envelope, type Call, type Operation } from './operation.ts';
+
+const FIELD = objectOf({
+  name: textOf('Name of the field, in upper case.'),
+  type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag'] }),
+  description: textOf('What the field means.'),
+  required: booleanOf('Whether a new record cannot do without it.'),
+  assigned: booleanOf('Whether PIMS sets it; it is never sent.'),
+  indexed: booleanOf('Whether exact filters on it walk an index.'),
+  searched: booleanOf('Whether substring filters on it use an index.'),
+  custom: booleanOf('Whether it is a custom field of the tenant.'),
+  values: { anyOf: [listOf(textOf()), NULL], description: 'The values it can have; null: any of its type.' },
+});
+
+const COUNT = { type: 'integer', minimum: 0 };
+const MONTH = '^[0-9]{4}-(0[1-9]|1[0-2])$';
+const USAGE = objectOf({
+  month: textOf('The month (UTC).'),
+  total: { ...COUNT, description: 'Calls of the month.' },
+  quota: { type: ['integer', 'null'], description: 'Calls a month may have; null: no limit.' },
+  days: listOf(
+    objectOf({
+      day: textOf('The day (UTC).'),
+      operation: textOf('Name of the operation.'),
+      calls: { ...COUNT, description: 'Calls of the operation that day.' },
+    }),
+    { description: 'Calls by day and operation.' },
+  ),
+});
+
+export const TEAM_OPERATIONS: readonly Operation[] = [
+  {
+    name: 'listFields',
+    method: 'GET',
+    path: '/fields',
+    summary: 'Fields of a record type',
+    description: 'The fields of the record type in the order of its records, custom ones last.',
+    kind: 'lookup',
+    query: queryOf({
+      type: required('orders, lines, customers or inventory.', {
+        pattern: `^(${Object.keys(RECORD_TYPES).join('|')})$`,
+      }),
+    }),
+    answer: envelopeOf(listOf(FIELD)),
+    example: {
+      query: { type: 'orders' },
+      answer: envelope([...buildDictionaries([]).orders.values()].slice(0, 2).map(viewField)),
+    },
+    run: async ({ store, query }: Call) => renderEnvelope(await listFields(store, query['type'] as RecordType)),
+  },
+  {
+    name: 'getUsage',
+    method: 'GET',
+    path: '/usage',
+    summary: 'Calls of a month',
+    description: 'The calls of the team in a month, by day and operation, this one included.',
+    kind: 'lookup',
+    query: queryOf({ month: textOf('The month (UTC), `2026-11`; this month by default.', { pattern: MONTH }) }, [
+      'month',
+    ]),
+    answer: envelopeOf(USAGE),
+    example: {
+      query: { month: '2026-11' },
+      answer: envelope({
+        month: '2026-11',
+        total: 214,
+        quota: null,
+        days: [{ day: '2026-11-20', operation: 'getOrder', calls: 214 }],
+      }),
+    },
+    run: async ({ usage, query, context, reply: { request } }: Call) => {
+      const { teamId, monthQuota: quota } = request.tenant!;
+      const month = query['month'] ?? context.now.slice(0, 7);
+      // Once this call is counted.
+      await request.counted?.monthRequests();
+      const { total, byDay: days } = await usage.loadUsage(teamId, month);
+      return renderEnvelope(JSON.stringify({ month, total, quota, days }));
+    },
+  },
+];
