@@ -83,6 +83,8 @@ export const ERRORS = {
     'Use one of the operations that the message lists; make other calls by themselves.'),
   INVALID_REFERENCE: entry(400, 'batch', 'The reference names no answer of a step before it.',
     "Write `$N.data` or `$N.data.FIELD` for what step N (from 0) answered, and a literal $ at the start as `$$`."),
+  SCOPE_MISSING: entry(403, 'write', 'The API keys may only read.',
+    'Send keys of the scope write, or ask for such a pair.'),
   NOT_FOUND: entry(404, 'single', 'The record does not exist.', 'Check the key that the message names.'),
   UNKNOWN_PATH: entry(404, 'path', 'There is nothing at this path.', 'Compare the path with /openapi.json.'),
   METHOD_NOT_ALLOWED: entry(405, 'path', 'This path does not take this method.', 'Use a method of the Allow header.'),

@@ -51,7 +51,8 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
       if (rejections[0]) throw new Error(`${file}, line ${rejections[0].line}: ${rejections[0].reason}`);
     }
   const key = issueKey();
-  await store.tenants.replaceKeys(DEMO_TEAM, key, now, byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' }));
+  const entry = byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' });
+  orThrow(await store.tenants.replaceKeys(DEMO_TEAM, key, now, entry));
   const users = new Users(store.users);
   const { token } = await users.inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', byOperator(Date.parse(now)));
   return { key, linkToken: token };

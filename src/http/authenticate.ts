@@ -12,7 +12,7 @@ import {
   sameHash,
   type Credentials,
 } from '../tenant/credentials.ts';
-import type { Tenant, TenantStore } from '../tenant/port.ts';
+import type { Caller, TenantStore } from '../tenant/port.ts';
 import { parseBody, type ReadBody } from './body.ts';
 
 type Parameters = Record<string, unknown>;
@@ -60,13 +60,13 @@ function checkConflicts(query: Parameters, body: Parameters): void {
   for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
 }
 
-/** The tenant of the claim. Throws the same INVALID_CREDENTIALS whatever is wrong. */
-export async function findTenant(tenants: TenantStore, { teamId, credentials }: Claim, now: string): Promise<Tenant> {
+/** The tenant of the claim, and its keys. Throws the same INVALID_CREDENTIALS whatever is wrong. */
+export async function findCaller(tenants: TenantStore, { teamId, credentials }: Claim, now: string): Promise<Caller> {
   const plausible = credentials && looksLikeSecret(credentials.apiSecret);
   const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
   const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
   if (!caller || !matches) throw new Refusal('INVALID_CREDENTIALS');
-  return caller.tenant;
+  return caller;
 }
 
 /** Folds a parameter given twice with the same value into one. Throws PARAMETER_CONFLICT for different values. */

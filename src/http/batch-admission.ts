@@ -4,6 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
+import { checkMayWrite } from '../tenant/key-pairs.ts';
 import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
 import { foldQuery } from './authenticate.ts';
@@ -22,12 +23,13 @@ export async function admitBatch(request: FastifyRequest, read: ReadBody, admiss
   const { listSteps, meter } = admission;
   const { teamId } = request.tenant!;
   try {
+    checkMayWrite(request.key);
     foldQuery(request.query as Record<string, unknown>);
     checkParameters(request);
     request.body = takeBody(request, read);
     await countSteps(request, listSteps(request.body), admission);
   } catch (fault) {
-    if (fault instanceof Refusal) request.counted = meter.count(teamId, 'batch', request.now);
+    if (fault instanceof Refusal) request.counted = meter.count(teamId, 'batch', request.now, request.key);
     throw fault;
   }
 }
@@ -55,7 +57,7 @@ async function countSteps(
   const byOperation = Map.groupBy(operations, (operation) => operation);
   const count = (sign: 1 | -1): void => {
     for (const [operation, steps] of byOperation)
-      request.counted = meter.count(teamId, operation, now, sign * steps.length);
+      request.counted = meter.count(teamId, operation, now, request.key, sign * steps.length);
   };
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);

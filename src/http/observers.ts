@@ -13,7 +13,7 @@ export const observeCalls =
   (log: RequestLog): AnswerObserver =>
   (request, { statusCode }, ms) => {
     if (!request.counted) return;
-    const { refusal, signedIn } = request;
+    const { key, refusal, signedIn } = request;
     const query = request.query as Readonly<Record<string, unknown>>;
     log.record({
       requestId: request.id,
@@ -23,7 +23,8 @@ export const observeCalls =
       httpStatus: statusCode,
       milliseconds: ms,
       client: request.ip,
-      apiId: signedIn ? null : request.apiId,
+      apiId: key?.apiId ?? null,
+      keyName: key?.name ?? null,
       explorerUser: signedIn ? signedIn.user.email : null,
       isUrlCredential: query['apiSecret'] !== undefined && !signedIn,
       code: refusal?.code ?? null,

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../account/port.ts';
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from '../tenant/metering.ts';
-import type { Tenant } from '../tenant/port.ts';
+import type { CallingKey, Tenant } from '../tenant/port.ts';
 import { hasBody } from './body.ts';
 import { attach } from './connections.ts';
 import { JSON_TYPE, STATIC_HEADERS } from './envelope.ts';
@@ -25,8 +25,8 @@ declare module 'fastify' {
     /** Time the call was authenticated, UTC ISO 8601. */
     now: string;
     tenant: Tenant | undefined;
-    /** The API ID the caller sent. */
-    apiId: string | null;
+    /** The keys the caller sent; null before they are found, and for a user of the dashboard. */
+    key: CallingKey | null;
     /** Set for a request of the dashboard's pages. */
     signedIn: SignedIn | undefined;
     /** Shared by all requests. */
@@ -64,7 +64,7 @@ export function addReceiving(app: FastifyInstance, state: ServiceState, load: Lo
     app.decorateRequest(name, undefined);
   app.decorateRequest('load', { getter: () => load });
   app.decorateRequest('answerBytes', 0);
-  app.decorateRequest('apiId', null);
+  app.decorateRequest('key', null);
   app.decorateRequest('authorizations', 0);
   app.decorateRequest('now', '');
   app.addHook('onRequest', (request, reply, done) => {

@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import type { Body, WriteContext } from '../pims/writes.ts';
 import type { PimsStore } from '../pims/port.ts';
+import { checkMayWrite } from '../tenant/key-pairs.ts';
 import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
-import { findTenant, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
+import { findCaller, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
 import { admitBatch } from './batch-admission.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from './body.ts';
 import { sendAnswer } from './envelope.ts';
@@ -64,10 +65,11 @@ export function addOperation(
       // count, of a batch each step, and check quota and rate (batch-admission.ts),
       if (listSteps) return admitBatch(request, body, { listSteps, meter, limits });
       // count (tenant/metering.ts),
-      if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now);
-      // check quota and rate (tenant/limits.ts).
+      if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
+      // check quota and rate (tenant/limits.ts), and what the keys may do (tenant/key-pairs.ts).
       if (request.counted && (tenant.monthQuota !== null || tenant.callsPerSecond !== null))
         await limits.check(tenant, request.counted, new Date(nowMs));
+      if (!isRead) checkMayWrite(request.key);
       request.load.enterTenant(request, tenant);
       // 3. Validate: fold repeated parameters, take the body or its refusal;
       foldQuery(request.query as Record<string, unknown>);
@@ -95,9 +97,10 @@ export function addOperation(
   });
 }
 
-function identify(tenants: TenantStore, request: FastifyRequest, claim: Claim): Promise<Tenant> {
-  request.apiId = claim.credentials?.apiId ?? null;
-  return findTenant(tenants, claim, formatTime(Date.now()));
+async function identify(tenants: TenantStore, request: FastifyRequest, claim: Claim): Promise<Tenant> {
+  const { tenant, key } = await findCaller(tenants, claim, formatTime(Date.now()));
+  request.key = key;
+  return tenant;
 }
 
 /** Admission by the API keys in each call. */

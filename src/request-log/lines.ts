@@ -33,6 +33,8 @@ export type LineValues = [
   field: string | null,
   query: Readonly<Record<string, string>>,
   body: string | null,
+  /** Lines from before keys had names end here. */
+  keyName?: string | null,
 ];
 
 /** Requests of one tenant and one boot that become a block. */
@@ -72,8 +74,11 @@ export function formatLine(digits: string, call: LoggedCall): string {
   const tenths = Math.round(milliseconds * 10);
   const query = formatQuery(call.query, QUERY_BYTES_MAX);
   const start = `["${digits}","${at}","${operation}",${httpStatus},${tenths},${who},${refused},${query},`;
-  const body = call.body === null ? 'null' : formatBody(call.body, LINE_BYTES_MAX - Buffer.byteLength(start) - 1);
-  return `${start}${body}]`;
+  // Its characters need no escape.
+  const end = call.keyName === null ? ']' : `,"${call.keyName}"]`;
+  const bytesLeft = LINE_BYTES_MAX - end.length;
+  const body = call.body === null ? 'null' : formatBody(call.body, bytesLeft - Buffer.byteLength(start));
+  return `${start}${body}${end}`;
 }
 
 /** Compresses blocks in the thread pool. A stream for each would force a full garbage collection every second. */
@@ -143,10 +148,11 @@ export const parseLine = (line: string): LineValues => JSON.parse(line) as LineV
 export function toFound(boot: string, values: LineValues): FoundRequest {
   const [digits, at, operation, httpStatus, tenthsOfMs, client, apiID, explorerUser, code, message] = values;
   const [requestID, milliseconds] = [`${boot}-${digits}`, tenthsOfMs / 10];
-  return { requestID, at, operation, httpStatus, milliseconds, client, apiID, explorerUser, code, message };
+  const keyName = values[13] ?? null;
+  return { requestID, at, operation, httpStatus, milliseconds, client, apiID, keyName, explorerUser, code, message };
 }
 
 export function toFoundDetail(boot: string, values: LineValues): FoundRequestDetail {
-  const [field, query, body] = values.slice(10) as [string | null, Record<string, string>, string | null];
+  const [field, query, body] = values.slice(10, 13) as [string | null, Record<string, string>, string | null];
   return { ...toFound(boot, values), field, query, body };
 }

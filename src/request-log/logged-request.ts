@@ -13,6 +13,8 @@ export interface LoggedCall {
   readonly client: string;
   /** null for a call from the explorer. */
   readonly apiId: string | null;
+  /** The name of the pair. */
+  readonly keyName: string | null;
   /** null for a call with a key. */
   readonly explorerUser: string | null;
   /** Whether the secret came in the URL. */
@@ -35,6 +37,8 @@ export interface FoundRequest {
   client: string;
   /** The API key; null for a call from the explorer, which has the e-mail address of its user. */
   apiID: string | null;
+  /** The name of that key; null in lines from before keys had names. */
+  keyName: string | null;
   explorerUser: string | null;
   code: string | null;
   message: string | null;

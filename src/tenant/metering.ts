@@ -2,10 +2,12 @@
  * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next
  * one, and an answer waits for the batch of its call. Source: decision 0008.
  */
-import type { UsageCount, UsageStore } from './port.ts';
+import type { CallingKey, KeyCount, UsageCount, UsageStore } from './port.ts';
 
 interface CountBatch {
   readonly counts: Map<string, UsageCount>;
+  /** The calls of `counts` that came with a key. */
+  readonly byKey: Map<string, KeyCount>;
   readonly added: Promise<ReadonlyMap<string, number>>;
   readonly settle: { resolve: (totals: ReadonlyMap<string, number>) => void; reject: (fault: unknown) => void };
 }
@@ -24,14 +26,18 @@ export class Meter {
     this.#store = store;
   }
 
-  /** Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Fewer than none takes counted ones back. */
-  count(teamId: string, operation: string, now: string, calls = 1): CountedCall {
+  /**
+   * Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Those of the explorer have no key. Fewer than none takes
+   * counted ones back.
+   */
+  count(teamId: string, operation: string, now: string, caller: CallingKey | null, calls = 1): CountedCall {
     const batch = (this.#open ??= this.#openBatch());
     const day = now.slice(0, 10);
     const key = `${teamId} ${day} ${operation}`;
     const entry = batch.counts.get(key);
     if (entry) entry.calls += calls;
     else batch.counts.set(key, { teamId, day, operation, calls });
+    if (caller) countKey(batch.byKey, teamId, now, caller, calls);
     return { monthRequests: async () => (await batch.added).get(`${teamId} ${day.slice(0, 7)}`) ?? 0 };
   }
 
@@ -51,18 +57,35 @@ export class Meter {
     // Nobody may wait for a batch: the clients of its calls can be gone.
     promise.catch(() => undefined);
     if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
-    return { counts: new Map(), added: promise, settle: { resolve, reject } };
+    return { counts: new Map(), byKey: new Map(), added: promise, settle: { resolve, reject } };
   }
 
   async #addBatches(): Promise<void> {
     for (let batch = this.#open; batch; batch = this.#open) {
       this.#open = undefined;
       try {
-        batch.settle.resolve(await this.#store.addUsage([...batch.counts.values()]));
+        batch.settle.resolve(await this.#store.addUsage([...batch.counts.values()], [...batch.byKey.values()]));
       } catch (fault) {
         batch.settle.reject(fault);
       }
     }
     this.#adding = undefined;
   }
+}
+
+function countKey(
+  byKey: Map<string, KeyCount>,
+  teamId: string,
+  now: string,
+  { apiId, name }: CallingKey,
+  calls: number,
+): void {
+  const month = now.slice(0, 7);
+  const entry = byKey.get(month + apiId);
+  if (!entry) {
+    byKey.set(month + apiId, { teamId, month, apiId, name, calls, usedAt: now });
+    return;
+  }
+  entry.calls += calls;
+  if (now > entry.usedAt) entry.usedAt = now;
 }

@@ -4,6 +4,7 @@
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
+import type { Scope } from './keys.ts';
 
 export interface TenantSettings {
   /** ORDER_TYPE of an order that sends none. */
@@ -27,9 +28,21 @@ export interface Tenant extends TenantChange {
   readonly storeId: string;
 }
 
-/** A tenant, and the hash of the secret of the apiID it was found by. */
+/** What a pair of keys is called and may do. */
+export interface KeyTerms {
+  readonly name: string;
+  readonly scope: Scope;
+}
+
+/** The pair a call came with. */
+export interface CallingKey extends KeyTerms {
+  readonly apiId: string;
+}
+
+/** A tenant, the pair it was found by, and the hash of that pair's secret. */
 export interface Caller {
   readonly tenant: Tenant;
+  readonly key: CallingKey;
   readonly secretHash: Uint8Array;
 }
 
@@ -41,9 +54,21 @@ export interface UsageCount {
   calls: number;
 }
 
+/** Calls of a tenant with one pair of keys in a month (UTC, `2026-11`), and the time of the last of them. */
+export interface KeyCount {
+  readonly teamId: string;
+  readonly month: string;
+  readonly apiId: string;
+  readonly name: string;
+  calls: number;
+  usedAt: string;
+}
+
 export interface MonthUsage {
   readonly total: number;
   readonly byDay: { day: string; operation: string; calls: number }[];
+  /** By name. Calls of the explorer, and of nodes older than this count, are in the total alone. */
+  readonly byKey: Pick<KeyCount, 'apiId' | 'name' | 'calls'>[];
 }
 
 export interface NewKey {
@@ -52,13 +77,14 @@ export interface NewKey {
 }
 
 /** A key without its secret. */
-export interface KeyInfo {
-  readonly apiId: string;
+export interface KeyInfo extends CallingKey {
   readonly issuedAt: string;
   /** E-mail address of the user, or `command line`; '' for a key older than this column. */
   readonly issuedBy: string;
-  /** '' for the pair in force; the time at which a replaced one ends. */
+  /** '' for one that does not end by itself. */
   readonly endsAt: string;
+  /** Whether a newer pair has its name. */
+  readonly isReplaced: boolean;
 }
 
 export interface TenantStore {
@@ -71,18 +97,35 @@ export interface TenantStore {
   updateTenant(teamId: string, change: TenantChange, entry: AuditEntry | null): Promise<void>;
   /** Deletes the tenant, its keys, usage, users, requests, audit log and inventory system. */
   deleteTenant(tenant: Tenant): Promise<void>;
-  /** Makes this the pair in force. Keys issued before end at `oldEndsAt`. The actor of the entry is the issuer. */
-  replaceKeys(teamId: string, key: NewKey, oldEndsAt: string, entry: AuditEntry): Promise<void>;
-  /** The pair in force first, then the replaced ones that are still valid at `now`. */
+  /** Adds a pair. The actor of the entry is the issuer. COMMAND_REFUSED: the name is taken, or there are too many. */
+  createKeys(teamId: string, key: NewKey & KeyTerms, endsAt: string, entry: AuditEntry): Promise<Outcome<void>>;
+  /**
+   * Puts this key in the place of the pair with the name, by default of `default`, else of the oldest, whose name and
+   * scope it inherits; keys of that name end at `oldEndsAt`. The first of all is `default`. The actor of the entry is
+   * the issuer. COMMAND_REFUSED: no such name, or too many replaced pairs are still valid.
+   */
+  replaceKeys(
+    teamId: string,
+    key: NewKey,
+    oldEndsAt: string,
+    entry: AuditEntry,
+    name?: string,
+  ): Promise<Outcome<KeyTerms>>;
+  /** Valid at `now`: the pairs in force, oldest first, then the replaced ones. */
   listKeys(teamId: string, now: string): Promise<KeyInfo[]>;
-  /** Ends a replaced key that is still valid; false when the tenant has no such key, or it is the pair in force. */
+  /** Ends a valid key; false when the tenant has no such key. */
   endKey(teamId: string, apiId: string, entry: AuditEntry): Promise<boolean>;
 }
 
 export interface UsageStore {
-  /** Adds the counts, durably. Answers the new total of each tenant and month in them, under `teamId month`. */
-  addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Adds the counts and the same calls by key, durably, in one transaction. Answers the new total of each tenant and
+   * month in them, under `teamId month`. A key and month is there once.
+   */
+  addUsage(counts: readonly UsageCount[], byKey?: readonly KeyCount[]): Promise<ReadonlyMap<string, number>>;
   loadUsage(teamId: string, month: string): Promise<MonthUsage>;
+  /** When each key that was ever counted was last used, by its apiID. */
+  loadLastUses(teamId: string): Promise<ReadonlyMap<string, string>>;
   /** Months that have counts, newest first, at most 36. */
   listMonths(teamId: string): Promise<{ month: string; calls: number }[]>;
 }

@@ -14,6 +14,7 @@ interface Usage {
   total: number;
   byDay: { day: string; calls: number }[];
   byOperation: { operation: string; calls: number }[];
+  byKey: { apiID: string; name: string; calls: number }[];
 }
 
 const loadUsage = async (teamID: string, ...options: string[]): Promise<Usage> =>
@@ -93,7 +94,7 @@ test('usage tells the calls of a month by day and by operation, under the names 
     assert.equal(usage.month, startedAt.slice(0, 7));
     assert.deepEqual(usage.byDay, [{ day: startedAt.slice(0, 10), calls: usage.total }]);
   }
-  const none = { teamID: 'itemised', month: '2020-02', total: 0, byDay: [], byOperation: [] };
+  const none = { teamID: 'itemised', month: '2020-02', total: 0, byDay: [], byOperation: [], byKey: [] };
   assert.deepEqual(await loadUsage('itemised', '--month', '2020-02'), none);
 });
 

@@ -55,6 +55,8 @@ suite('what is in it', () => {
     expectRecord('keys replaced', issued.apiID, ann);
     await ann.ask('POST /keys/end', { apiID: keys.apiID });
     expectRecord('key ended', keys.apiID, ann);
+    const created = await ann.ask('POST /keys', { name: 'reports', scope: 'read' });
+    expectRecord('keys created', created.apiID, ann);
     await ann.ask('POST /fields', { recordType: 'orders', name: 'GIFT_WRAP', type: 'flag' });
     expectRecord('field added', 'GIFT_WRAP', ann);
     await ann.ask('POST /orders/approve', { ORDER_NUMBER: 'order-shop' });
@@ -106,6 +108,7 @@ suite('what is in it', () => {
       ['/users/role', { email: owner.email, role: 'viewer' }],
       ['/users/link', { email: 'nobody@quiet.example' }],
       ['/keys/end', { apiID: 'sr_id_x' }],
+      ['/keys', { name: 'default', scope: 'read' }],
       ['/fields', { recordType: 'orders', name: 'lower', type: 'text' }],
       ['/orders/approve', { ORDER_NUMBER: 'nothing' }],
       ['/settings', { name: '', defaultStage: 'quote', strict: true }],

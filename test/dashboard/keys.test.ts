@@ -87,16 +87,21 @@ test('no proof, an overlap that is none and more than the form has replace nothi
   assert.deepEqual(valuesOf(await listOf(developer), 'apiID'), [keys.apiID]);
 });
 
-test('a replaced key can be ended at once; the pair in force and what is no key cannot', async () => {
+test('each pair can be ended at once, also the one in force; what is no key of the tenant cannot', async () => {
   const { keys, developer } = await renew();
+  const stranger = await openTenant(service);
   const issued = await replaced(developer, '7d');
-  for (const apiID of [issued.apiID, 'sr_id_nothing', '', keys.apiID.toLowerCase()])
+  for (const apiID of [stranger.keys.apiID, 'sr_id_nothing', '', keys.apiID.toLowerCase()])
     assert.equal((await developer.post('/keys/end', { apiID })).body.code, 'NOT_FOUND', apiID);
   assert.deepEqual([await statusOf(keys), await statusOf(issued)], [200, 200]);
   await developer.ask('POST /keys/end', { apiID: keys.apiID });
   assert.deepEqual([await statusOf(keys), await statusOf(issued)], [401, 200]);
   await expectCode(developer.post('/keys/end', { apiID: keys.apiID }), '404 NOT_FOUND');
   assert.equal((await listOf(developer)).length, 1);
+  assert.equal(await statusOf(stranger.keys), 200);
+  await developer.ask('POST /keys/end', { apiID: issued.apiID });
+  assert.equal(await statusOf(issued), 401);
+  assert.deepEqual(await listOf(developer), []);
 });
 
 test('of replacements at the same moment one pair is in force at the end, and it is one that was shown', async () => {
@@ -167,13 +172,71 @@ test('the audit log has who replaced, issued and ended which key, from where', a
   const issued = await replaced(developer, '24h');
   await developer.post('/keys/end', { apiID: keys.apiID });
   assert.equal((await service.command('keys', 'replace', keys.teamID)).code, 0);
+  const shop = await developer.ask('POST /keys', { name: 'shop', scope: 'read', days: 3 });
   const entries = (await auditOf(owner)).filter(({ action }) => action.startsWith('key'));
-  const byCommand = { action: 'keys replaced', actor: 'command line', client: '', detail: { overlap: 'none' } };
+  const detail = { overlap: 'none', name: 'default' };
+  const byCommand = { action: 'keys replaced', actor: 'command line', client: '', detail };
+
   const byDeveloper = { actor: developer.email, client: developer.client };
   assert.deepEqual(pick(entries, 'action', 'target', 'actor', 'client', 'detail'), [
     { ...byCommand, target: keys.apiID },
-    { ...byDeveloper, action: 'keys replaced', target: issued.apiID, detail: { overlap: '24h' } },
-    { ...byDeveloper, action: 'key ended', target: keys.apiID, detail: {} },
-    { ...byCommand, target: entries.at(-1)!.target },
+    { ...byDeveloper, action: 'keys replaced', target: issued.apiID, detail: { ...detail, overlap: '24h' } },
+    { ...byDeveloper, action: 'key ended', target: keys.apiID, detail: { name: 'default' } },
+    { ...byCommand, target: entries.at(-2)!.target },
+    {
+      ...byDeveloper,
+      action: 'keys created',
+      target: shop.apiID,
+      detail: { name: 'shop', scope: 'read', endsAt: shop.endsAt },
+    },
   ]);
+});
+
+test('a pair is made with name, scope and end, is let in beside the others, and is listed with its calls', async () => {
+  const { keys, owner, developer } = await open();
+  const before = await statusOf(keys);
+  const began = Date.now();
+  const shop = await developer.ask('POST /keys', { name: 'Web shop', scope: 'write' });
+  assert.deepEqual(Object.keys(shop), ['teamID', 'apiID', 'apiSecret', 'name', 'scope', 'endsAt']);
+  assert.deepEqual([shop.teamID, shop.name, shop.scope, shop.endsAt], [keys.teamID, 'Web shop', 'write', null]);
+  const reports = await developer.ask('POST /keys', { name: 'reports', scope: 'read', days: 30 });
+  const inMs = Date.parse(reports.endsAt!) - 30 * 24 * HOUR_MS;
+  assert.ok(inMs >= began && inMs <= Date.now(), reports.endsAt!);
+  assert.deepEqual([before, await statusOf(shop), await statusOf(reports), await statusOf(keys)], [200, 200, 200, 200]);
+  const created = await service.call(reports, 'PUT', '/orders/create', { body: {} });
+  assert.equal(`${created.status} ${created.body.code}`, '403 SCOPE_MISSING');
+  const names = ['apiID', 'name', 'scope', 'endsAt', 'isReplaced', 'monthCalls'] as const;
+  assert.deepEqual(pick(await listOf(owner), ...names), [
+    { apiID: keys.apiID, name: 'default', scope: 'write', endsAt: null, isReplaced: false, monthCalls: 2 },
+    { apiID: shop.apiID, name: 'Web shop', scope: 'write', endsAt: null, isReplaced: false, monthCalls: 1 },
+    { apiID: reports.apiID, name: 'reports', scope: 'read', endsAt: reports.endsAt, isReplaced: false, monthCalls: 2 },
+  ]);
+  const usage = await owner.ask('GET /usage');
+  assert.deepEqual(pick(usage.byKey, 'name', 'calls'), [
+    { name: 'Web shop', calls: 1 },
+    { name: 'default', calls: 2 },
+    { name: 'reports', calls: 2 },
+  ]);
+  const { requests } = await owner.ask('GET /requests', { operation: 'createOrder' });
+  assert.deepEqual(pick(requests, 'apiID', 'keyName'), [{ apiID: reports.apiID, keyName: 'reports' }]);
+
+  const issued = await replaced(developer, '24h');
+  assert.deepEqual([await statusOf(issued), await statusOf(keys), await statusOf(shop)], [200, 200, 200]);
+  const listed = pick(await listOf(owner), 'name', 'apiID', 'isReplaced');
+  assert.deepEqual(listed.at(-1), { name: 'default', apiID: keys.apiID, isReplaced: true });
+  assert.equal(listed.length, 4, 'Replace Keys is for one pair');
+});
+
+test('no proof, a name that is none or taken, and terms that are none make no pair', async () => {
+  const { keys, developer } = await renew();
+  const make = (body: object): Promise<Reply> => developer.post('/keys', { name: 'shop', scope: 'read', ...body });
+  for (const name of ['', ' a', 'a'.repeat(65), 'é', 'sr_sk_x', 'DEFAULT'])
+    assert.equal((await expectCode(make({ name }), '400 COMMAND_REFUSED')).body.field, 'name', name);
+  await expectCode(make({ scope: 'all' }), '400 INVALID_VALUE');
+  for (const days of [0, 3651, 1.5, '7', null]) await expectCode(make({ days }), '400 INVALID_VALUE');
+  await expectCode(make({ apiID: 'sr_id_x' }), '400 UNKNOWN_FIELD');
+  await expectCode(developer.post('/keys', { name: 'shop' }), '400 MISSING_FIELD');
+  await forgetProof(service, developer.email);
+  await expectCode(make({}), '403 PROOF_NEEDED');
+  assert.deepEqual(valuesOf(await listOf(developer), 'apiID'), [keys.apiID]);
 });

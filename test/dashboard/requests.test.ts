@@ -42,6 +42,7 @@ suite('a request', () => {
       httpStatus: 200,
       client: '203.0.113.9',
       apiID: keys.apiID,
+      keyName: 'default',
       explorerUser: null,
       code: null,
       message: null,
@@ -57,8 +58,8 @@ suite('a request', () => {
     const explored = await owner.get('/explorer/orders/single', { orderNum: 'nothing' });
     const body = await singleOf(owner, explored);
     assert.deepEqual(
-      [body.explorerUser, body.apiID, body.operation, body.httpStatus, body.query],
-      [owner.email, null, 'getOrder', 404, { orderNum: 'nothing' }],
+      [body.explorerUser, body.apiID, body.keyName, body.operation, body.httpStatus, body.query],
+      [owner.email, null, null, 'getOrder', 404, { orderNum: 'nothing' }],
     );
     await expectNone(owner, await owner.get('/records/orders/single', { orderNum: 'nothing' }));
   });

@@ -80,6 +80,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/users/remove', 'owner', own(({ email }) => ({ email }))],
   ['POST', '/keys/end', 'developer', own(({ oldApiID }) => ({ apiID: oldApiID }))],
   ['POST', '/keys/replace', 'developer', own(() => ({ overlap: '1h' }))],
+  ['POST', '/keys', 'developer', own(() => ({ name: unique(), scope: 'read' }))],
   ['POST', '/confirm', 'viewer', own((_named, { password }) => ({ password }))],
   ['POST', '/second-factor/begin', 'viewer', empty],
   ['POST', '/second-factor/enable', 'viewer', own((_named, { password }) => ({ password, ...proofOf(SECRET) }))],

@@ -134,10 +134,7 @@ export class Writers {
 
   static async make(service: Service, connections: number): Promise<Writers> {
     const client = await HttpClient.open(service, connections);
-    return new Writers(
-      new MixedLoad(client, [await service.makeTenant('first'), await service.makeTenant('second')]),
-      connections,
-    );
+    return new Writers(await MixedLoad.open(client, service, ['first', 'second']), connections);
   }
 
   run = (isOver: () => boolean): Promise<void> => this.#load.run(this.#connections, isOver);

@@ -38,7 +38,7 @@ after(async () => {
 const isHealthy = async (): Promise<boolean> => (await fetch(`${service.origin}/healthz`)).ok;
 
 test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or counted`, async (context) => {
-  const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+  const load = await MixedLoad.open(client, service);
   let isOver = false;
   // Of a round that fails too: a load that nobody ends would keep this process for ever.
   context.after(() => void (isOver = true));

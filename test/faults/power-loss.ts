@@ -43,8 +43,7 @@ function countLogRestarts(): number {
 }
 
 /** Two tenants of its own: every check looks at all that a load has written. */
-const newLoad = async (loss: number): Promise<MixedLoad> =>
-  new MixedLoad(client, [await service.makeTenant(`one${loss}`), await service.makeTenant(`two${loss}`)]);
+const newLoad = (loss: number): Promise<MixedLoad> => MixedLoad.open(client, service, [`one${loss}`, `two${loss}`]);
 
 test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, async (context) => {
   let load = await newLoad(0);

@@ -39,6 +39,7 @@ function call(teamId: string, more: Partial<LoggedCall> = {}): LoggedCall {
     milliseconds: 1.25,
     client: '192.0.2.1',
     apiId: 'sr_id_1',
+    keyName: 'default',
     explorerUser: null,
     isUrlCredential: false,
     code: null,
@@ -104,12 +105,13 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
   const explored = call(teamId, {
     at: at(5),
     apiId: null,
+    keyName: null,
     explorerUser: 'ann@example.com',
     operation: 'queryOrders',
     query: { ü: '☃\u0000\n"' },
   });
   await record(log, [refused, explored]);
-  const same = ['at', 'operation', 'httpStatus', 'client', 'explorerUser', 'code', 'message'] as const;
+  const same = ['at', 'operation', 'httpStatus', 'client', 'keyName', 'explorerUser', 'code', 'message'] as const;
   const [first, second] = [explored, refused].map((one) => {
     return { ...pick([one], ...same)[0]!, requestID: one.requestId, milliseconds: 1.3, apiID: one.apiId };
   });

@@ -66,7 +66,7 @@ function describeLog(people: People): void {
 function describeKeys(people: People): void {
   const key = (apiId: string) => ({ apiId, secretHash: bytes(1) });
 
-  test('keys are listed with who issued them, the pair in force first, and a replaced one can be ended', async () => {
+  test('keys are listed with who issued them, the pair in force first, and each can be ended', async () => {
     const { tenants: keys, audit } = await people.store.first();
     const { teamId } = await people.newTeam();
     const id = (number: number): string => `${teamId}-${number}`;
@@ -75,16 +75,16 @@ function describeKeys(people: People): void {
     const replaced = entry({ at: at(1), action: 'keys.replaced', target: id(2), detail: { overlap: '1h' } });
     await keys.replaceKeys(teamId, key(id(2)), at(60), replaced);
     await keys.replaceKeys(teamId, key(id(3)), at(90), entry({ at: at(2) }));
+    const terms = { name: 'default', scope: 'write' } as const;
     const [inForce, second, first] = [
-      { apiId: id(3), issuedAt: at(2), issuedBy: 'ann@example.com', endsAt: '' },
-      { apiId: id(2), issuedAt: at(1), issuedBy: 'ann@example.com', endsAt: at(90) },
-      { apiId: id(1), issuedAt: at(0), issuedBy: 'command line', endsAt: at(60) },
+      { apiId: id(3), ...terms, issuedAt: at(2), issuedBy: 'ann@example.com', endsAt: '', isReplaced: false },
+      { apiId: id(2), ...terms, issuedAt: at(1), issuedBy: 'ann@example.com', endsAt: at(90), isReplaced: true },
+      { apiId: id(1), ...terms, issuedAt: at(0), issuedBy: 'command line', endsAt: at(60), isReplaced: true },
     ];
     assert.deepEqual(await keys.listKeys(teamId, at(59)), [inForce, second, first]);
     assert.deepEqual(await keys.listKeys(teamId, at(60)), [inForce, second]);
     const end = (apiId: string, minute: number, team = teamId): Promise<boolean> =>
       keys.endKey(team, apiId, entry({ at: at(minute), action: 'key.ended' }));
-    assert.equal(await end(id(3), 5), false, 'the pair in force');
     assert.equal(await end(id(1), 60), false, 'it has ended by itself');
     assert.equal(await end(id(2), 5, (await people.newTeam()).teamId), false, 'another tenant');
     for (const unknown of ['', 'none', 'a\0b']) assert.equal(await end(unknown, 5), false);
@@ -93,9 +93,12 @@ function describeKeys(people: People): void {
     assert.equal(await keys.findCaller(teamId, id(2), at(6)), undefined);
     assert.equal(await end(id(2), 7), false);
     assert.deepEqual(await keys.listKeys(teamId, at(7)), [inForce, first]);
+    assert.equal(await end(id(3), 8), true, 'the pair in force');
+    assert.equal(await keys.findCaller(teamId, id(3), at(8)), undefined);
     const records = await readChain(audit, teamId);
-    assert.deepEqual(actionsOf(records), ['test.done', 'keys.replaced', 'test.done', 'key.ended']);
-    assert.deepEqual(records[1]!.detail, { overlap: '1h' });
+    assert.deepEqual(actionsOf(records), ['test.done', 'keys.replaced', 'test.done', 'key.ended', 'key.ended']);
+    assert.deepEqual(records[1]!.detail, { overlap: '1h', name: 'default' });
+    assert.deepEqual(records[3]!.detail, { name: 'default' });
   });
 
   test('of replacements at once, from two processes, one pair is in force after them', async () => {
@@ -112,7 +115,15 @@ function describeKeys(people: People): void {
     const inForce = (await tenants.listKeys(teamId, at(-1))).filter(({ endsAt }) => endsAt === '');
     assert.equal(inForce.map(({ apiId }) => apiId).join(), last.target);
     assert.deepEqual(await tenants.listKeys(teamId, at(0)), [
-      { apiId: last.target, issuedAt: at(0), issuedBy: 'ann@example.com', endsAt: '' },
+      {
+        apiId: last.target,
+        name: 'default',
+        scope: 'write',
+        issuedAt: at(0),
+        issuedBy: 'ann@example.com',
+        endsAt: '',
+        isReplaced: false,
+      },
     ]);
   });
 

@@ -180,7 +180,7 @@ export function describeTenants(store: StoreUnderTest): void {
         customers: [],
         inventory: [],
       });
-    assert.deepEqual(await (await usage()).loadUsage('again', '2026-11'), { total: 0, byDay: [] });
+    assert.deepEqual(await (await usage()).loadUsage('again', '2026-11'), { total: 0, byDay: [], byKey: [] });
     assert.deepEqual([...(await (await usage()).addUsage([count('again', 1)])).values()], [1]);
   });
 
@@ -202,6 +202,7 @@ export function describeTenants(store: StoreUnderTest): void {
         { day: '2026-11-20', operation: 'createOrder', calls: 3 },
         { day: '2026-11-20', operation: 'getOrder', calls: 6 },
       ],
+      byKey: [],
     });
     assert.equal((await meter.loadUsage('sums', '2026-12')).total, 7);
     for (const [teamId, month] of [
@@ -209,7 +210,7 @@ export function describeTenants(store: StoreUnderTest): void {
       ['sums', '2027-11'],
       ['nobody', '2026-11'],
     ])
-      assert.deepEqual(await meter.loadUsage(teamId!, month!), { total: 0, byDay: [] });
+      assert.deepEqual(await meter.loadUsage(teamId!, month!), { total: 0, byDay: [], byKey: [] });
   });
 
   test('however counts come, also from two processes at once, none is lost and the total is their sum', async () => {

@@ -6,6 +6,7 @@ import { describeAudit } from './contract-audit.ts';
 import { describeFields } from './contract-fields.ts';
 import { describeGroups } from './contract-groups.ts';
 import { describeImport } from './contract-import.ts';
+import { describeKeys } from './contract-keys.ts';
 import { describeNumbers } from './contract-numbers.ts';
 import { describeOrders } from './contract-orders.ts';
 import { describeQueries } from './contract-queries.ts';
@@ -23,6 +24,7 @@ const PARTS = {
   'import and export': describeImport,
   'field dictionaries': describeFields,
   'tenants, keys and usage': describeTenants,
+  'named keys': describeKeys,
   'the request log': describeRequests,
   'people and sessions': describeAccounts,
   'the audit log': describeAudit,

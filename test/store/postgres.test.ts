@@ -84,6 +84,32 @@ async function makeOld(place: string, { teamId, storeId }: Tenant): Promise<void
   const renew = `DROP SCHEMA "${storeId}" CASCADE; CREATE SCHEMA "${storeId}"`;
   await runStatement(await urlOf(place), `BEGIN; ${renew}; ${path}; ${script}; ${remember}; COMMIT`);
 }
+test('keys and counts of the version before are taken to this one, while a node of it goes on with both', async () => {
+  const store = await open('unnamed');
+  accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  await store.close();
+  const ask = async (sql: string): Promise<unknown> => runStatement(await urlOf('unnamed'), sql);
+  await ask('ALTER TABLE storeroom."API_KEYS" DROP COLUMN "NAME", DROP COLUMN "SCOPE"');
+  await ask('DROP TABLE storeroom."KEY_USAGE"');
+  await ask('UPDATE storeroom."SCHEMA" SET "VERSION" = 6');
+  const insert = (apiId: string): Promise<unknown> =>
+    ask(`INSERT INTO storeroom."API_KEYS" VALUES ('${apiId}', 'team', '\\x00', '${NOW}', '', 'ann@example.com')`);
+  await insert('before');
+  const migrated = await open('unnamed');
+  await insert('meanwhile');
+  for (const apiId of ['before', 'meanwhile'])
+    assert.deepEqual((await migrated.tenants.findCaller('team', apiId, NOW))!.key, {
+      apiId,
+      name: 'default',
+      scope: 'write',
+    });
+  await ask(`INSERT INTO storeroom."USAGE" VALUES ('team', '2026-11-20', 'getOrder', 3)`);
+  const count = { teamId: 'team', month: '2026-11', apiId: 'before', name: 'default', calls: 2, usedAt: NOW };
+  await migrated.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 2 }], [count]);
+  const { total, byKey } = await migrated.usage.loadUsage('team', '2026-11');
+  assert.deepEqual([total, byKey], [5, [{ apiId: 'before', name: 'default', calls: 2 }]]);
+  await migrated.close();
+});
 
 test('tenants of the version before are taken to this one, with all they have', async () => {
   const store = await open('before');

@@ -12,12 +12,16 @@ import { NOW, accepted, assertRefused, entry, write, Pims } from './store-under-
 
 const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7 };
 
+const READER = { apiId: 'reader', secretHash: new Uint8Array(32).fill(2), name: 'reports', scope: 'read' } as const;
+
 /** A store with a tenant, its keys, its usage and some records. */
 async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: Tenant }> {
   const store = openFolder(folder);
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
   await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, entry());
-  await store.usage.addUsage([DAY]);
+  const byKey = { teamId: 'team', month: '2026-11', apiId: 'id', name: 'default', calls: 7, usedAt: NOW };
+  await store.usage.addUsage([DAY], [byKey]);
+  accepted(await store.tenants.createKeys('team', READER, '', entry()));
   const pims = new Pims(store.pims(tenant));
   accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
   const order = await pims.createOrder({ COLOUR: 'red' });
@@ -42,7 +46,10 @@ suite('backup', () => {
     const copy = openFolder(restored);
     assert.deepEqual(await copy.tenants.listTenants(), [tenant]);
     assert.ok(await copy.tenants.findCaller('team', 'id', NOW));
-    assert.equal((await copy.usage.loadUsage('team', '2026-11')).total, 7);
+    const { total, byKey } = await copy.usage.loadUsage('team', '2026-11');
+    assert.deepEqual([total, byKey], [7, [{ apiId: 'id', name: 'default', calls: 7 }]]);
+    const reader = await copy.tenants.findCaller('team', READER.apiId, NOW);
+    assert.deepEqual(reader!.key, { apiId: READER.apiId, name: 'reports', scope: 'read' });
     const pims = new Pims(copy.pims(tenant));
     assert.deepEqual(await pims.readEverything(), expected);
     assert.equal(expected.orders[0]!['COLOUR'], 'red');

@@ -131,6 +131,33 @@ suite('the schema', () => {
     db.close();
   });
 
+  test('of keys without names becomes the newest: they are default, may write, and are counted from then on', async () => {
+    const { folder } = await makeFolder();
+    const migrationOf = (name: string): string =>
+      readFileSync(new URL(`../../src/store/sqlite/migrations/${name}.sql`, import.meta.url), 'utf8');
+    const make = (file: string, scripts: string[], rows: string): void => {
+      rmSync(join(folder, file));
+      const old = new DatabaseSync(join(folder, file));
+      old.exec(`${scripts.map(migrationOf).join(';')}; ${rows}; PRAGMA user_version=${scripts.length}`);
+      old.close();
+    };
+    make(
+      'control.db',
+      ['control-0001', 'control-0002', 'control-0003', 'control-0004'],
+      `INSERT INTO TENANTS VALUES ('team', 'A tenant', '${NOW}', 'team.1', 'worksheet', 0, NULL, NULL);
+       INSERT INTO API_KEYS VALUES ('id', 'team', zeroblob(32), '${NOW}', '', 'command line')`,
+    );
+    make('usage.db', ['usage-0001'], `INSERT INTO USAGE VALUES ('team', '2026-11-20', 'getOrder', 5)`);
+    const store = openFolder(folder);
+    const { key } = (await store.tenants.findCaller('team', 'id', NOW))!;
+    assert.deepEqual(key, { apiId: 'id', name: 'default', scope: 'write' });
+    const count = { teamId: 'team', month: '2026-11', apiId: 'id', name: 'default', calls: 2, usedAt: NOW };
+    await store.usage.addUsage([{ teamId: 'team', day: '2026-11-21', operation: 'getOrder', calls: 2 }], [count]);
+    const { total, byKey } = await store.usage.loadUsage('team', '2026-11');
+    assert.deepEqual([total, byKey], [7, [{ apiId: 'id', name: 'default', calls: 2 }]]);
+    await store.close();
+  });
+
   test('of a newer version is refused, and left as it is', async () => {
     for (const name of ['control.db', 'usage.db', 'tenant']) {
       const { folder, tenant } = await makeFolder();

@@ -168,6 +168,7 @@ suite('fields and usage', () => {
         { operation: 'createOrder', calls: 2 },
         { operation: 'getOrder', calls: 6 },
       ],
+      byKey: [],
     });
     const { out } = await run('usage acme --month 2020-11');
     assert.match(out, /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/);

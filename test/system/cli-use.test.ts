@@ -6,7 +6,7 @@ import { SETTINGS } from '../../src/config.ts';
 import { openCommandLine, readOneObject } from '../kit/cli-process.ts';
 
 const COMMANDS = (
-  'serve, tenant create, tenant list, tenant set, tenant remove, keys replace, fields list, fields add, ' +
+  'serve, tenant create, tenant list, tenant set, tenant remove, keys create, keys list, keys replace, keys end, fields list, fields add, ' +
   'order approve, order invoice, order show, import, export, usage, backup, restore, config'
 ).split(', ');
 
@@ -24,6 +24,12 @@ const WRONG_USE = [
   'tenant set a --quota 1.5',
   'tenant set a --rate 0',
   'keys replace a --overlap 2h',
+  'keys create a',
+  'keys create a --name b --scope all',
+  'keys create a --name b --days 0',
+  'keys create a --name b --days 3651',
+  'keys create a --name b --days 1.5',
+  'keys end a',
   'fields add a orders GIFT',
   'order invoice a 1 --line 1',
   'order invoice a 1 --line 1=two',

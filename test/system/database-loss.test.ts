@@ -41,7 +41,7 @@ after(() => {
   return server.remove();
 });
 const client = await HttpClient.open(service, CONNECTIONS + READERS);
-const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+const load = await MixedLoad.open(client, service);
 
 interface Outage {
   readonly begin: () => unknown;

@@ -19,7 +19,7 @@ const service = await ownService();
 const client = await HttpClient.open(service, CONNECTIONS);
 
 test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
-  const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+  const load = await MixedLoad.open(client, service);
   for (let kill = 0; kill < KILLS; kill++) {
     const acknowledged = load.acknowledged;
     const working = load.run(CONNECTIONS, () => service.hasExited);

@@ -15,6 +15,7 @@ const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 interface MonthUsage {
   total: number;
   byOperation: { operation: string; calls: number }[];
+  byKey: { apiID: string; calls: number }[];
 }
 
 const service = await sharedService();
@@ -73,7 +74,10 @@ const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.
 const sumUsage = () =>
   Promise.all(
     shops.map(async (shop) => {
-      const { total, byOperation } = (await service.command('usage', shop.keys.teamID, '--json')).json() as MonthUsage;
+      const { total, byOperation, byKey } = (
+        await service.command('usage', shop.keys.teamID, '--json')
+      ).json() as MonthUsage;
+      assert.deepEqual(byKey, [{ apiID: shop.keys.apiID, name: 'default', calls: total }]);
       return { shop, total, sums: new Map(byOperation.map(({ operation, calls }) => [operation, calls])) };
     }),
   );

@@ -34,12 +34,17 @@ interface SentRecord {
   number: string | undefined;
 }
 
+/** Calls with this good pair that were sent, and those of them answered with anything but a 5xx. */
+interface PairAccount {
+  readonly keys: Keys;
+  sentCalls: number;
+  answeredCalls: number;
+}
+
 interface TeamAccount {
   readonly keys: Keys;
   readonly records: Map<string, SentRecord>;
-  /** Calls with good credentials that were sent, and those of them answered with anything but a 5xx. */
-  sentCalls: number;
-  answeredCalls: number;
+  readonly pairs: readonly PairAccount[];
 }
 
 /** Before the next call when the last one found nobody, or was refused by a service that cannot. */
@@ -64,9 +69,22 @@ export class MixedLoad {
   /** While it is set an answer counts as none: it was read after the moment a test is about. */
   ignoresAnswers = false;
 
-  constructor(client: HttpClient, keys: readonly Keys[]) {
+  /** With one or more pairs of each tenant. */
+  constructor(client: HttpClient, pairs: readonly Keys[]) {
     this.#client = client;
-    this.#teams = keys.map((one) => ({ keys: one, records: new Map(), sentCalls: 0, answeredCalls: 0 }));
+    this.#teams = [...Map.groupBy(pairs, ({ teamID }) => teamID).values()].map((own) => ({
+      keys: own[0]!,
+      records: new Map(),
+      pairs: own.map((keys) => ({ keys, sentCalls: 0, answeredCalls: 0 })),
+    }));
+  }
+
+  /** With two new tenants that have two pairs of keys each. */
+  static async open(client: HttpClient, service: Service, teams = ['one', 'two']): Promise<MixedLoad> {
+    const tenants = await Promise.all(teams.map((teamID) => service.makeTenant(teamID)));
+    const create = async ({ teamID }: Keys): Promise<Keys> =>
+      (await service.command('keys', 'create', teamID, '--name', 'second', '--json')).json() as Keys;
+    return new MixedLoad(client, [...tenants, ...(await Promise.all(tenants.map(create)))]);
   }
 
   /** Works on every connection until told to stop, also without a service. Throws when an answer is wrong. */
@@ -252,11 +270,12 @@ export class MixedLoad {
   }
 
   async #call(team: TeamAccount, method: string, path: string, options: CallOptions): Promise<Answer> {
-    team.sentCalls++;
-    const answer = await this.#client.call(team.keys, method, path, options).catch((fault: unknown) => {
+    const pair = pick(team.pairs)!;
+    pair.sentCalls++;
+    const answer = await this.#client.call(pair.keys, method, path, options).catch((fault: unknown) => {
       if (!(fault instanceof NoAnswer)) throw fault;
       if (fault.wasSent) this.unanswered++;
-      else team.sentCalls--;
+      else pair.sentCalls--;
       throw fault;
     });
     if (this.ignoresAnswers) {
@@ -265,24 +284,19 @@ export class MixedLoad {
     }
     const kind = answer.status >= 500 ? `${answer.status} ${answer.body.code}` : answer.status;
     this.statuses.set(kind, (this.statuses.get(kind) ?? 0) + 1);
-    if (answer.status < 500) team.answeredCalls++;
+    if (answer.status < 500) pair.answeredCalls++;
     else await sleep(PAUSE_MS);
     return answer;
   }
 
   /**
-   * Checks everything that is there now: nothing lost, doubled or invented, every answered call counted, the store
-   * whole.
+   * Checks everything that is there now: nothing lost, doubled or invented, every answered call counted, also for its
+   * pair of keys, the store whole.
    */
   async check(service: Service): Promise<void> {
     for (const team of this.#teams) {
       await Promise.all([checkRecords(service, team, 'orders'), checkRecords(service, team, 'customers')]);
-      const usage = await service.usageOf(team.keys.teamID);
-      const { answeredCalls: least, sentCalls: most } = team;
-      assert.ok(
-        least <= usage && usage <= most,
-        `usage ${usage} is not between ${least} answered and ${most} sent calls`,
-      );
+      await checkUsage(service, team);
     }
     await checkStore(service);
   }
@@ -292,6 +306,21 @@ export class MixedLoad {
 function isSuccess({ status, text }: Answer, token: string): boolean {
   assert.ok(status === 200 || status >= 500, `${token}: ${text}`);
   return status === 200;
+}
+
+async function checkUsage(service: Service, { keys, pairs }: TeamAccount): Promise<void> {
+  const { total, byKey } = (await service.command('usage', keys.teamID, '--json')).json() as {
+    total: number;
+    byKey: { apiID: string; calls: number }[];
+  };
+  const counted = (apiID: string): number => byKey.find((one) => one.apiID === apiID)?.calls ?? 0;
+  for (const { keys: pair, answeredCalls: least, sentCalls: most } of pairs) {
+    const usage = counted(pair.apiID);
+    const complaint = `usage ${usage} is not between ${least} answered and ${most} sent calls with ${pair.apiID}`;
+    assert.ok(least <= usage && usage <= most, complaint);
+  }
+  const sum = pairs.reduce((calls, pair) => calls + counted(pair.keys.apiID), 0);
+  assert.deepEqual([sum, byKey.length], [total, pairs.length], 'the calls by pair are the total');
 }
 
 async function exportRecords(service: Service, { keys }: TeamAccount, recordType: string): Promise<Values[]> {

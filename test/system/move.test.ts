@@ -247,7 +247,7 @@ test('a service moved to PostgreSQL and back answers as before, byte for byte, a
   await service.stop();
 });
 
-test('people, second factors and the audit log, whose chain still holds, come along; people sign in anew', async () => {
+test('people, second factors, keys, their calls and the audit log with its chain come along; people sign in anew', async () => {
   const [folder, back] = [temporaryFolder(), await newFolder()];
   const database = await newDatabase();
   const name = { teamId: 'acme', email: 'ann@example.com' };
@@ -255,7 +255,7 @@ test('people, second factors and the audit log, whose chain still holds, come al
   const bob = { ...ann, email: 'bob@example.com', role: 'viewer', link: { hash: bytes(2), endsAt: NOW } } as const;
   const detail = Object.fromEntries(ODD.map((text, index) => [text, `${index}`]));
   const session = newSession(name);
-  await withStore(folder, async ({ tenants, users, sessions }) => {
+  await withStore(folder, async ({ tenants, usage, users, sessions }) => {
     accepted(await tenants.createTenant('acme', 'Acme', NOW));
     accepted(await users.createUser(ann, entry()));
     accepted(await users.createUser(bob, entry({ detail })));
@@ -263,19 +263,24 @@ test('people, second factors and the audit log, whose chain still holds, come al
     const secondFactor = { sealedSecret: bytes(3), lastStep: 59_000_000, recoveryHashes: [bytes(4), bytes(5)] };
     accepted(await users.updateUser(name, { password, secondFactor, link: null }, entry()));
     await tenants.replaceKeys('acme', { apiId: 'id', secretHash: bytes(6) }, NOW, entry());
+    const reader = { apiId: 'reader', secretHash: bytes(7), name: 'reports', scope: 'read' } as const;
+    accepted(await tenants.createKeys('acme', reader, '2030-01-01T00:00:00.000Z', entry()));
+    const byKey = { teamId: 'acme', month: '2026-11', apiId: 'reader', name: 'reports', calls: 7, usedAt: NOW };
+    await usage.addUsage([{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 7 }], [byKey]);
     await sessions.openSession(session, entry());
   });
   const read = (place: string): Promise<unknown[]> =>
-    withStore(place, async ({ tenants, users, audit }) => {
+    withStore(place, async ({ tenants, usage, users, audit }) => {
       const people = (await users.listUsers('acme')).map(plain);
       const codes = await users.countRecoveryCodes(name);
-      return [people, codes, await tenants.listKeys('acme', NOW), await readChain(audit, 'acme')];
+      const keys = [await tenants.listKeys('acme', NOW), await usage.loadUsage('acme', '2026-11')];
+      return [people, codes, keys, await readChain(audit, 'acme')];
     });
   const there = await read(folder);
-  assert.equal((there[3] as unknown[]).length, 5);
+  assert.equal((there[3] as unknown[]).length, 6);
   const { tables } = await moveAll(folder, database);
   const rows = countRows(tables);
-  assert.deepEqual(rows, { ...rows, USERS: 2, RECOVERY_CODES: 2, AUDIT: 5, AUDIT_HEADS: 1 });
+  assert.deepEqual(rows, { ...rows, USERS: 2, RECOVERY_CODES: 2, AUDIT: 6, AUDIT_HEADS: 1, API_KEYS: 2, KEY_USAGE: 1 });
   assert.deepEqual(await read(database), there);
   assert.equal(await withStore(database, ({ sessions }) => sessions.findSession(session.tokenHash)), undefined);
   await withStore(database, ({ audit }) => audit.appendAudit('acme', entry({ target: 'after the move' })));

@@ -39,7 +39,7 @@ async function teamsOf(service: Service): Promise<string[]> {
 test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0 in time, nothing acknowledged lost', async (context) => {
   const service = await start(context);
   const client = await HttpClient.open(service, CONNECTIONS);
-  const load = new MixedLoad(client, [await service.makeTenant('one'), await service.makeTenant('two')]);
+  const load = await MixedLoad.open(client, service);
   for (const signals of [['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGINT']] as NodeJS.Signals[][]) {
     const wanted = load.acknowledged + WORK;
     const working = load.run(CONNECTIONS, () => service.hasExited);

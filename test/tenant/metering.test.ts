@@ -4,19 +4,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Meter } from '../../src/tenant/metering.ts';
-import type { UsageCount, UsageStore } from '../../src/tenant/port.ts';
+import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/tenant/port.ts';
 
 const NOW = '2026-11-20T09:30:00.000Z';
 
 /** Keeps counts in memory; a batch is written when `release` lets it, and fails when told to. */
 class HeldUsage implements UsageStore {
   readonly batches: UsageCount[][] = [];
+  readonly byKey: KeyCount[][] = [];
   readonly #held: { write: () => void; fail: (fault: Error) => void }[] = [];
   readonly #months = new Map<string, number>();
   /** Writes at once instead of waiting to be released. */
   open = false;
 
-  addUsage(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+  addUsage(counts: readonly UsageCount[], byKey: readonly KeyCount[] = []): Promise<ReadonlyMap<string, number>> {
+    this.byKey.push(structuredClone(byKey) as KeyCount[]);
     const batch = structuredClone(counts) as UsageCount[];
     this.batches.push(batch);
     return new Promise((resolve, reject) => {
@@ -41,6 +43,7 @@ class HeldUsage implements UsageStore {
   }
 
   loadUsage = (): Promise<never> => assert.fail('The meter never asks.');
+  loadLastUses = (): Promise<never> => assert.fail('The meter never asks.');
   listMonths = (): Promise<never> => assert.fail('The meter never asks.');
 }
 
@@ -50,7 +53,7 @@ function openMeter({ open = false } = {}) {
   usage.open = open;
   const meter = new Meter(usage);
   const count = (teamId = 'acme', operation = 'getOrder', now = NOW): Promise<number> =>
-    meter.count(teamId, operation, now).monthRequests();
+    meter.count(teamId, operation, now, null).monthRequests();
   return { usage, meter, count };
 }
 
@@ -101,7 +104,7 @@ test('a fault reaches exactly the calls of its batch, and the next batch is writ
 
 test('a fault nobody waits for harms nobody', async () => {
   const { usage, meter, count } = openMeter();
-  meter.count('acme', 'getOrder', NOW);
+  meter.count('acme', 'getOrder', NOW, null);
   await nextTurn();
   usage.release(new Error('disk on fire'));
   await meter.settled();
@@ -112,9 +115,9 @@ test('a fault nobody waits for harms nobody', async () => {
 test('settled waits for everything counted so far, and for nothing when there is nothing', async () => {
   const { usage, meter } = openMeter();
   await meter.settled();
-  meter.count('acme', 'getOrder', NOW);
+  meter.count('acme', 'getOrder', NOW, null);
   await nextTurn();
-  meter.count('acme', 'getOrder', NOW);
+  meter.count('acme', 'getOrder', NOW, null);
   let settled = false;
   const waiting = meter.settled().then(() => (settled = true));
   usage.release();
@@ -128,7 +131,7 @@ test('settled waits for everything counted so far, and for nothing when there is
 test('settled also waits for calls counted in its own turn, which no batch has been opened for yet', async () => {
   const usage = new HeldUsage();
   const meter = new Meter(usage);
-  meter.count('acme', 'getOrder', NOW);
+  meter.count('acme', 'getOrder', NOW, null);
   let settled = false;
   const waiting = meter.settled().then(() => (settled = true));
   for (let turn = 0; turn < 3; turn++) await nextTurn();
@@ -147,6 +150,34 @@ test('tenants, days and operations are counted apart, and a call tells its own t
   ]);
   assert.deepEqual(totals, [2, 1, 2, 1]);
   assert.equal(usage.batches[0]!.length, 4);
+});
+
+test('calls are counted by pair and month, with the time of the last, in the batch of their counts', async () => {
+  const usage = new HeldUsage();
+  usage.open = true;
+  const meter = new Meter(usage);
+  const [shop, reports] = ['shop', 'reports'].map((name): CallingKey => ({ apiId: `id-${name}`, name, scope: 'read' }));
+  const [late, early] = ['2026-11-30T23:59:59.999Z', '2026-11-30T23:59:58.000Z'];
+  const next = '2026-12-01T00:00:00.000Z';
+  for (const [operation, now, key] of [
+    ['getOrder', late, shop!],
+    ['createOrder', early, shop!],
+    ['getOrder', next, shop!],
+    ['getOrder', late, shop!],
+    ['getOrder', early, reports!],
+    ['getOrder', early, null],
+  ] as const)
+    meter.count('acme', operation, now, key);
+  await meter.settled();
+  assert.equal(calls(usage.batches[0]), 6);
+  const teamId = 'acme';
+  assert.deepEqual(usage.byKey, [
+    [
+      { teamId, month: '2026-11', apiId: 'id-shop', name: 'shop', calls: 3, usedAt: late },
+      { teamId, month: '2026-12', apiId: 'id-shop', name: 'shop', calls: 1, usedAt: next },
+      { teamId, month: '2026-11', apiId: 'id-reports', name: 'reports', calls: 1, usedAt: early },
+    ],
+  ]);
 });
 
 test('however calls arrive, each is counted once and totals only grow', async () => {

@@ -1,26 +1,108 @@
-/** `storeroom keys …`: issues a tenant's API ID and secret. The secret is printed once. */
-import { Option, type Command } from 'commander';
+/** `storeroom keys …`: makes, lists, replaces and ends a tenant's named pairs of keys. A secret is printed once. */
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
+import { orThrow, refuseField } from '../../errors.ts';
 import { issueKey } from '../../tenant/credentials.ts';
-import { endOfOverlap, OVERLAPS_MS, type Overlap } from '../../tenant/keys.ts';
+import { checkKeyName } from '../../tenant/key-pairs.ts';
+import { DAYS_MAX, endOfDays, endOfOverlap, OVERLAPS, SCOPES, type Overlap, type Scope } from '../../tenant/keys.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
-export function addKeyCommands(program: Command, { environment }: CommandContext): void {
-  const group = addGroup(program, 'keys', 'keys replace acme').description("Issue a tenant's API ID and secret.");
+const SHOWN_ONCE = 'The secret is not shown again.';
+
+export function addKeyCommands(program: Command, context: CommandContext): void {
+  const group = addGroup(program, 'keys', 'keys create acme --name reports --scope read');
+  group.description("Make, list, replace and end a tenant's keys: pairs of API ID and secret.");
+  addCreateCommand(group, context);
+  addListCommand(group, context);
+  addReplaceCommand(group, context);
+  addEndCommand(group, context);
+}
+
+interface CreateOptions extends CommandOptions {
+  readonly name: string;
+  readonly scope?: Scope;
+  readonly days?: number;
+}
+
+function addCreateCommand(group: Command, { environment }: CommandContext): void {
+  addCommand(group, 'create <team>', 'keys create acme --name reports --scope read')
+    .description('Make one more pair, for a program of its own. The secret is shown only here.')
+    .requiredOption('--name <name>', 'what it is for; no other pair of the tenant has the name')
+    .addOption(new Option('--scope <scope>', 'read: it may call what only reads (default: write)').choices(SCOPES))
+    .option('--days <days>', 'days until it ends by itself (default: it does not)', parseDays)
+    .action(async (teamId: string, { name, scope = 'write', days, ...options }: CreateOptions) => {
+      checkKeyName(name);
+      const key = issueKey();
+      const now = Date.now();
+      const end = endOfDays(days, now);
+      const entry = byCommand(new Date(now).toISOString(), 'keys created', key.apiId, { name, scope, endsAt: end });
+      await withTenant(environment, teamId, async ({ store }) =>
+        orThrow(await store.tenants.createKeys(teamId, { ...key, name, scope }, end, entry)),
+      );
+      const { apiId: apiID, apiSecret } = key;
+      const pair = { teamID: teamId, apiID, apiSecret, name, scope, endsAt: end || null };
+      const rows = Object.entries(pair).map(([member, value]) => [member, value ?? 'never']);
+      printAnswer(options, pair, `${buildTable(rows)}\n\n${SHOWN_ONCE}`);
+    });
+}
+
+function addListCommand(group: Command, { environment }: CommandContext): void {
+  addCommand(group, 'list <team>', 'keys list acme')
+    .description('List the pairs that are valid, without secrets.')
+    .action(async (teamId: string, options: CommandOptions) => {
+      const keys = await withTenant(environment, teamId, async ({ store }) => {
+        const found = await store.tenants.listKeys(teamId, new Date().toISOString());
+        const lastUses = await store.usage.loadLastUses(teamId);
+        return found.map(({ apiId, name, scope, issuedAt, endsAt }) => {
+          const times = { createdAt: issuedAt, endsAt: endsAt || null, lastUsedAt: lastUses.get(apiId) ?? null };
+          return { apiID: apiId, name, scope, ...times };
+        });
+      });
+      const head = ['API ID', 'NAME', 'SCOPE', 'CREATED', 'ENDS', 'LAST USED'];
+      const rows = keys.map((key) => Object.values(key).map((value) => value ?? 'never'));
+      const text = keys.length === 0 ? `${teamId} has no keys.` : buildTable([head, ...rows]);
+      printAnswer(options, { teamID: teamId, keys }, text);
+    });
+}
+
+function addReplaceCommand(group: Command, { environment }: CommandContext): void {
   addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h')
-    .description('Issue new keys. The old keys end at once, or after an overlap. The secret is shown only here.')
-    .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(Object.keys(OVERLAPS_MS)))
-    .action(async (teamId: string, options: CommandOptions & { overlap?: Overlap }) => {
-      const { overlap = 'none' } = options;
+    .description(
+      'Replace a pair, or issue the first. It ends at once, or after an overlap. The secret is shown only here.',
+    )
+    .option('--key <name>', 'name of the pair, which the new one inherits (default: default, else the oldest)')
+    .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS))
+    .action(async (teamId: string, options: CommandOptions & { key?: string; overlap?: Overlap }) => {
+      const { key: name, overlap = 'none' } = options;
       const key = issueKey();
       const now = Date.now();
       const oldEndsAt = endOfOverlap(overlap, now);
       const entry = byCommand(new Date(now).toISOString(), 'keys replaced', key.apiId, { overlap });
-      await withTenant(environment, teamId, ({ store }) => store.tenants.replaceKeys(teamId, key, oldEndsAt, entry));
+      await withTenant(environment, teamId, async ({ store }) =>
+        orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name)),
+      );
       const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
       const end = overlap === 'none' ? 'Older keys have ended.' : `Older keys end at ${oldEndsAt}.`;
-      printAnswer(options, shown, `${buildTable(Object.entries(shown))}\n\nThe secret is not shown again. ${end}`);
+      printAnswer(options, shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`);
     });
+}
+
+function addEndCommand(group: Command, { environment }: CommandContext): void {
+  addCommand(group, 'end <team> <apiID>', 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk')
+    .description('End a pair at once. Its usage is kept.')
+    .action(async (teamId: string, apiID: string, options: CommandOptions) => {
+      const endsAt = new Date().toISOString();
+      const entry = byCommand(endsAt, 'key ended', apiID);
+      const isEnded = await withTenant(environment, teamId, ({ store }) => store.tenants.endKey(teamId, apiID, entry));
+      const missing = `${teamId} has no valid keys with this API ID; \`storeroom keys list ${teamId}\` shows all.`;
+      if (!isEnded) throw refuseField('COMMAND_REFUSED', 'apiID', missing);
+      printAnswer(options, { teamID: teamId, apiID, endsAt }, `Ended ${apiID}.`);
+    });
+}
+
+function parseDays(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= DAYS_MAX) return Number(text);
+  throw new InvalidArgumentError(`It is a whole number of days from 1 to ${DAYS_MAX}.`);
 }

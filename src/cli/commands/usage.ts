@@ -1,4 +1,4 @@
-/** `storeroom usage`: the metered calls of a tenant in one calendar month (UTC), in total, by day and by operation. */
+/** `storeroom usage`: the metered calls of a tenant in one month (UTC), in total, by day, operation and pair of keys. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
@@ -14,7 +14,9 @@ export function addUsageCommand(program: Command, { environment }: CommandContex
       const { total, byDay } = found;
       const days = sumCalls(byDay.map(({ day, calls }) => [day, calls]));
       const operations = sumCalls(byDay.map(({ operation, calls }) => [operation, calls]));
+      const byKey = found.byKey.map(({ apiId, name, calls }) => ({ apiID: apiId, name, calls }));
       const tables = [days, operations].map((sums) => buildTable(sums.map(([name, calls]) => [name, String(calls)])));
+      tables.push(buildTable(byKey.map(({ apiID, name, calls }) => [name, apiID, String(calls)])));
       const text = [`${teamId} made ${total} calls in ${month} (UTC).`, ...tables.filter((table) => table !== '')];
       const object = {
         teamID: teamId,
@@ -22,6 +24,7 @@ export function addUsageCommand(program: Command, { environment }: CommandContex
         total,
         byDay: days.map(([day, calls]) => ({ day, calls })),
         byOperation: operations.map(([operation, calls]) => ({ operation, calls })),
+        byKey,
       };
       printAnswer(options, object, text.join('\n\n'));
     });

@@ -3,6 +3,7 @@ import type { AuditRecord } from '../../audit/entry.ts';
 import type { Session, User } from '../../account/port.ts';
 import type { Field, RecordType } from '../../pims/fields.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
+import type { Scope } from '../../tenant/keys.ts';
 import type { Tenant, TenantSettings } from '../../tenant/port.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
 import type { TypeOf } from './typed-schema.ts';
@@ -18,6 +19,7 @@ interface Answers {
   /** Shown this once. */
   'POST /second-factor/enable': { recoveryCodes: string[] };
   'GET /keys': KeysView;
+  'POST /keys': CreatedKeyView;
   'POST /keys/replace': IssuedKeyView;
   'GET /usage': UsageView;
   'GET /requests': RequestsView;
@@ -74,26 +76,40 @@ export interface SecondFactorView {
   uri: string;
 }
 
-/** The pair in force first, then replaced ones that have not ended. */
+/** The pairs in force, oldest first, then replaced ones that have not ended. */
 export interface KeysView {
   keys: {
     apiID: string;
+    name: string;
+    scope: Scope;
     issuedAt: string;
     /** E-mail address, or `command line`. */
     issuedBy: string;
-    /** null for the pair in force. */
+    /** Whether a newer pair has its name. */
+    isReplaced: boolean;
+    /** null for a pair that does not end by itself. */
     endsAt: string | null;
+    /** This month (UTC), exactly. */
+    monthCalls: number;
     lastUsedAt: string | null;
     lastUsedFrom: string | null;
     /** When its secret last came in a URL, where logs may have kept it. */
     lastUsedInUrlAt: string | null;
   }[];
 }
-export interface IssuedKeyView {
+interface NewPairView {
   teamID: string;
   apiID: string;
   /** Shown this once. */
   apiSecret: string;
+}
+interface CreatedKeyView extends NewPairView {
+  name: string;
+  scope: Scope;
+  /** null: it does not end by itself. */
+  endsAt: string | null;
+}
+export interface IssuedKeyView extends NewPairView {
   /** When the keys before it end, or ended. */
   oldKeysEndAt: string;
 }
@@ -106,6 +122,8 @@ export interface UsageView {
   /** null: no limit. */
   monthQuota: number | null;
   rows: { day: string; operation: string; calls: number; refused: number }[];
+  /** Calls by pair of keys; the rest came from the explorer, or are older than this count. */
+  byKey: { apiID: string; name: string; calls: number }[];
   /** Months there are calls of, newest first. */
   months: { month: string; calls: number }[];
 }

@@ -1,35 +1,51 @@
 /**
- * The tenant's keys: listing them, replacing them, ending a replaced pair early. Only the answer that issues a secret
+ * The tenant's keys: listing, making, replacing and ending pairs. Only the answer that issues a secret
  * holds it. Source: specification section 5, decision 0023.
  */
 import { issueKey } from '../../tenant/credentials.ts';
-import { endOfOverlap } from '../../tenant/keys.ts';
-import { Refusal } from '../../errors.ts';
+import { checkKeyName } from '../../tenant/key-pairs.ts';
+import { endOfDays, endOfOverlap } from '../../tenant/keys.ts';
+import { orThrow, Refusal } from '../../errors.ts';
 import type { DashboardServices } from './services.ts';
 import { entryOf, pick, type Handlers } from './typed-route.ts';
 
-const NOT_ENDED = 'There is no replaced key with this API ID; the pair in force ends by being replaced.';
+const NOT_ENDED = 'There is no valid key with this API ID.';
 
-export const keyRoutes = ({ tenants, requests, requestLog }: DashboardServices) =>
+export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardServices) =>
   ({
     'GET /keys': async ({ signedIn: { tenant }, client }) => {
       await requestLog.settled();
-      const [keys, uses] = await Promise.all([
-        tenants.listKeys(tenant.teamId, new Date(client.nowMs).toISOString()),
+      const now = new Date(client.nowMs).toISOString();
+      const [keys, uses, lastUses, { byKey }] = await Promise.all([
+        tenants.listKeys(tenant.teamId, now),
         requests.loadKeyUses(tenant.teamId),
+        usage.loadLastUses(tenant.teamId),
+        usage.loadUsage(tenant.teamId, now.slice(0, 7)),
       ]);
       const viewed = keys.map((key) => {
         const use = uses.find(({ apiId }) => apiId === key.apiId);
         return {
           apiID: key.apiId,
-          ...pick(key, 'issuedAt', 'issuedBy'),
+          ...pick(key, 'name', 'scope', 'issuedAt', 'issuedBy', 'isReplaced'),
           endsAt: key.endsAt || null,
-          lastUsedAt: use?.usedAt ?? null,
+          monthCalls: byKey.find(({ apiId }) => apiId === key.apiId)?.calls ?? 0,
+          lastUsedAt: findLatest(lastUses.get(key.apiId), use?.usedAt),
           lastUsedFrom: use?.client ?? null,
           lastUsedInUrlAt: use?.usedInUrlAt || null,
         };
       });
       return { keys: viewed };
+    },
+    'POST /keys': async (context) => {
+      const { signedIn, body, client } = context;
+      const { teamId } = signedIn.tenant;
+      const { name, scope, days } = body;
+      checkKeyName(name);
+      const key = issueKey();
+      const endsAt = endOfDays(days, client.nowMs);
+      const entry = entryOf(context, 'keys created', key.apiId, { name, scope, endsAt });
+      orThrow(await tenants.createKeys(teamId, { ...key, name, scope }, endsAt, entry));
+      return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, name, scope, endsAt: endsAt || null };
     },
     'POST /keys/replace': async (context) => {
       const { signedIn, body, client } = context;
@@ -38,7 +54,7 @@ export const keyRoutes = ({ tenants, requests, requestLog }: DashboardServices) 
       const key = issueKey();
       const oldKeysEndAt = endOfOverlap(overlap, client.nowMs);
       const entry = entryOf(context, 'keys replaced', key.apiId, { overlap });
-      await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry);
+      orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry));
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
     },
     'POST /keys/end': async (context) => {
@@ -48,3 +64,10 @@ export const keyRoutes = ({ tenants, requests, requestLog }: DashboardServices) 
       if (!isEnded) throw new Refusal('NOT_FOUND', NOT_ENDED, { field: 'apiID' });
     },
   }) satisfies Partial<Handlers>;
+
+/** Counts are exact; the request log also knows calls from before they were counted by key. */
+const findLatest = (...times: readonly (string | undefined)[]): string | null =>
+  times
+    .filter((time) => time !== undefined)
+    .toSorted()
+    .at(-1) ?? null;

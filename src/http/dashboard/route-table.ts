@@ -6,9 +6,9 @@ import type { ProofNeed } from '../../account/proof.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/fields.ts';
 import { FIRST_STAGES } from '../../pims/stages.ts';
-import { OVERLAPS } from '../../tenant/keys.ts';
+import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
 import type { Schema } from '../schemas.ts';
-import { flag, list, mapOf, object, oneOf, text } from './typed-schema.ts';
+import { flag, list, mapOf, object, oneOf, text, wholeNumber } from './typed-schema.ts';
 
 export interface RouteTerms {
   readonly role?: Role;
@@ -73,9 +73,15 @@ export const ROUTES = {
   'POST /second-factor/disable': { role: 'viewer', proof: 'sent', body: object({ password: any, code: any }) },
 
   'GET /keys': { role: 'viewer' },
-  /** `overlap`: how long the old keys stay valid. */
+  /** One more pair, which ends by itself after the days. COMMAND_REFUSED: the name, or too many. */
+  'POST /keys': {
+    role: 'developer',
+    proof: 'recent',
+    body: object({ name: any, scope: oneOf(SCOPES) }, { days: wholeNumber(1, DAYS_MAX) }),
+  },
+  /** Replaces the pair `default`, else the oldest. `overlap`: how long the old keys stay valid. COMMAND_REFUSED. */
   'POST /keys/replace': { role: 'developer', proof: 'recent', body: object({ overlap: oneOf(OVERLAPS) }) },
-  /** Ends a replaced key at once. NOT_FOUND. */
+  /** Ends a pair at once. NOT_FOUND. */
   'POST /keys/end': { role: 'developer', proof: 'recent', body: object({ apiID: any }) },
 
   /** This month unless another is asked for. */

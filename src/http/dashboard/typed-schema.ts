@@ -14,6 +14,11 @@ type Passing<M extends Members> = { [Name in keyof M]: TypeOf<M[Name]> };
 
 export const text = (more: Schema = {}): TypedSchema<string> => textOf(undefined, more);
 export const flag: TypedSchema<boolean> = { type: 'boolean' };
+export const wholeNumber = (minimum: number, maximum: number): TypedSchema<number> => ({
+  type: 'integer',
+  minimum,
+  maximum,
+});
 export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> => ({ enum: values });
 export const list = <T>(items: TypedSchema<T>): TypedSchema<T[]> => listOf(items);
 /** An object with any names, each with a value of this schema. */

@@ -24,7 +24,7 @@ export function usageRoutes(
     'GET /usage': async ({ signedIn: { tenant }, query, client }) => {
       const month = query.month ?? new Date(client.nowMs).toISOString().slice(0, 7);
       await requestLog.settled();
-      const [{ total, byDay }, refusals, months] = await Promise.all([
+      const [{ total, byDay, byKey: counts }, refusals, months] = await Promise.all([
         usage.loadUsage(tenant.teamId, month),
         requests.loadRefusals(tenant.teamId, month),
         usage.listMonths(tenant.teamId),
@@ -32,7 +32,8 @@ export function usageRoutes(
       const refusedOf = new Map(refusals.map((count) => [keyOf(count), count.calls]));
       const rows = byDay.map((row) => ({ ...row, refused: refusedOf.get(keyOf(row)) ?? 0 }));
       const refused = rows.reduce((sum, row) => sum + row.refused, 0);
-      return { month, total, refused, monthQuota: tenant.monthQuota, rows, months };
+      const byKey = counts.map(({ apiId, name, calls }) => ({ apiID: apiId, name, calls }));
+      return { month, total, refused, monthQuota: tenant.monthQuota, rows, byKey, months };
     },
     'GET /requests': async (context) => {
       const { teamId } = context.signedIn.tenant;

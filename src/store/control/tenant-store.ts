@@ -1,9 +1,10 @@
 /** The tenants and their keys in any SQL store. */
 import type { AuditEntry } from '../../audit/entry.ts';
-import type { Outcome } from '../../errors.ts';
-import type { Caller, KeyInfo, NewKey, Tenant, TenantChange, TenantStore } from '../../tenant/port.ts';
+import { Refusal, type Outcome } from '../../errors.ts';
+import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/key-pairs.ts';
+import type { Caller, KeyInfo, KeyTerms, NewKey, Tenant, TenantChange, TenantStore } from '../../tenant/port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
-import { row, statement, type Writing } from '../writing.ts';
+import { row, rows, statement, type Row, type Statement, type Writing } from '../writing.ts';
 import { appendAudit, lockAudit } from './audit-store.ts';
 import { commit, isPlain, type ControlDatabase } from './database.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
@@ -18,7 +19,7 @@ export interface OwnTenants {
   deleteAll(tenant: Tenant): Promise<void>;
 }
 
-const KEY = ['apiId', 'issuedAt', 'issuedBy', 'endsAt'] as const;
+const KEY = ['apiId', 'name', 'scope', 'issuedAt', 'issuedBy', 'endsAt'] as const;
 
 export class SqlTenantStore implements TenantStore {
   readonly #db: ControlDatabase;
@@ -66,39 +67,100 @@ export class SqlTenantStore implements TenantStore {
     });
   }
 
-  replaceKeys(teamId: string, newKey: NewKey, oldEndsAt: string, entry: AuditEntry): Promise<void> {
-    const { schema } = this.#db;
-    const { apiId, secretHash } = newKey;
-    const keys = `${schema}"API_KEYS"`;
-    const endOld = `UPDATE ${keys} SET "ENDS_AT" = ? WHERE "TEAM_ID" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
-    const deleteEnded = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "ENDS_AT" <> '' AND "ENDS_AT" <= ?`;
-    const key = { apiId, teamId, secretHash, issuedAt: entry.at, endsAt: '', issuedBy: entry.actor };
-    return commit(this.#db, function* () {
-      const head = yield* lockAudit(schema, teamId);
-      yield statement(endOld, oldEndsAt, teamId, oldEndsAt);
-      yield statement(deleteEnded, teamId, entry.at);
-      yield insertRow(keys, key);
+  createKeys(
+    teamId: string,
+    { name, scope, ...newKey }: NewKey & KeyTerms,
+    endsAt: string,
+    entry: AuditEntry,
+  ): Promise<Outcome<void>> {
+    const keys = new KeysOf(this.#db.schema, teamId);
+    return this.#db.transaction(function* (): Writing<Outcome<void>> {
+      const head = yield* lockAudit(keys.schema, teamId);
+      const refusal = refuseNewPair(yield* keys.load(entry.at), name);
+      if (refusal) return refusal;
+      yield* keys.insert(newKey, { name, scope }, endsAt, entry);
       yield* appendAudit(head, entry);
+      return undefined;
+    });
+  }
+
+  replaceKeys(
+    teamId: string,
+    newKey: NewKey,
+    oldEndsAt: string,
+    entry: AuditEntry,
+    asked?: string,
+  ): Promise<Outcome<KeyTerms>> {
+    const keys = new KeysOf(this.#db.schema, teamId);
+    return this.#db.transaction(function* (): Writing<Outcome<KeyTerms>> {
+      const head = yield* lockAudit(keys.schema, teamId);
+      const terms = chooseReplaced(yield* keys.load(entry.at), asked, oldEndsAt > entry.at);
+      if (terms instanceof Refusal) return terms;
+      yield keys.endAll(terms.name, oldEndsAt);
+      yield* keys.insert(newKey, terms, '', entry);
+      yield* appendAudit(head, { ...entry, detail: { ...entry.detail, name: terms.name } });
+      return terms;
     });
   }
 
   async listKeys(teamId: string, now: string): Promise<KeyInfo[]> {
-    const from = `FROM ${this.#db.schema}"API_KEYS" k WHERE "TEAM_ID" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
-    const order = `ORDER BY "ENDS_AT" = '' DESC, "ISSUED_AT" DESC, "API_ID"`;
-    const found = await this.#db.read(`SELECT ${listColumns(KEY, 'k')} ${from} ${order}`, teamId, now);
-    return found.map((key) => toRecord<KeyInfo>(KEY, key));
+    const { sql, values } = new KeysOf(this.#db.schema, teamId).select(now);
+    return toKeys(await this.#db.read(sql, ...values));
   }
 
   async endKey(teamId: string, apiId: string, entry: AuditEntry): Promise<boolean> {
     if (!isPlain(apiId)) return false;
     const { schema } = this.#db;
-    const replaced = `"TEAM_ID" = ? AND "API_ID" = ? AND "ENDS_AT" <> '' AND "ENDS_AT" > ?`;
+    const valid = `"TEAM_ID" = ? AND "API_ID" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
     return commit(this.#db, function* (): Writing<boolean> {
       const head = yield* lockAudit(schema, teamId);
-      const sql = `DELETE FROM ${schema}"API_KEYS" WHERE ${replaced} RETURNING 1`;
-      if (!(yield* row(sql, teamId, apiId, entry.at))) return false;
-      yield* appendAudit(head, entry);
+      const sql = `DELETE FROM ${schema}"API_KEYS" WHERE ${valid} RETURNING "NAME"`;
+      const ended = yield* row<[string]>(sql, teamId, apiId, entry.at);
+      if (!ended) return false;
+      yield* appendAudit(head, { ...entry, detail: { ...entry.detail, name: ended[0] } });
       return true;
     });
   }
 }
+
+/** The statements about the keys of one tenant. */
+class KeysOf {
+  readonly schema: string;
+  readonly #table: string;
+  readonly #teamId: string;
+
+  constructor(schema: string, teamId: string) {
+    this.schema = schema;
+    this.#table = `${schema}"API_KEYS"`;
+    this.#teamId = teamId;
+  }
+
+  /** Those that are valid, the newest of a name before the ones it replaced. */
+  select(now: string): Statement {
+    const from = `FROM ${this.#table} k WHERE "TEAM_ID" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
+    const order = `ORDER BY "ENDS_AT" = '' DESC, "ISSUED_AT" DESC, "API_ID"`;
+    return statement(`SELECT ${listColumns(KEY, 'k')} ${from} ${order}`, this.#teamId, now);
+  }
+
+  *load(now: string): Writing<KeyInfo[]> {
+    const { sql, values } = this.select(now);
+    return toKeys(yield* rows(sql, ...values));
+  }
+
+  /** Those of this name end at a time, unless they end before it. */
+  endAll(name: string, endsAt: string): Statement {
+    const which = `"TEAM_ID" = ? AND "NAME" = ? AND ("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
+    return statement(`UPDATE ${this.#table} SET "ENDS_AT" = ? WHERE ${which}`, endsAt, this.#teamId, name, endsAt);
+  }
+
+  /** Takes those that have ended away. */
+  *insert({ apiId, secretHash }: NewKey, terms: KeyTerms, endsAt: string, { at, actor }: AuditEntry): Writing<void> {
+    const ended = `DELETE FROM ${this.#table} WHERE "TEAM_ID" = ? AND "ENDS_AT" <> '' AND "ENDS_AT" <= ?`;
+    yield statement(ended, this.#teamId, at);
+    const teamId = this.#teamId;
+    yield insertRow(this.#table, { apiId, teamId, secretHash, issuedAt: at, endsAt, issuedBy: actor, ...terms });
+  }
+}
+
+const toKeys = (found: readonly Row[]): KeyInfo[] =>
+  sortKeys(found.map((key) => toRecord<Omit<KeyInfo, 'isReplaced'>>(KEY, key)));

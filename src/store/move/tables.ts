@@ -59,7 +59,7 @@ const USER_COLUMNS =
 const CONTROL_TABLES: readonly Table[] = [
   buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
   buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
-  buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY', 'append'),
+  buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'append'),
   // Sessions are not copied: people sign in again.
   buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
   buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
@@ -67,6 +67,7 @@ const CONTROL_TABLES: readonly Table[] = [
   buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
   buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
   buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'append'),
+  buildTable('KEY_USAGE', 'TEAM_ID MONTH API_ID', 'NAME CALLS USED_AT', 'append'),
   buildTable('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
   buildTable('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT', 'append'),
   buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'append'),

@@ -32,6 +32,7 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AUDIT_HEADS: { NUMBER: 'bigint' },
   USAGE: { CALLS: 'bigint' },
   USAGE_MONTHS: { CALLS: 'bigint' },
+  KEY_USAGE: { CALLS: 'bigint' },
   REFUSALS: { CALLS: 'bigint' },
   REQUESTS: { FIRST_NUMBER: 'bigint', LAST_NUMBER: 'bigint', LINES: 'bytea' },
   COUNTERS: { NEXT: 'bigint' },

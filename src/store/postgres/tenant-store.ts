@@ -3,17 +3,18 @@
  * at once; calls that arrive together share a statement.
  */
 import { randomBytes } from 'node:crypto';
-import { isKeyValid } from '../../tenant/keys.ts';
+import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/port.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
+import { USAGE_TABLES } from '../control/usage-store.ts';
 import { columnsOf, type Connection } from './connection.ts';
 import { KeyBatch } from './key-batch.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
 const TENANTS = `${CONTROL}."TENANTS"`;
-const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", ${TENANT_COLUMNS}
+const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", k."NAME", k."SCOPE", ${TENANT_COLUMNS}
   FROM unnest(?::text[], ?::text[]) AS q(api_id, team_id)
   JOIN ${CONTROL}."API_KEYS" k ON k."API_ID" = q.api_id AND k."TEAM_ID" = q.team_id
   JOIN ${TENANTS} t ON t."TEAM_ID" = k."TEAM_ID"`;
@@ -57,7 +58,7 @@ export class PostgresTenants implements OwnTenants {
   /** Keys, users and audit log go with the row of the tenant. */
   async deleteAll({ teamId, storeId }: Tenant): Promise<void> {
     await this.#transaction(async (connection) => {
-      for (const table of ['USAGE', 'USAGE_MONTHS', 'REFUSALS', 'KEY_USES', 'REQUESTS', 'REQUEST_BYTES', 'TENANTS'])
+      for (const table of USAGE_TABLES.concat('REFUSALS', 'KEY_USES', 'REQUESTS', 'REQUEST_BYTES', 'TENANTS'))
         await connection.query(`DELETE FROM ${CONTROL}."${table}" WHERE "TEAM_ID" = ?`, [teamId]);
       await connection.execute(`DROP SCHEMA IF EXISTS "${storeId}" CASCADE`);
     });
@@ -77,11 +78,11 @@ export class PostgresTenants implements OwnTenants {
 
   async #loadCallers(questions: string[]): Promise<ReadonlyMap<string, FoundCaller>> {
     const pairs = questions.map((question) => question.split(' ') as [string, string]);
-    type CallerRow = [string, Uint8Array, string, ...TenantRow];
+    type CallerRow = [string, Uint8Array, string, string, Scope, ...TenantRow];
     const rows = await this.#connection.ask<CallerRow>(FIND_CALLERS, columnsOf(pairs, [0, 1]));
     const found = new Map<string, FoundCaller>();
-    for (const [apiId, secretHash, endsAt, ...row] of rows)
-      found.set(`${apiId} ${row[0]}`, { tenant: toTenant(row), secretHash, endsAt });
+    for (const [apiId, secretHash, endsAt, name, scope, ...row] of rows)
+      found.set(`${apiId} ${row[0]}`, { tenant: toTenant(row), key: { apiId, name, scope }, secretHash, endsAt });
     return found;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
-import type { UsageCount } from '../../tenant/port.ts';
+import type { KeyCount, UsageCount } from '../../tenant/port.ts';
 import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection.ts';
@@ -14,6 +14,7 @@ import type { SharedConnection } from './shared-connection.ts';
 const NODES = `${CONTROL}."USAGE_NODES"`;
 const USAGE = `${CONTROL}."USAGE"`;
 const MONTHS = `${CONTROL}."USAGE_MONTHS"`;
+const KEYS = `${CONTROL}."KEY_USAGE"`;
 
 /**
  * A retry finds the sequence number and adds nothing. The row of the node makes it wait for a first attempt that is
@@ -34,6 +35,13 @@ const ADD = `WITH batch AS (
       WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM days) >= 0 ORDER BY team, month
       ON CONFLICT ("TEAM_ID", "MONTH") DO UPDATE SET "CALLS" = m."CALLS" + excluded."CALLS"
       RETURNING "TEAM_ID", "MONTH", "CALLS"
+  ), keys AS (
+    INSERT INTO ${KEYS} AS k SELECT team, month, api_id, name, calls, used_at
+      FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[])
+        AS c(team, month, api_id, name, calls, used_at)
+      WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM months) >= 0 ORDER BY team, month, api_id
+      ON CONFLICT ("TEAM_ID", "MONTH", "API_ID") DO UPDATE SET "CALLS" = k."CALLS" + excluded."CALLS",
+        "USED_AT" = greatest(k."USED_AT", excluded."USED_AT")
   )
   SELECT "TEAM_ID", "MONTH", "CALLS" FROM months`;
 const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS"
@@ -57,7 +65,7 @@ export class PostgresUsage implements OwnUsage {
   }
 
   /** One batch at a time, so that the sequence numbers of a node arrive in order. */
-  async addCounts(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+  async addCounts(counts: readonly UsageCount[], byKey: readonly KeyCount[]): Promise<ReadonlyMap<string, number>> {
     if (this.#sequence === 0) await this.#connection.ask(DELETE_NODES, []);
     const months = new Map<string, { team: string; month: string; calls: number }>();
     for (const { teamId, day, calls } of counts) {
@@ -68,7 +76,8 @@ export class PostgresUsage implements OwnUsage {
     }
     const sums = [...months.values()];
     const days = columnsOf(counts, ['teamId', 'day', 'operation', 'calls']);
-    const values = [this.#node, ++this.#sequence, ...days, ...columnsOf(sums, ['team', 'month', 'calls'])];
+    const keys = columnsOf(byKey, ['teamId', 'month', 'apiId', 'name', 'calls', 'usedAt']);
+    const values = [this.#node, ++this.#sequence, ...days, ...columnsOf(sums, ['team', 'month', 'calls']), ...keys];
     type Total = [string, string, number];
     let totals: Total[];
     try {

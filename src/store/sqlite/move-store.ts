@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
+import { USAGE_TABLES } from '../control/usage-store.ts';
 import { buildInsert } from '../pims/script-sql.ts';
 import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
 import { Database } from './database.ts';
@@ -95,7 +96,7 @@ export class SqliteMoveStore implements MoveStore {
   }
 
   #file({ tenant, name }: Table): Database {
-    const kind = REQUEST_TABLES.includes(name) ? 'requests' : name.startsWith('USAGE') ? 'usage' : 'control';
+    const kind = REQUEST_TABLES.includes(name) ? 'requests' : USAGE_TABLES.includes(name) ? 'usage' : 'control';
     const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : `${kind}.db`);
     if (this.#open?.file === file) return this.#open;
     this.#open?.close();

@@ -1,6 +1,6 @@
 /** Tenants of the embedded store: a row in the control file and files of their own. */
 import { randomUUID } from 'node:crypto';
-import { isKeyValid } from '../../tenant/keys.ts';
+import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/port.ts';
 import { commit } from '../control/database.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
@@ -8,10 +8,10 @@ import type { OwnTenants } from '../control/tenant-store.ts';
 import { row, run } from '../writing.ts';
 import type { SqliteControl } from './control-database.ts';
 
-const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, ${TENANT_COLUMNS}
+const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, k.NAME, k.SCOPE, ${TENANT_COLUMNS}
   FROM API_KEYS k JOIN TENANTS t ON t.TEAM_ID = k.TEAM_ID WHERE k.API_ID = ?`;
 
-type CallerRow = [secretHash: Uint8Array, endsAt: string, ...TenantRow];
+type CallerRow = [secretHash: Uint8Array, endsAt: string, name: string, scope: Scope, ...TenantRow];
 
 export class SqliteTenants implements OwnTenants {
   readonly #control: SqliteControl;
@@ -23,8 +23,13 @@ export class SqliteTenants implements OwnTenants {
   }
 
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
-    return this.#control.readKept<CallerRow, Caller>(FIND_CALLER, apiId, ([secretHash, endsAt, ...tenant]) =>
-      tenant[0] === teamId && isKeyValid(endsAt, now) ? { secretHash, tenant: toTenant(tenant) } : undefined,
+    return this.#control.readKept<CallerRow, Caller>(
+      FIND_CALLER,
+      apiId,
+      ([secretHash, endsAt, name, scope, ...tenant]) =>
+        tenant[0] === teamId && isKeyValid(endsAt, now)
+          ? { secretHash, key: { apiId, name, scope }, tenant: toTenant(tenant) }
+          : undefined,
     );
   }
 

@@ -3,8 +3,8 @@
  * an fsync in COMMIT, without blocking the event loop (test/faults/power-loss.ts, decision 0008).
  */
 import { orThrow, Refusal } from '../../errors.ts';
-import type { UsageCount } from '../../tenant/port.ts';
-import type { OwnUsage } from '../control/usage-store.ts';
+import type { KeyCount, UsageCount } from '../../tenant/port.ts';
+import { USAGE_TABLES, type OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -13,6 +13,8 @@ import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
 const ADD_MONTH =
   'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
+const ADD_KEY = `INSERT INTO KEY_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+  CALLS = CALLS + excluded.CALLS, USED_AT = max(USED_AT, excluded.USED_AT)`;
 
 /** The call may have saved records before its count found no space. */
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
@@ -28,7 +30,7 @@ export class SqliteUsage implements OwnUsage {
     this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   }
 
-  async addCounts(counts: readonly UsageCount[]): Promise<ReadonlyMap<string, number>> {
+  async addCounts(counts: readonly UsageCount[], byKey: readonly KeyCount[]): Promise<ReadonlyMap<string, number>> {
     const totals = await this.#queue.run(() => {
       const sums = new Map<string, number>();
       for (const { teamId, day, operation, calls } of counts) {
@@ -36,6 +38,8 @@ export class SqliteUsage implements OwnUsage {
         this.#db.run(ADD, teamId, day, operation, calls);
         sums.set(`${teamId} ${month}`, this.#db.row<[number]>(ADD_MONTH, teamId, month, calls)![0]);
       }
+      for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
+        this.#db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
       return sums;
     });
     if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
@@ -49,7 +53,7 @@ export class SqliteUsage implements OwnUsage {
 
   async deleteUsage(teamId: string): Promise<void> {
     const deleted = await this.#queue.run(() => {
-      for (const table of ['USAGE', 'USAGE_MONTHS']) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+      for (const table of USAGE_TABLES) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
     });
     orThrow(deleted);
   }
