@@ -92,6 +92,8 @@ export const ERRORS = {
     'Send the whole request within ten seconds.'),
   IDEMPOTENCY_KEY_RUNNING: entry(409, 'write', 'A request with this Idempotency-Key is still running.',
     'Wait a moment and repeat the request unchanged.'),
+  RECORD_CHANGED: entry(412, 'write', 'The record is not, or no longer, in the state that If-Match names.',
+    'Read the record again, decide anew, and send the ETag of that answer.'),
   BODY_TOO_LARGE: entry(413, 'body', 'The body is larger than this service takes.',
     'Keep bodies within 256 KiB, those of a batch within 1 MiB.'),
   URL_TOO_LONG: entry(414, 'any', 'The URL is longer than 8192 bytes.', 'Shorten the URL.'),
@@ -103,6 +105,8 @@ export const ERRORS = {
     'Use a new key for a new request.'),
   INVALID_IDEMPOTENCY_KEY: entry(400, 'write', 'An Idempotency-Key is 1 to 255 printable ASCII characters.',
     'Send a UUID, for example.'),
+  INVALID_IF_MATCH: entry(400, 'write', 'An If-Match is *, or ETags with a comma between them.',
+    'Send the ETag of the last read as it came, with its double quotes.'),
   NOT_SIGNED_IN: entry(401, 'dashboard', 'There is no session, or it has ended.', 'Sign in to the dashboard.'),
   SIGN_IN_REFUSED: entry(401, 'dashboard', 'Team, e-mail address, password or code is wrong.',
     'Check all four. If you forgot the password, ask an owner for a new link.'),
@@ -154,11 +158,13 @@ export class Refusal extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** The step of a batch that is refused. */
   readonly step: number | undefined;
+  /** What stands for the state that the record is in. */
+  readonly tag: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string = ERRORS[code].message,
-    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step'>> = {},
+    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step' | 'tag'>> = {},
   ) {
     // Nobody reads the stack of a refusal, and capturing one costs more than the rest of the answer.
     const limit = Error.stackTraceLimit;
@@ -171,6 +177,7 @@ export class Refusal extends Error {
     this.suggestion = about.suggestion;
     this.retryAfterSeconds = about.retryAfterSeconds;
     this.step = about.step;
+    this.tag = about.tag;
   }
 
   /** The same, of a step of a batch. */

@@ -62,6 +62,8 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['change: ', 5, 'cancelOrder; cancelled; invoices stay; twice; lookup'],
   ['reading: ', 6, 'include=lines; include elsewhere; many storefront numbers; one call; fields; count'],
   ['reading: ', 3, 'listFields; getUsage; compression'],
+  ['etags: ', 4, 'ETag; If-Match; RECORD_CHANGED; If-None-Match'],
+  ['etags: ', 3, 'lines; writes of lines; Idempotency-Key'],
   ['keys: ', 6, '20 named pairs; create; list; end; replace; Replace Keys'],
   ['keys: ', 5, 'byKey; scope; read; which pair; from before'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],

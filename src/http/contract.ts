@@ -36,6 +36,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Month-Requests': "The tenant's calls this calendar month (UTC), this one included; absent before authentication.",
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
+  ETag: 'Stands for this answer and no other: every change of the record changes it, of an order also each of its lines.',
   'X-Has-More': 'true when there are more records; X-Next-Cursor is then present too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
   'X-Total-Count': 'How many records match, on all pages together; only with count=exact.',
@@ -52,15 +53,17 @@ const exampleOf = (value: unknown): Part => ({ demo: { value } });
 const jsonContent = (schema: Schema, example: unknown): Part => ({
   'application/json': { schema, examples: exampleOf(example) },
 });
+const linkHeaders = (names: readonly string[]): Part =>
+  Object.fromEntries(names.map((name) => [name, linkTo('headers', name)]));
 const describeAnswer = (description: string, headers: readonly string[], schema: Schema, example: unknown): Part => ({
   description,
-  headers: Object.fromEntries(headers.map((name) => [name, linkTo('headers', name)])),
+  headers: linkHeaders(headers),
   content: jsonContent(schema, example),
 });
 
 export function renderContract(operations: readonly Operation[], idempotencyMs: number): Part {
   const { responses, links } = describeErrors();
-  const parameters: Parts = { 'idempotency-key': describeIdempotencyKey(idempotencyMs) };
+  const parameters: Parts = { 'idempotency-key': describeIdempotencyKey(idempotencyMs), ...CONDITIONS };
   const schemas: Record<string, Schema> = { ...SCHEMAS };
   const paths: Record<string, Parts> = {};
   for (const operation of operations) {
@@ -73,12 +76,12 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
       tags: [tagOf(path)],
       parameters: describeParameters(operation, parameters),
       ...(body && { requestBody: { required: true, content: jsonContent(ref(body.name), example.body) } }),
-      responses: { 200: describeSuccess(operation), ...links[operation.kind] },
+      responses: describeResponses(operation, links),
     };
   }
   paths['/healthz'] = { get: describeState('getHealth', 'Whether the service can serve', links.service) };
   paths['/readyz'] = { get: describeState('getReadiness', 'Whether to send the service requests', links.service) };
-  Object.assign(responses, SERVICE_STATES);
+  Object.assign(responses, SERVICE_STATES, { NotModified: NOT_MODIFIED });
   const headers = mapValues(HEADERS, (description) => ({ description, schema: textOf() }));
   return { ...HEAD, paths, components: { securitySchemes: SECURITY, schemas, parameters, headers, responses } };
 }
@@ -111,7 +114,7 @@ const HEAD = {
 };
 
 /** The parameters of an operation beside the credentials, which are security schemes. Shared ones become components. */
-function describeParameters({ kind, query, example }: Operation, shared: Parts): Part[] {
+function describeParameters({ kind, takesIfMatch, query, example }: Operation, shared: Parts): Part[] {
   const properties = query['properties'] as Record<string, Schema>;
   const needed = query['required'] as string[];
   const named = Object.entries(properties).filter(([name]) => name !== 'apiID' && name !== 'apiSecret');
@@ -125,7 +128,11 @@ function describeParameters({ kind, query, example }: Operation, shared: Parts):
     shared[component] = parameter;
     return linkTo('parameters', component);
   });
-  return kind === 'write' || kind === 'batch' ? [...described, linkTo('parameters', 'idempotency-key')] : described;
+  const headers: string[] = [];
+  if (kind === 'write' || kind === 'batch') headers.push('idempotency-key');
+  if (takesIfMatch) headers.push('if-match');
+  if (kind === 'single') headers.push('if-none-match');
+  return [...described, ...headers.map((name) => linkTo('parameters', name))];
 }
 
 const describeIdempotencyKey = (keptMs: number): Part => ({
@@ -135,8 +142,33 @@ const describeIdempotencyKey = (keptMs: number): Part => ({
   schema: IDEMPOTENCY_KEY,
 });
 
+const TAGS = textOf('ETags with a comma between them, or *.');
+const CONDITIONS: Parts = {
+  'if-match': {
+    name: 'if-match',
+    in: 'header',
+    description: 'The write happens only while the record has one of these ETags, else it answers 412.',
+    schema: TAGS,
+  },
+  'if-none-match': {
+    name: 'if-none-match',
+    in: 'header',
+    description: 'While the answer has one of these ETags it is 304 and comes without its body.',
+    schema: TAGS,
+  },
+};
+
+function describeResponses(operation: Operation, links: Record<AnsweringKind, Parts>): Parts {
+  const { 412: changed, ...errors } = links[operation.kind];
+  const responses: Parts = { 200: describeSuccess(operation), ...errors };
+  if (operation.kind === 'single') responses[304] = linkTo('responses', 'NotModified');
+  if (operation.takesIfMatch) responses[412] = changed!;
+  return responses;
+}
+
 function describeSuccess({ kind, answer, example }: Operation): Part {
   const headers = ['X-Request-Id', 'X-Month-Requests'];
+  if (kind === 'single') headers.push('ETag');
   if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor', 'X-Total-Count');
   if (kind === 'write' || kind === 'batch') headers.push('Idempotent-Replayed');
   return describeAnswer('Success.', headers, answer, example.answer);
@@ -170,11 +202,16 @@ function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
   const headers = ['X-Request-Id'];
   if (isCounted) headers.push('X-Month-Requests');
   if (httpStatus === 401) headers.push('WWW-Authenticate');
+  if (httpStatus === 412) headers.push('ETag');
   if ([409, 429, 503].includes(httpStatus)) headers.push('Retry-After');
   const schema = { ...ref('Error'), properties: { code: { enum: codes } } };
   return describeAnswer(`${STATUS_CODES[httpStatus]}.`, headers, schema, example);
 }
 
+const NOT_MODIFIED = {
+  description: 'The answer is as the caller has it.',
+  headers: linkHeaders(['X-Request-Id', 'X-Month-Requests', 'ETag']),
+};
 const STATE = ref('ServiceState');
 const SERVICE_STATES: Parts = {
   Usable: describeAnswer('It can.', ['X-Request-Id'], STATE, { status: 'ok' }),

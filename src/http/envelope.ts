@@ -6,7 +6,8 @@ import type { FastifyReply } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import type { Rendered } from '../pims/script.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
-import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding } from './compression.ts';
+import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from './compression.ts';
+import { hasAnswer } from './etag.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -62,12 +63,17 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
   const { request } = reply;
   const { counted, load } = request;
   if (counted) reply.header('x-month-requests', await counted.monthRequests());
+  const coding = chooseCodingFor(body, request.headers['accept-encoding']);
+  const etag = reply.getHeader('etag');
+  if (isRead && typeof etag === 'string') {
+    const tag = coding ? tagOfCoding(etag, coding) : etag;
+    if (hasAnswer(request, tag)) return sendNotModified(reply, tag, coding);
+  }
   // A large one is kept once, as bytes.
   const made = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
   const madeBytes = countBytes(reply, made);
   if (isRead && madeBytes > 0) load.checkRoom(request, madeBytes);
-  const accepted = request.headers['accept-encoding'];
-  const sent = accepted === undefined ? made : await packAnswer(reply, made, accepted);
+  const sent = coding ? await packAnswer(reply, made, coding) : made;
   const bytes = countBytes(reply, sent);
   load.answered(request, bytes);
   // The operating system has them.
@@ -80,11 +86,15 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
 const countBytes = ({ raw }: FastifyReply, sent: Rendered): number =>
   typeof sent === 'string' || raw.destroyed ? 0 : sent.length;
 
-/** The answer in the coding that the caller likes best, with its headers; as it is when it is small, or none is taken. */
-async function packAnswer(reply: FastifyReply, answer: Rendered, accepted: string): Promise<Rendered> {
+/** The coding that the caller likes best; undefined when the answer is small, or none is taken. */
+function chooseCodingFor(answer: Rendered, accepted: string | undefined): Coding | undefined {
+  if (accepted === undefined) return undefined;
   const isSmall = (typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length) < COMPRESSED_BYTES_LEAST;
-  const coding = isSmall ? undefined : chooseCoding(accepted);
-  if (coding === undefined) return answer;
+  return isSmall ? undefined : chooseCoding(accepted);
+}
+
+/** The answer in a coding, with its headers. */
+async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding): Promise<Rendered> {
   const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
   reply.request.load.holdAnswer(reply.request, countBytes(reply, answer));
   const packed = await compress(bytes, coding, reply.raw);
@@ -95,4 +105,11 @@ async function packAnswer(reply: FastifyReply, answer: Rendered, accepted: strin
   const tag = reply.getHeader('etag');
   if (typeof tag === 'string') reply.header('etag', tagOfCoding(tag, coding));
   return packed;
+}
+
+/** Answers a read whose caller has the answer already: no body, and the headers that would come with it. */
+function sendNotModified(reply: FastifyReply, etag: string, coding: Coding | undefined): FastifyReply {
+  reply.request.load.answered(reply.request, 0);
+  if (coding) reply.header('vary', 'accept-encoding');
+  return reply.header('etag', etag).code(304).send();
 }

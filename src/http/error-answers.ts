@@ -5,6 +5,7 @@ import type { ConnectionError, FastifyBaseLogger, FastifyError, FastifyReply, Fa
 import { Refusal } from '../errors.ts';
 import { hasBody, isBodyLeft } from './body.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
+import { setTag } from './etag.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { URL_BYTES_MAX } from './receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
@@ -117,6 +118,8 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
 function sendRefusal(reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
   reply.request.refusal = refusal;
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
+  if (refusal.tag === undefined) reply.removeHeader('etag');
+  else setTag(reply, refusal.tag);
   if (refusal.code === 'INVALID_CREDENTIALS') reply.header('www-authenticate', 'Basic realm="storeroom"');
   return sendAnswer(reply, refusal.httpStatus, renderError(refusal, reply.request.id));
 }

@@ -14,6 +14,7 @@ import { findCaller, foldQuery, parseClaim, parseEarlyClaim, type Claim } from '
 import { admitBatch } from './batch-admission.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from './body.ts';
 import { sendAnswer } from './envelope.ts';
+import { parseIfMatch } from './etag.ts';
 import { IDEMPOTENCY_KEY } from './operations/operation-schemas.ts';
 import { BASE_PATH, isWrite, type Call, type Operation } from './operations/operation.ts';
 
@@ -80,13 +81,14 @@ export function addOperation(
     handler: async (request, reply) => {
       const tenant = request.tenant!;
       const idempotency = isRead ? undefined : parseIdempotencyKey(request, operation.name, idempotencyMs);
+      const expected = operation.takesIfMatch && parseIfMatch(request);
       if (isRead) request.load.checkRoom(request);
       const call = {
         store: pims(tenant),
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,
-        context: { now: request.now, strict: tenant.strict, defaultStage: tenant.defaultStage, idempotency },
+        context: { now: request.now, strict: tenant.strict, defaultStage: tenant.defaultStage, idempotency, expected },
         reply,
       };
       // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.

@@ -14,7 +14,7 @@ import {
 } from './fields.ts';
 import type { OrderTransition } from './lifecycle.ts';
 import type { Stage } from './stages.ts';
-import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from './port.ts';
+import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './port.ts';
 import type { Json, Rendered, Script, Write } from './script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
 import { writeBatch as writeSteps, type BatchStep } from './batch.ts';
@@ -38,10 +38,10 @@ export async function getOrder(
   return pick ? { ...found, order: pick(found.order) } : found;
 }
 
-export const getCustomer = (store: PimsStore, customerCode: string, fields?: FieldNames): Promise<Json> =>
+export const getCustomer = (store: PimsStore, customerCode: string, fields?: FieldNames): Promise<RecordFound> =>
   getRecord(store, 'customers', { key: customerCode, parameter: 'customerCode' }, fields);
 
-export const getInventoryItem = (store: PimsStore, partCode: string, fields?: FieldNames): Promise<Json> =>
+export const getInventoryItem = (store: PimsStore, partCode: string, fields?: FieldNames): Promise<RecordFound> =>
   getRecord(store, 'inventory', { key: partCode, parameter: 'partCode' }, fields);
 
 async function getRecord(
@@ -49,11 +49,11 @@ async function getRecord(
   recordType: KeyedType,
   { key, parameter }: { readonly key: string; readonly parameter: string },
   fields: FieldNames,
-): Promise<Json> {
+): Promise<RecordFound> {
   checkText(parameter, key);
   const pick = fields && (await pickerOf(store, recordType, fields));
   const found = (await store.getRecord(recordType, key)) ?? notFound(recordType, key, parameter);
-  return pick ? pick(found) : found;
+  return pick ? { ...found, record: pick(found.record) } : found;
 }
 
 /** Leaves these fields of a record. Throws UNKNOWN_FIELD. */

@@ -3,6 +3,7 @@
  * decisions 0010, 0046.
  */
 import { orThrow } from '../errors.ts';
+import { askExpected, checkExpected } from './expected.ts';
 import type { Dictionaries, FieldDictionary } from './fields.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
 import { cancelled, changeOrder, checkStatus } from './order-change.ts';
@@ -14,25 +15,25 @@ import { checkKnown, complete, createdAt, moveStock, nextNumber, orderNotFound, 
 import type { Body, WriteOptions } from './writes.ts';
 
 /** Data is the order as it is now. Not ORDER_TYPE: the stages move in the back office. */
-export function* updateOrder({ orders }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
+export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
   checkStatus(change);
   const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('stockOfLines', orderNumber)];
-  const order = yield* loadOrder(orderNumber, ahead);
+  const order = yield* loadOrder(orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));
-  if (strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
-  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: now });
+  if (options.strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
+  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
 }
 
 /** Data is the order as it is now. An order that is cancelled already stays as it is. */
-export function* cancelOrder({ orders }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
-  const order = yield* loadOrder(orderNumber, [ask('stockOfLines', orderNumber)]);
+  const order = yield* loadOrder(orderNumber, options, [ask('stockOfLines', orderNumber)]);
   if (isCancelled(order)) return JSON.stringify(complete(orders, order));
   const changed = orThrow(cancelled(order));
-  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: now });
+  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
 }
 
 /** Saves what differs, and moves the stock that the order holds no longer, or only now. */
@@ -44,13 +45,14 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values)
 }
 
 /** Data is `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
-export function* advanceOrder(orderNumber: string, transition: OrderTransition, { now }: WriteOptions): Script<Json> {
+export function* advanceOrder(orderNumber: string, transition: OrderTransition, options: WriteOptions): Script<Json> {
+  const { now } = options;
   checkText('ORDER_NUMBER', orderNumber);
   if ('invoice' in transition) {
     for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
     for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
-  const order = yield* loadOrder(orderNumber, [ask('lines', orderNumber)]);
+  const order = yield* loadOrder(orderNumber, options, [ask('lines', orderNumber)]);
   const lines = yield* load('lines', orderNumber);
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
@@ -70,8 +72,11 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
   return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
 }
 
-function* loadOrder(orderNumber: string, ahead: readonly Load[]): Script<Values> {
-  const order = yield* loadWith(ahead, 'record', 'orders', orderNumber);
+/** Throws when the order is in no expected state. */
+function* loadOrder(orderNumber: string, options: WriteOptions, ahead: readonly Load[]): Script<Values> {
+  const asked = [...askExpected('orders', orderNumber, options), ...ahead];
+  const order = yield* loadWith(asked, 'record', 'orders', orderNumber);
   if (!order) throw orderNotFound(orderNumber);
+  yield* checkExpected('orders', orderNumber, options);
   return order;
 }

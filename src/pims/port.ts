@@ -34,7 +34,17 @@ export interface Page {
   readonly next: string | null;
 }
 
-export interface OrderFound {
+/** What stands for everything that a single read answers, and for nothing else: every change of it changes the tag. */
+interface Tagged {
+  readonly tag: string;
+}
+
+export interface RecordFound extends Tagged {
+  readonly record: Json;
+}
+
+/** The tag covers the lines. */
+export interface OrderFound extends Tagged {
   readonly order: Json;
   readonly lines: Rendered | null;
 }
@@ -55,7 +65,7 @@ export interface PimsStore {
   dictionaries(): Promise<Dictionaries>;
   /** `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. Without a signal the caller stays. */
   getOrder(orderNumber: string, signal?: () => AbortSignal): Promise<Outcome<OrderFound | undefined>>;
-  getRecord(recordType: KeyedType, key: string): Promise<Json | undefined>;
+  getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined>;
   /**
    * One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up,
    * TOO_MANY_QUERIES when too many of the tenant are waiting, RESULT_TOO_LARGE for an order with more lines than one

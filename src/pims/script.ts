@@ -31,11 +31,16 @@ export interface Idempotency {
   readonly keptMs: number;
 }
 
+/** The tags of which a record has one now (see the port), or `*` for any. */
+export type Expected = '*' | readonly string[];
+
 /** What a script can load, by name: its arguments and its answer. Each costs one statement. */
 export interface Loads {
   /** Of an order also whether it is cancelled. */
   record(recordType: KeyedType, key: string): Values | undefined;
   isThere(recordType: KeyedType, key: string): boolean;
+  /** Stands for what a single read answers now; see the port. */
+  tag(recordType: KeyedType, key: string): string | undefined;
   /** Whether a part lies at the location. */
   isLocationThere(code: string): boolean;
   /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, MODIFIED_DATE and whether it is cancelled. */

@@ -4,11 +4,12 @@
  * specification section 4, decision 0027.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
+import { askExpected, checkExpected } from './expected.ts';
 import { RECORD_TYPES, refuseCustomField } from './fields.ts';
 import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from './fields.ts';
 import { FIRST_STAGES, type Stage } from './stages.ts';
 import { ask, load, loadWith, save } from './script.ts';
-import type { Idempotency, Json, Load, NumberedType, Script } from './script.ts';
+import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './script.ts';
 import { applyMovement, type StockMovement } from './stock.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
@@ -23,6 +24,8 @@ export interface WriteOptions {
   /** Whether codes must exist in their tables (tenant setting). */
   readonly strict: boolean;
   readonly idempotency?: Idempotency | undefined;
+  /** The states in which the record may be written to; without it, any. */
+  readonly expected?: Expected | undefined;
 }
 
 /** What a write needs beside its body. `defaultStage`: where an order begins that sends no ORDER_TYPE. */
@@ -63,21 +66,23 @@ export function* createCustomer({ customers }: Dictionaries, body: Body, { now }
 }
 
 /** Data is the CUSTOMER_CODE. */
-export function* updateCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+export function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
-  const customer = yield* load('record', 'customers', code);
+  const customer = yield* loadWith(askExpected('customers', code, options), 'record', 'customers', code);
   if (!customer)
     throw refuseField('CUSTOMER_NOT_FOUND', 'CUSTOMER_CODE', `There is no customer '${code.slice(0, 64)}'.`);
-  yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: now });
+  yield* checkExpected('customers', code, options);
+  yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: options.now });
   return JSON.stringify(code);
 }
 
 /** Data is the new line with LINE_NUMBER, NUMBER_SHIPPED 0 and its LINE_REF_LOCK_CODE. */
-export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
+export function* addLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+  const { now, strict } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
-  const order = yield* loadStage(orderNumber, [ask('lastLineNumber', orderNumber), ...askPart(values)]);
+  const order = yield* loadStage(orderNumber, options, [ask('lastLineNumber', orderNumber), ...askPart(values)]);
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
@@ -92,11 +97,12 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, { now, strict 
 }
 
 /** Data is the line as it is now. */
-export function* updateLineItem({ lines }: Dictionaries, body: Body, { now, strict }: WriteOptions): Script<Json> {
+export function* updateLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+  const { now, strict } = options;
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
-  const order = yield* loadStage(orderNumber, [ask('line', orderNumber, lockCode), ...askPart(change)]);
+  const order = yield* loadStage(orderNumber, options, [ask('line', orderNumber, lockCode), ...askPart(change)]);
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
@@ -174,10 +180,11 @@ export function* checkKnown(
   }
 }
 
-/** Of an order what its lines depend on: no more is loaded to write one. */
-function* loadStage(orderNumber: string, ahead: readonly Load[]): Script<Values> {
-  const order = yield* loadWith(ahead, 'orderStage', orderNumber);
+/** Of an order what its lines depend on: no more is loaded to write one. Throws when it is in no expected state. */
+function* loadStage(orderNumber: string, options: WriteOptions, ahead: readonly Load[]): Script<Values> {
+  const order = yield* loadWith([...askExpected('orders', orderNumber, options), ...ahead], 'orderStage', orderNumber);
   if (!order) throw orderNotFound(orderNumber);
+  yield* checkExpected('orders', orderNumber, options);
   return order;
 }
 

@@ -5,8 +5,8 @@ import * as operations from '../../src/pims/operations.ts';
 import * as orderWrites from '../../src/pims/order-writes.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
-import type { OrderFound, Page, PimsStore, QueryRequest } from '../../src/pims/port.ts';
-import { textOf, type Rendered } from '../../src/pims/script.ts';
+import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../../src/pims/port.ts';
+import { textOf, type Expected, type Rendered } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { CustomField, KeyedType, RecordType } from '../../src/pims/fields.ts';
 import { foldCase, type Filter } from '../../src/pims/filter.ts';
@@ -21,8 +21,8 @@ type MaybeLater<T> = T | Promise<T>;
 /** One tenant's inventory system as its callers and its operator see it. */
 export interface System {
   getOrder(key: string): MaybeLater<OrderFound>;
-  getCustomer(key: string): MaybeLater<string>;
-  getInventoryItem(key: string): MaybeLater<string>;
+  getCustomer(key: string): MaybeLater<RecordFound>;
+  getInventoryItem(key: string): MaybeLater<RecordFound>;
   findOrdersByStorefrontReference(key: string): MaybeLater<Rendered>;
   queryOrders(request: QueryRequest): MaybeLater<Page>;
   queryCustomers(request: QueryRequest): MaybeLater<Page>;
@@ -97,19 +97,22 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
     return await answerOf(system, call);
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
-    const { code, message, field, suggestion, retryAfterSeconds } = refusal;
-    return JSON.stringify({ code, message, field, suggestion, retryAfterSeconds });
+    const { code, message, field, suggestion, retryAfterSeconds, tag } = refusal;
+    return JSON.stringify({ code, message, field, suggestion, retryAfterSeconds, tag });
   }
 }
 
 async function answerOf(system: System, call: Call): Promise<string> {
   switch (call.name) {
     case 'getOrder': {
-      const { order, lines } = await system.getOrder(call.key);
-      return `${order} ${lines && textOf(lines)}`;
+      const { order, lines, tag } = await system.getOrder(call.key);
+      return `${order} ${lines && textOf(lines)} ${JSON.stringify({ tag })}`;
     }
     case 'getCustomer':
-    case 'getInventoryItem':
+    case 'getInventoryItem': {
+      const { record, tag } = await system[call.name](call.key);
+      return `${record} ${JSON.stringify({ tag })}`;
+    }
     case 'findOrdersByStorefrontReference':
       return textOf(await system[call.name](call.key));
     case 'queryOrders':
@@ -147,6 +150,8 @@ export class Caller {
   readonly #model: Model;
   readonly #defaultStage: RunPlan['defaultStage'];
   readonly #keyed: Extract<Call, { context: WriteContext }>[] = [];
+  /** The tags last asked for. */
+  readonly #tags = new Map<string, string>();
   #lastQuery = ALL_ORDERS;
   #time = START;
 
@@ -195,9 +200,21 @@ export class Caller {
         return this.#split(step);
       default: {
         const body = this.#body(step);
-        return this.#write({ name: step.do, body, context: this.#context(step.write, step.do, body) });
+        const context = { ...this.#context(step.write, step.do, body), expected: this.#expected(step.write, body) };
+        return this.#write({ name: step.do, body, context });
       }
     }
+  }
+
+  /** What If-Match names: the state as it is now, or one that the record was in when it was asked for before. */
+  #expected({ ifMatch }: WritePlan, { ORDER_NUMBER, CUSTOMER_CODE }: Body): Expected | undefined {
+    if (ifMatch === undefined || ifMatch === '*') return ifMatch;
+    const subject = ORDER_NUMBER ?? CUSTOMER_CODE;
+    if (typeof subject !== 'string') return ['another'];
+    const name = this.#model.tagOf(ORDER_NUMBER === undefined ? 'customers' : 'orders', subject);
+    const before = this.#tags.get(subject);
+    this.#tags.set(subject, name);
+    return ifMatch === 'now' ? ['another', name] : [before ?? 'another'];
   }
 
   #advance(step: AdvancePlan, transition: OrderTransition, body?: object): Call {
@@ -301,6 +318,15 @@ export class Caller {
         : { key: idempotencyKey, operation, bodyHash: hashOf(describe(body)), keptMs: 86_400_000 };
     return { now: this.now, strict, defaultStage: this.#defaultStage, idempotency };
   }
+}
+
+/** The read that answers the tag a write sends with If-Match. */
+export function readBefore(call: Call): Call | undefined {
+  if (!('body' in call) || typeof call.context.expected !== 'object') return undefined;
+  const { ORDER_NUMBER, CUSTOMER_CODE } = call.body;
+  return ORDER_NUMBER === undefined
+    ? { name: 'getCustomer', key: String(CUSTOMER_CODE) }
+    : { name: 'getOrder', key: String(ORDER_NUMBER) };
 }
 
 const numbered = <T>(pairs: readonly (readonly [number, T])[]): Map<string, T> =>

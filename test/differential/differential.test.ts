@@ -15,7 +15,7 @@ import { newDatabase } from '../kit/postgres.ts';
 import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
 import { accepted, batches, NOW, type OpenedStore } from '../store/store-under-test.ts';
-import { Caller, describe, outcomeOf, systemOver, type Call } from './calls.ts';
+import { Caller, describe, outcomeOf, readBefore, systemOver, type Call } from './calls.ts';
 import { Model } from './model.ts';
 import { runPlan, type RunPlan } from './operations.ts';
 
@@ -51,38 +51,52 @@ let tenants = 0;
 /** Set when a lane has found a difference, so that the others end. */
 let isOver = false;
 
-/** Lock codes are random: each store's are told by the line they stand at, and compared under the model's names. */
-class LockCodes {
+/**
+ * Lock codes and tags are random: each store's are told by the line or record they stand at, and compared under the
+ * model's names.
+ */
+class RandomNames {
   readonly #names = new Map<string, string>();
   readonly #codes = new Map<string, string>();
 
   /**
-   * The store's text with the model's names for its lock codes; codes not seen before belong to the lines at the same
-   * places in the model's text.
+   * The store's text with the model's names; codes not seen before belong to what is at the same places in the model's
+   * text.
    */
   rename(text: string, expected: string): string {
-    const names = [...expected.matchAll(LOCK_CODES)].map(([, name]) => name!);
-    for (const [index, [, code]] of [...text.matchAll(LOCK_CODES)].entries()) {
+    const names = [...expected.matchAll(NAMED)].map(([, name]) => name!);
+    for (const [index, [, code]] of [...text.matchAll(NAMED)].entries()) {
       const name = names[index];
       if (name === undefined || this.#names.has(code!) || this.#codes.has(name)) continue;
       this.#names.set(code!, name);
       this.#codes.set(name, code!);
     }
-    return text.replace(/(?<=["'])[\w-]{24}(?=["'])/g, (code) => this.#names.get(code) ?? code);
+    return text.replace(RANDOM, (code) => this.#names.get(code) ?? code);
   }
 
   /** The call as this store has to be asked. */
   translate(call: Call): Call {
-    const code = 'body' in call ? this.#codes.get(String(call.body['LINE_REF_LOCK_CODE'])) : undefined;
-    return code !== undefined && 'body' in call ? { ...call, body: { ...call.body, LINE_REF_LOCK_CODE: code } } : call;
+    if (!('body' in call)) return call;
+    const { body, context } = call;
+    const code = this.#codes.get(String(body['LINE_REF_LOCK_CODE']));
+    const expected =
+      typeof context.expected === 'object'
+        ? context.expected.map((name) => this.#codes.get(name) ?? name)
+        : context.expected;
+    return {
+      ...call,
+      body: code === undefined ? body : { ...body, LINE_REF_LOCK_CODE: code },
+      context: { ...context, expected },
+    };
   }
 }
-const LOCK_CODES = /"LINE_REF_LOCK_CODE":"([^"]*)"/g;
+const NAMED = /"(?:LINE_REF_LOCK_CODE|tag)":"([^"]*)"/g;
+const RANDOM = /(?<=["'])([\w-]{24}|[\w-]{12}\.[0-9a-f]{10})(?=["'])/g;
 
 interface StoreUnderRun {
   readonly name: string;
   readonly pims: PimsStore;
-  readonly lockCodes: LockCodes;
+  readonly names: RandomNames;
 }
 
 /** The model and the stores, on one tenant each, and what they have been asked so far. */
@@ -92,7 +106,7 @@ class Run {
   readonly #asked: string[] = [];
 
   constructor(stores: readonly { name: string; pims: PimsStore }[]) {
-    this.#stores = stores.map((store) => ({ ...store, lockCodes: new LockCodes() }));
+    this.#stores = stores.map((store) => ({ ...store, names: new RandomNames() }));
   }
 
   async carryOut({ defaultStage, fields, rows, steps }: RunPlan): Promise<void> {
@@ -107,6 +121,8 @@ class Run {
     }
     for (const step of steps) {
       const call = caller.callOf(step);
+      const seen = readBefore(call);
+      if (seen) await this.#call(seen);
       await this.#call(call);
       // It makes lock codes and does not answer them.
       if (call.name === 'advanceOrder') await this.#export('lines');
@@ -116,8 +132,8 @@ class Run {
 
   async #call(call: Call): Promise<void> {
     const expected = await outcomeOf(this.#model, call);
-    await this.#compare(describe(call), expected, ({ pims, lockCodes }) =>
-      outcomeOf(systemOver(pims), lockCodes.translate(call)),
+    await this.#compare(describe(call), expected, ({ pims, names }) =>
+      outcomeOf(systemOver(pims), names.translate(call)),
     );
   }
 
@@ -153,7 +169,7 @@ class Run {
   async #compare(asked: string, expected: string, ask: (store: StoreUnderRun) => Promise<string>): Promise<void> {
     this.#asked.push(shorten(asked));
     const answerOf = async (store: StoreUnderRun) => {
-      const answer = store.lockCodes.rename(await ask(store).catch(faultText), expected);
+      const answer = store.names.rename(await ask(store).catch(faultText), expected);
       return { name: store.name, answer };
     };
     const answers = await Promise.all(this.#stores.map(answerOf));

@@ -14,12 +14,13 @@ import {
   type KeyedType,
   type RecordType,
 } from '../../src/pims/fields.ts';
-import type { Page, QueryRequest } from '../../src/pims/port.ts';
+import type { OrderFound, Page, QueryRequest, RecordFound } from '../../src/pims/port.ts';
 import type { StockMovement } from '../../src/pims/stock.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
 import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
+import { Tags } from './tags.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
 /** The most progressed stage first. */
@@ -39,11 +40,13 @@ export class Model {
   readonly #nextNumber = { orders: 10_001, customers: 10_001 };
   readonly #kept = new Map<string, { bodyHash: string; data: string }>();
   readonly #fields: CustomField[] = [];
+  readonly #tags = new Tags();
   #dictionaries: Dictionaries = buildDictionaries([]);
   #lockCodes = 0;
 
   keys = (recordType: KeyedType): string[] => [...this.#records[recordType].keys()];
   values = (recordType: KeyedType): Values[] => [...this.#records[recordType].values()];
+  tagOf = (recordType: KeyedType, key: string): string => this.#tags.of(recordType, key);
   lines = (): Values[] => [...this.#lines.values()].flat();
   /** The fields of a type. */
   names = (recordType: RecordType): string[] => [...this.#dictionaries[recordType].keys()];
@@ -51,19 +54,24 @@ export class Model {
   /** The order of which a partial invoice left this one. */
   orderBefore = (left: string): string | undefined => [...this.#backorders].find(([, number]) => number === left)?.[0];
 
-  getOrder(orderNumber: string): { order: string; lines: string | null } {
+  getOrder(orderNumber: string): OrderFound {
     const order = this.#find('orders', orderNumber, 'orderNum', 'order');
     const lines = this.#linesOf(orderNumber);
     return {
       order: JSON.stringify(order),
+      tag: this.#tags.of('orders', orderNumber),
       lines: lines.length === 0 ? null : JSON.stringify(lines.map((line) => ({ ORDER_LINEITEMS: line }))),
     };
   }
 
-  getCustomer = (customerCode: string): string =>
-    JSON.stringify(this.#find('customers', customerCode, 'customerCode', 'customer'));
-  getInventoryItem = (partCode: string): string =>
-    JSON.stringify(this.#find('inventory', partCode, 'partCode', 'part'));
+  getCustomer = (customerCode: string): RecordFound => ({
+    record: JSON.stringify(this.#find('customers', customerCode, 'customerCode', 'customer')),
+    tag: this.#tags.of('customers', customerCode),
+  });
+  getInventoryItem = (partCode: string): RecordFound => ({
+    record: JSON.stringify(this.#find('inventory', partCode, 'partCode', 'part')),
+    tag: this.#tags.of('inventory', partCode),
+  });
 
   queryOrders = (request: QueryRequest): Page => this.#query('orders', request);
   queryCustomers = (request: QueryRequest): Page => this.#query('customers', request);
@@ -95,7 +103,9 @@ export class Model {
     return this.#once(context, () => {
       const customer = this.#records.customers.get(code);
       if (!customer) refuse('CUSTOMER_NOT_FOUND', 'CUSTOMER_CODE', `There is no customer '${code.slice(0, 64)}'.`);
+      this.#checkExpected('customers', code, 'customer', context);
       Object.assign(customer, change, { MODIFIED_DATE: context.now });
+      this.#tags.moved('customers', code);
       return code;
     });
   }
@@ -105,6 +115,7 @@ export class Model {
     const values = parseValues(this.#dictionaries.lines, 'lines', without(body, 'ORDER_NUMBER'), ['NUMBER_SHIPPED']);
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
+      this.#checkExpected('orders', orderNumber, 'order', context);
       if (context.strict) this.#checkKnown(values, 'PART_CODE');
       this.#closed.checkNotCancelled(order);
       const { line, stock } = orThrow(addLine(order, values, this.#part(values['PART_CODE'])));
@@ -120,6 +131,7 @@ export class Model {
       this.#lines.set(orderNumber, [...lines, added]);
       this.#moveStock(stock, context.now);
       order['MODIFIED_DATE'] = context.now;
+      this.#tags.moved('orders', orderNumber);
       return added;
     });
   }
@@ -130,6 +142,7 @@ export class Model {
     const change = parseValues(this.#dictionaries.lines, 'lines', without(body, 'ORDER_NUMBER', 'LINE_REF_LOCK_CODE'));
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
+      this.#checkExpected('orders', orderNumber, 'order', context);
       const line = this.#linesOf(orderNumber).find((one) => one['LINE_REF_LOCK_CODE'] === lockCode);
       const missing = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
       if (!line) {
@@ -143,6 +156,7 @@ export class Model {
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
       this.#moveStock(step.stock, context.now);
       order['MODIFIED_DATE'] = context.now;
+      this.#tags.moved('orders', orderNumber);
       return line;
     });
   }
@@ -155,10 +169,12 @@ export class Model {
     if (change['ORDER_STATUS'] === 'CANCELLED') refuse('INVALID_VALUE', 'ORDER_STATUS', status);
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
+      this.#checkExpected('orders', orderNumber, 'order', context);
       this.#closed.checkChange(order, change, orders);
       if (context.strict) this.#checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
       const [lines, before] = [this.#linesOf(orderNumber), { ...order }];
       Object.assign(order, change, { MODIFIED_DATE: context.now });
+      this.#tags.moved('orders', orderNumber);
       this.#moveStock(movementsBetween(committedBy(before, lines), committedBy(order, lines)), context.now);
       return order;
     });
@@ -170,9 +186,11 @@ export class Model {
     parseValues(this.#dictionaries.orders, 'orders', others, Object.keys(others));
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
+      this.#checkExpected('orders', orderNumber, 'order', context);
       if (this.#closed.isCancelled(order)) return order;
       this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', and an invoice cannot be cancelled.');
       this.#closed.cancel(orderNumber);
+      this.#tags.moved('orders', orderNumber);
       this.#moveStock(movementsBetween(committedBy(order, this.#linesOf(orderNumber)), new Map()), context.now);
       return Object.assign(order, { ORDER_STATUS: 'CANCELLED', MODIFIED_DATE: context.now });
     });
@@ -204,6 +222,7 @@ export class Model {
       );
       const modified = { MODIFIED_DATE: options.now };
       Object.assign(order, advanced.order, modified);
+      this.#tags.moved('orders', orderNumber);
       const kept = advanced.lines.map((line) => ({ ...line, ...modified }));
       this.#lines.set(orderNumber, kept);
       let backorder: string | null = null;
@@ -232,6 +251,7 @@ export class Model {
     this.#dictionaries = buildDictionaries(this.#fields);
     const records = field.recordType === 'lines' ? this.lines() : this.values(field.recordType);
     for (const record of records) record[field.name] = '';
+    this.#tags.fieldAdded(field.recordType === 'lines' ? 'orders' : field.recordType);
   }
 
   listFields = (recordType: RecordType): string => {
@@ -337,6 +357,7 @@ export class Model {
       part['QTY_COMMITTED'] = addDecimals(part['QTY_COMMITTED']!, committed);
       part['QTY_AVAILABLE'] = subtractDecimals(part['QTY_ONHAND'], part['QTY_COMMITTED']);
       part['MODIFIED_DATE'] = now;
+      this.#tags.moved('inventory', PART_CODE);
     }
   }
 
@@ -368,6 +389,14 @@ export class Model {
   #existingOrder(orderNumber: string): Values {
     const order = this.#records.orders.get(orderNumber);
     return order ?? refuse('ORDER_NOT_FOUND', 'ORDER_NUMBER', `There is no order '${orderNumber.slice(0, 64)}'.`);
+  }
+
+  /** Whether a record that is there is in a state that the caller names. */
+  #checkExpected(recordType: KeyedType, key: string, noun: string, { expected = '*' }: WriteOptions): void {
+    const tag = this.#tags.of(recordType, key);
+    if (expected === '*' || expected.includes(tag)) return;
+    const message = `The ${noun} '${key.slice(0, 64)}' is not in the state that If-Match names.`;
+    throw new Refusal('RECORD_CHANGED', message, { tag });
   }
 
   #part(code: string | undefined): KnownPart {

@@ -121,6 +121,7 @@ const bodyOf = (recordType: RecordType, without: readonly string[] = []): fc.Arb
 const write = fc.record({
   waitMs: fc.constantFrom(0, 1, 1000, 86_000),
   strict: fc.nat(7).map((chance) => chance === 7),
+  ifMatch: weighted([5, fc.constant(undefined)], [1, fc.constantFrom('*' as const, 'now' as const, 'before' as const)]),
   idempotencyKey: weighted([3, fc.constant(undefined)], [1, fc.constantFrom('k1', 'k2', 'k3', ' ~', "'")]),
 });
 

@@ -79,6 +79,10 @@ export class Contract {
     const where = `${method} ${path} ${status}`;
     assert.ok(headers.get('x-request-id'), `${where}: X-Request-Id is missing`);
     assert.equal(headers.get('cache-control'), 'no-store', where);
+    if (status === 304) {
+      assert.ok(this.#document.paths[path]?.[method.toLowerCase()]?.responses['304'], `${where} is not documented`);
+      return assert.equal(headers.get('content-type'), null, where);
+    }
     assert.equal(headers.get('content-type'), 'application/json; charset=utf-8', where);
     assert.equal(headers.get('x-content-type-options'), 'nosniff', where);
     if (method === 'HEAD') return;

@@ -172,7 +172,7 @@ export class Pims {
 
   async readRecord(recordType: KeyedType, key: string): Promise<Values | undefined> {
     const found = await this.port.getRecord(recordType, key);
-    return found === undefined ? undefined : (JSON.parse(found) as Values);
+    return found === undefined ? undefined : (JSON.parse(found.record) as Values);
   }
 
   /** What the storefront lookup answers. */

@@ -62,6 +62,7 @@ export const customerOperations = (limits: AnswerLimits): Operation[] => [
     path: '/customers/update',
     summary: 'Update a customer',
     description: 'Changes fields of the customer with this CUSTOMER_CODE. Data is the CUSTOMER_CODE.',
+    takesIfMatch: true,
     ...write(CUSTOMER_CHANGE, CODE, updateCustomer),
     example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: envelope('VINET') },
   },

@@ -5,13 +5,14 @@
 import type { FastifyReply } from 'fastify';
 import type { Filter } from '../../pims/filter.ts';
 import type { KeyedType } from '../../pims/fields.ts';
-import type { Page, PimsStore, QueryRequest } from '../../pims/port.ts';
-import type { Json, Rendered } from '../../pims/script.ts';
+import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/port.ts';
+import type { Rendered } from '../../pims/script.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes.ts';
 import type { UsageStore } from '../../tenant/port.ts';
 import { signalOf } from '../connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
+import { setTag } from '../etag.ts';
 import { listOf, required, type Schema } from '../schemas.ts';
 import type { OperationName } from './names.ts';
 import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
@@ -44,6 +45,8 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly kind: OperationKind;
+  /** Whether it takes If-Match: it changes something that a single read answers with an ETag. */
+  readonly takesIfMatch?: true;
   readonly query: Schema;
   readonly body?: BodySchema;
   readonly answer: Schema;
@@ -62,13 +65,17 @@ export const single = (
   parameter: string,
   about: string,
   record: Schema,
-  get: (store: PimsStore, key: string, fields: string[] | undefined) => Promise<Json>,
+  get: (store: PimsStore, key: string, fields: string[] | undefined) => Promise<RecordFound>,
 ): Pick<Operation, 'method' | 'kind' | 'query' | 'answer' | 'run'> => ({
   method: 'GET',
   kind: 'single',
   query: queryOf({ [parameter]: required(about), ...FIELDS }, Object.keys(FIELDS)),
   answer: envelopeOf(record),
-  run: async ({ store, query }: Call) => renderEnvelope(await get(store, query[parameter]!, parseFields(query))),
+  run: async ({ store, query, reply }: Call) => {
+    const { record: found, tag } = await get(store, query[parameter]!, parseFields(query));
+    setTag(reply, tag, query['fields']);
+    return renderEnvelope(found);
+  },
 });
 
 /** Names of the only fields to answer. */

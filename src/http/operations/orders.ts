@@ -14,6 +14,7 @@ import { NUMBERS_MAX } from '../../pims/limits.ts';
 import { signalOf } from '../connections.ts';
 import type { AnswerLimits } from '../cursor.ts';
 import { renderEnvelope } from '../envelope.ts';
+import { setTag } from '../etag.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
 import {
   LINE_EXAMPLE,
@@ -69,7 +70,8 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     query: queryOf({ orderNum: required('The ORDER_NUMBER.'), ...FIELDS }, Object.keys(FIELDS)),
     answer: envelopeOf(ORDER, LINES),
     run: async ({ store, query, reply }: Call) => {
-      const { order, lines } = await getOrder(store, query['orderNum']!, signalOf(reply), parseFields(query));
+      const { order, lines, tag } = await getOrder(store, query['orderNum']!, signalOf(reply), parseFields(query));
+      setTag(reply, tag, query['fields']);
       return renderEnvelope(order, lines);
     },
     example: { query: { orderNum: '10248' }, answer: envelope(ORDER_EXAMPLE, [{ ORDER_LINEITEMS: LINE_EXAMPLE }]) },
@@ -153,6 +155,7 @@ const ORDER_WRITES: readonly Operation[] = [
     summary: 'Add a line item',
     description:
       'Adds a line to an order, with NUMBER_SHIPPED 0. Data is the line; updates name its LINE_REF_LOCK_CODE.',
+    takesIfMatch: true,
     ...write(NEW_LINE, LINE, addLineItem),
     example: {
       body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
@@ -165,6 +168,7 @@ const ORDER_WRITES: readonly Operation[] = [
     path: '/orders/line_item',
     summary: 'Update a line item',
     description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Data is the changed line.',
+    takesIfMatch: true,
     ...write(LINE_CHANGE, LINE, updateLineItem),
     example: {
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
@@ -180,6 +184,7 @@ const ORDER_WRITES: readonly Operation[] = [
       'Changes fields of an order, not its stage. Data is the order. A changed DROP_SHIP moves what the order has ' +
       'committed. Of an invoice only NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields change, of a ' +
       'cancelled order only NOTES.',
+    takesIfMatch: true,
     ...write(ORDER_CHANGE, ref('Order'), updateOrder),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER, ...CHANGE },
@@ -194,6 +199,7 @@ const ORDER_WRITES: readonly Operation[] = [
     description:
       'Releases what the order has committed; its ORDER_STATUS is CANCELLED, and from then on only its NOTES change. ' +
       'Data is the order. An invoice cannot be cancelled; cancelling twice is a success.',
+    takesIfMatch: true,
     ...write(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER },

@@ -12,7 +12,7 @@ import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
 import { newLockCode, newVersion } from './random-text.ts';
 import { buildLoadsOfMany, buildSavesOfMany, type ListDialect } from './script-sql-of-many.ts';
-import { VERSION } from './version.ts';
+import { tagColumn, VERSION } from './version.ts';
 import type { Dialect } from './where.ts';
 
 export interface ScriptDialect extends Pick<Dialect, 'equals'>, ListDialect {
@@ -87,6 +87,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     return `SELECT ${dialect.recordJson(columns)} ${bySortKey[recordType]}`;
   });
   const isThere = ofKeyedTypes((recordType) => `SELECT 1 ${bySortKey[recordType]}`);
+  const tag = ofKeyedTypes((recordType) => `SELECT ${tagColumn(dictionaries, recordType)} ${bySortKey[recordType]}`);
   const fields = (recordType: KeyedType, ...names: string[]) => {
     const sql = `SELECT ${names.map(quote).join(', ')} ${bySortKey[recordType]}`;
     return (key: string) => query(sql, [sortKey(key)], ([row]) => row && nameValues(names, row));
@@ -114,6 +115,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   return {
     record: (recordType, key) => query(record[recordType], [sortKey(key)], parseRecord),
     isThere: (recordType, key) => query(isThere[recordType], [sortKey(key)], hasRow),
+    tag: (recordType, key) => query(tag[recordType], [sortKey(key)], ([row]) => row && (row[0] as string)),
     isLocationThere: (code) => query(isLocationThere, [code], hasRow),
     orderStage: fields('orders', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', 'MODIFIED_DATE', CANCELLED_MARK),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),

@@ -10,6 +10,7 @@ export interface Takers<Order, Line> {
 
 interface LargeOrder<Order, Line> {
   order: Order | undefined;
+  readonly tag: string;
   readonly lines: (readonly [number: number, line: Line])[];
 }
 
@@ -35,10 +36,10 @@ export class LargeOrders<Order, Line> {
   }
 
   /** False when that is so. */
-  take([sortKey, number, record, fieldsVersion]: LargeRow): boolean {
+  take([sortKey, number, record, fieldsVersion, tag]: LargeRow): boolean {
     this.fieldsVersion = fieldsVersion;
     let found = this.#orders.get(sortKey);
-    if (!found) this.#orders.set(sortKey, (found = { order: undefined, lines: [] }));
+    if (!found) this.#orders.set(sortKey, (found = { order: undefined, tag, lines: [] }));
     this.#characters += record.length;
     if (this.isTooLarge) return false;
     if (number === 0) found.order = this.#take.order(record);
@@ -47,9 +48,10 @@ export class LargeOrders<Order, Line> {
   }
 
   /** All orders, in any order, with their lines in the order of their numbers. */
-  list(): { order: Order; lines: Line[] }[] {
-    return [...this.#orders.values()].map(({ order, lines }) => ({
+  list(): { order: Order; tag: string; lines: Line[] }[] {
+    return [...this.#orders.values()].map(({ order, tag, lines }) => ({
       order: order!,
+      tag,
       lines: lines.toSorted(([a], [b]) => a - b).map(([, line]) => line),
     }));
   }

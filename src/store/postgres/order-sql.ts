@@ -8,6 +8,8 @@ interface OrderParts {
   /** A record as JSON: whole, or with these fields, and perhaps more. */
   readonly json: (recordType: RecordType, names?: readonly string[], ...more: Column[]) => string;
   readonly fieldsVersion: string;
+  /** The tag of order `o`. */
+  readonly tag: string;
 }
 
 /** Up to so many lines of an order are gathered in one row of a page. */
@@ -22,7 +24,7 @@ export const linesOf = ({ table }: Pick<OrderParts, 'table'>, line: string): str
     FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
 
 const readRows = (parts: OrderParts, orders: string, [order, line]: readonly [string, string]): string =>
-  `SELECT o."SORT_KEY", x.n, x.j, (${parts.fieldsVersion})
+  `SELECT o."SORT_KEY", x.n, x.j, (${parts.fieldsVersion}), ${parts.tag}
     FROM (${orders}) o CROSS JOIN LATERAL (SELECT 0 AS n, ${order} AS j UNION ALL ${linesOf(parts, line)}) x`;
 
 const ordersWhere = ({ table }: OrderParts, condition: string): string =>

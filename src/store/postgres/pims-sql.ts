@@ -22,7 +22,7 @@ import {
   type Column,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
-import { VERSION } from '../pims/version.ts';
+import { tagColumn, VERSION } from '../pims/version.ts';
 import type { Dialect } from '../pims/where.ts';
 import { statement, type Bound, type RowChange } from '../writing.ts';
 import { buildLargeLookup, buildLargeOrder, joinOrderRows, linesOf, wrapLine } from './order-sql.ts';
@@ -47,7 +47,7 @@ export const LARGE = '';
 const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
 
 /** An order (`n` is 0) or a line of it (`n` is its number). The rows of an order come in any order. */
-export type LargeRow = [sortKey: string, n: number, record: Json, fieldsVersion: number];
+export type LargeRow = [sortKey: string, n: number, record: Json, fieldsVersion: number, tag: string];
 
 const filterDialect: Dialect = {
   equals: (column, isIndexed, bind) =>
@@ -91,8 +91,9 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const byReference = (key: string): string => `left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) =
     left(${key}, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = ${key}`;
   const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
-    `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion})
+    `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion}), ${tagColumn(dictionaries, recordType)}
       FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
+  const orderParts = { table, json, fieldsVersion, tag: tagColumn(dictionaries, 'orders') };
   const rows = (recordType: RecordType): string => {
     const columns = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, 'r.'));
     const { sql: end } = CELL_END;
@@ -123,9 +124,9 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
     /** The order with this sort key, and its lines, a row each: see LargeRow. */
-    largeOrder: once(() => buildLargeOrder({ table, json, fieldsVersion })),
+    largeOrder: once(() => buildLargeOrder(orderParts)),
     /** Of a list of numbers. */
-    largeOrdersByReference: once(() => buildLargeLookup({ table, json, fieldsVersion }, byReference)),
+    largeOrdersByReference: once(() => buildLargeLookup(orderParts, byReference)),
     /** Every record of a type in the order of its key: see joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
@@ -133,7 +134,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
       const { fields, hasLines } = request;
       const record = fields ? json(recordType, fields) : pageJson[recordType]();
-      const orderRows = hasLines ? joinOrderRows({ table, json, fieldsVersion }, record) : undefined;
+      const orderRows = hasLines ? joinOrderRows(orderParts, record) : undefined;
       const parts = { table: tableOf(recordType), json: record, orderRows, fieldsVersion };
       return buildPage(recordType, tree, request, filterDialect, parts);
     },

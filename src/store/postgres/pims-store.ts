@@ -8,7 +8,8 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pim
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
-import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/port.ts';
+import type { QueryRequest, RecordFound } from '../../pims/port.ts';
 import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import type { Turn, Turns } from '../../tenant/admission.ts';
 import { sortKey } from '../../pims/values.ts';
@@ -45,8 +46,8 @@ export interface PimsConnections {
 }
 
 type Fields = [RecordType, string, CustomField['type']];
-/** A key, the record, its lines where they were asked for, the version of the dictionaries. */
-type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number];
+/** A key, the record, its lines where they were asked for, the version of the dictionaries, the tag of a single record. */
+type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
 /** See PageQuery. */
 type LoadedRow = [sortKey: string, json: Json, fieldsVersion: number, n?: number, count?: number];
@@ -122,7 +123,7 @@ export class PostgresPimsStore implements PimsStore {
     const key = sortKey(orderNumber);
     for (let size = this.#sizes.get(key) ?? 0; size < this.#orders.length; size++) {
       const found = await this.#orders[size]!.ask(key);
-      if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2] };
+      if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2], tag: found[4]! };
       if (this.#sizes.size >= SIZES_MAX) this.#sizes.clear();
       this.#sizes.set(key, size + 1);
     }
@@ -132,11 +133,12 @@ export class PostgresPimsStore implements PimsStore {
     if (read instanceof Refusal) return read;
     if (read.isTooLarge) return refuseLargeOrder();
     const [large] = read.list();
-    return large && { order: large.order, lines: `[${large.lines.join(',')}]` };
+    return large && { order: large.order, lines: `[${large.lines.join(',')}]`, tag: large.tag };
   }
 
-  async getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
-    return (await this.#records[recordType].ask(sortKey(key)))?.[1];
+  async getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined> {
+    const found = await this.#records[recordType].ask(sortKey(key));
+    return found && { record: found[1], tag: found[4]! };
   }
 
   async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {

@@ -20,7 +20,8 @@ const answerOf = (operation: string, key: string): string => `answer ${operation
 export function sourceOf(load: Load): string | undefined {
   switch (load.name) {
     case 'record':
-    case 'isThere': {
+    case 'isThere':
+    case 'tag': {
       const [recordType, key] = load.args;
       return recordOf(recordType, key);
     }

@@ -26,7 +26,7 @@ import {
   type Column,
   type ScriptDialect,
 } from '../pims/script-sql.ts';
-import { VERSION } from '../pims/version.ts';
+import { tagColumn, VERSION } from '../pims/version.ts';
 import { statement, type SearchChange, type Statement } from '../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, PageBuilder } from './page-sql.ts';
@@ -95,7 +95,8 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     return hasLines ? `${record}, ${linesOf(wholeLine, `ORDERS.ORDER_NUMBER ${charged}`)}` : record;
   };
   const records = ofKeyedTypes(
-    (recordType) => `SELECT ${keyedJson[recordType]} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
+    (recordType) =>
+      `SELECT ${keyedJson[recordType]}, ${tagColumn(dictionaries, recordType)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
   const rows = (recordType: RecordType): string => {
     const cells = (of = ''): string => {
@@ -114,7 +115,8 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     recordAhead: ofKeyedTypes(
       (recordType) => `SELECT 1 FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY > ? LIMIT 1 OFFSET ? + 0`,
     ),
-    orderWithLines: `SELECT ${keyedJson.orders}, ${linesOf(wholeLine, '?')} FROM ORDERS WHERE SORT_KEY = ?`,
+    orderWithLines: `SELECT ${keyedJson.orders}, ${linesOf(wholeLine, '?')}, ${tagColumn(dictionaries, 'orders')}
+      FROM ORDERS WHERE SORT_KEY = ?`,
     /** Of a list of numbers: the place of each, and what the lookup answers of its orders. */
     ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders, CANCELLED)},
         ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}

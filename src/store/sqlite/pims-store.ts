@@ -6,7 +6,8 @@ import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
-import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/port.ts';
+import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/port.ts';
+import type { QueryRequest, RecordFound } from '../../pims/port.ts';
 import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
@@ -122,13 +123,15 @@ export class SqlitePimsStore implements PimsStore {
     });
   }
 
-  getRecord(recordType: KeyedType, key: string): Promise<Json | undefined> {
+  getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined> {
     return this.#reader.read(() => {
       const keptKey = this.#keyOf(recordType, key);
-      const kept = this.#options.kept.find(keptKey, this.#epoch) as Json | undefined;
-      if (kept !== undefined) return kept;
-      const found = this.#readerDb.row<[Json]>(this.#sql.records[recordType], sortKey(key))?.[0];
-      if (found !== undefined) this.#options.kept.keep(keptKey, this.#epoch, found, found.length);
+      const kept = this.#options.kept.find(keptKey, this.#epoch) as RecordFound | undefined;
+      if (kept) return kept;
+      const row = this.#readerDb.row<[Json, string]>(this.#sql.records[recordType], sortKey(key));
+      if (!row) return undefined;
+      const found = { record: row[0], tag: row[1] };
+      this.#options.kept.keep(keptKey, this.#epoch, found, found.record.length);
       return found;
     });
   }

@@ -112,8 +112,8 @@ export function readOrder(
   { sql, orderNumber }: Omit<OrderRead, 'kind'>,
 ): Outcome<OrderFound | undefined> {
   try {
-    const row = db.row<[Json, Json]>(sql, orderNumber, sortKey(orderNumber));
-    return row && { order: row[0], lines: row[1] === '[]' ? null : row[1] };
+    const row = db.row<[Json, Json, string]>(sql, orderNumber, sortKey(orderNumber));
+    return row && { order: row[0], lines: row[1] === '[]' ? null : row[1], tag: row[2] };
   } catch (fault) {
     if (!isTooBig(fault)) throw fault;
     return refuseLargeOrder();

@@ -1,0 +1,295 @@
+/** ETags: what single reads answer, and If-None-Match and If-Match that send them again. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
+import type { Answer } from '../kit/service.ts';
+
+const shop = await Shop.shared();
+await shop.load('inventory', [
+  { PART_CODE: '11', QTY_ONHAND: '100' },
+  { PART_CODE: '12', QTY_ONHAND: '100' },
+]);
+
+type Subject = 'order' | 'customer' | 'part';
+const READS = {
+  order: { path: '/orders/single', parameter: 'orderNum', operation: 'getOrder' },
+  customer: { path: '/customers/single', parameter: 'customerCode', operation: 'getCustomer' },
+  part: { path: '/inventory/single', parameter: 'partCode', operation: 'getInventoryItem' },
+};
+
+const read = (subject: Subject, key: string, condition?: string): Promise<Answer> =>
+  shop.service.call(shop.keys, 'GET', READS[subject].path, {
+    query: { [READS[subject].parameter]: key },
+    headers: { ...(condition !== undefined && { 'if-none-match': condition }) },
+  });
+
+async function tagOf(subject: Subject, key: string): Promise<string> {
+  const { status, headers } = await read(subject, key);
+  assert.equal(status, 200);
+  return headers.get('etag') ?? '';
+}
+
+const CHANGES = {
+  addLineItem: ['PUT', '/orders/line_item'],
+  updateLineItem: ['POST', '/orders/line_item'],
+  updateOrder: ['POST', '/orders/update'],
+  cancelOrder: ['POST', '/orders/cancel'],
+  updateCustomer: ['POST', '/customers/update'],
+} as const;
+type Change = keyof typeof CHANGES;
+
+function change(name: Change, body: Values, ifMatch?: string, more: Record<string, string> = {}): Promise<Answer> {
+  const [method, path] = CHANGES[name];
+  const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }), ...more };
+  return shop.service.call(shop.keys, method, path, { body, headers });
+}
+
+const newLine = async (order: string, values: Values = {}): Promise<Values> =>
+  succeed(shop.addLineItem({ ORDER_NUMBER: order, PART_CODE: '11', QUANTITY: '1', ...values }));
+const nameOf = ({ ORDER_NUMBER, LINE_REF_LOCK_CODE }: Values): Values => ({
+  ORDER_NUMBER: ORDER_NUMBER!,
+  LINE_REF_LOCK_CODE: LINE_REF_LOCK_CODE!,
+});
+
+interface Changeable {
+  readonly subject: Subject;
+  readonly key: string;
+  readonly name: Change;
+  readonly body: Values;
+}
+
+/** Something that each of the operations changes, and how. */
+async function makeEach(): Promise<Changeable[]> {
+  const customer = await succeed<string>(shop.createCustomer({ NOTES: 'before' }));
+  const [grown, changed] = [await shop.newOrder(), await shop.newOrder()];
+  const [noted, cancelled] = [await shop.newOrder(), await shop.newOrder()];
+  const line = nameOf(await newLine(changed));
+  return [
+    { subject: 'customer', key: customer, name: 'updateCustomer', body: { CUSTOMER_CODE: customer, NOTES: 'after' } },
+    { subject: 'order', key: noted, name: 'updateOrder', body: { ORDER_NUMBER: noted, NOTES: 'after' } },
+    { subject: 'order', key: cancelled, name: 'cancelOrder', body: { ORDER_NUMBER: cancelled } },
+    { subject: 'order', key: grown, name: 'addLineItem', body: { ORDER_NUMBER: grown, QUANTITY: '3' } },
+    { subject: 'order', key: changed, name: 'updateLineItem', body: { ...line, QUANTITY: '7' } },
+  ];
+}
+
+suite('single reads', () => {
+  test('200 each answers a strong ETag, the same one while nothing changes', async () => {
+    const [order, customer] = [await shop.newOrder(), await succeed<string>(shop.createCustomer({}))];
+    for (const [subject, key] of Object.entries({ order, customer, part: '11' }) as [Subject, string][]) {
+      const tag = await tagOf(subject, key);
+      assert.match(tag, /^"[!#-~]+"$/, subject);
+      for (let again = 0; again < 3; again++) assert.equal(await tagOf(subject, key), tag, subject);
+    }
+  });
+
+  test('200 no other call answers one', async () => {
+    const order = await shop.newOrder({ REFERENCE_NUMBER: '#77' });
+    const answers = [
+      await shop.queryOrders([]),
+      await shop.findOrdersByStorefrontReference('#77'),
+      await shop.addLineItem({ ORDER_NUMBER: order }),
+      await shop.createCustomer({}),
+      await shop.getOrder('nobody'),
+    ];
+    for (const { headers } of answers) assert.equal(headers.get('etag'), null);
+  });
+
+  test('200 every write of a record gives it another ETag: fields, lines, stock, stages, imports', async () => {
+    const order = await shop.newOrder({ ORDER_TYPE: 'quote' });
+    const customer = await succeed<string>(shop.createCustomer({}));
+    const line = nameOf(await newLine(order, { PART_CODE: '12', QUANTITY: '3' }));
+    const seen = new Set<string>();
+    const checkMoved = async (subject: Subject, key: string, what: string): Promise<void> => {
+      const tag = await tagOf(subject, key);
+      assert.ok(!seen.has(tag), `${what}: ${subject} ${key} has an ETag from before`);
+      seen.add(tag);
+    };
+    await checkMoved('customer', customer, 'at first');
+    await succeed(shop.updateCustomer({ CUSTOMER_CODE: customer, NOTES: 'x' }));
+    await checkMoved('customer', customer, 'a changed field');
+    await succeed(shop.updateCustomer({ CUSTOMER_CODE: customer, NOTES: 'x' }));
+    await checkMoved('customer', customer, 'a field sent as it was');
+    await checkMoved('order', order, 'at first');
+    await checkMoved('part', '12', 'at first');
+    await newLine(order, { PART_CODE: '' });
+    await checkMoved('order', order, 'a new line');
+    await succeed(change('updateOrder', { ORDER_NUMBER: order, NOTES: 'x' }));
+    await checkMoved('order', order, 'a changed field');
+    await succeed(shop.updateLineItem({ ...line, DISCOUNT: '5' }));
+    await checkMoved('order', order, 'a changed line');
+    await shop.load('lines', [{ ORDER_NUMBER: order, PART_CODE: '', QUANTITY: '1' }]);
+    await checkMoved('order', order, 'an imported line');
+    await shop.run('order', 'approve', shop.keys.teamID, order);
+    await checkMoved('order', order, 'an approval');
+    await checkMoved('part', '12', 'stock that an approval commits');
+    await succeed(shop.updateLineItem({ ...line, QUANTITY: '5' }));
+    await checkMoved('order', order, 'a changed quantity');
+    await checkMoved('part', '12', 'stock that a line commits');
+    const invoice = ['order', 'invoice', shop.keys.teamID, order, '--line', '1=2'];
+    const { backorder } = await shop.run<{ backorder: string }>(...invoice);
+    await checkMoved('order', order, 'a partial invoice');
+    await checkMoved('part', '12', 'stock that an invoice takes');
+    await checkMoved('order', backorder, 'what a partial invoice leaves');
+  });
+
+  test('200 a custom field gives every answer that shows it another ETag', async () => {
+    const order = await shop.newOrder();
+    const before = { order: await tagOf('order', order), part: await tagOf('part', '11') };
+    await shop.run('fields', 'add', shop.keys.teamID, 'lines', 'OWN_MARK', '--type', 'text');
+    const withLines = await tagOf('order', order);
+    assert.notEqual(withLines, before.order);
+    assert.equal(await tagOf('part', '11'), before.part);
+    await shop.run('fields', 'add', shop.keys.teamID, 'orders', 'OWN_MARK', '--type', 'text');
+    assert.notEqual(await tagOf('order', order), withLines);
+  });
+
+  test('304 If-None-Match with the ETag answers it without a body, as do *, a list and a weak tag', async () => {
+    const order = await shop.newOrder({ NOTES: 'x'.repeat(4000) });
+    const customer = await succeed<string>(shop.createCustomer({}));
+    for (const [subject, key] of Object.entries({ order, customer, part: '11' }) as [Subject, string][]) {
+      const tag = await tagOf(subject, key);
+      for (const condition of [tag, '*', ' * ', `"a", ${tag}`, `W/"a",,${tag} , "b"`, `W/${tag}`]) {
+        const { status, text, headers } = await read(subject, key, condition);
+        assert.deepEqual({ status, text }, { status: 304, text: '' }, `${subject} ${condition}`);
+        assert.equal(headers.get('etag'), tag);
+        assert.match(headers.get('x-month-requests') ?? '', /^\d+$/);
+        assert.equal(headers.get('content-length'), null);
+      }
+    }
+  });
+
+  test('304 only for the coding that would go out: each coding has an ETag of its own, and If-Match takes each', async () => {
+    const customer = await succeed<string>(shop.createCustomer({ NOTES: 'x'.repeat(4000) }));
+    const readAs = (coding: string, condition = '"a"'): Promise<Answer> =>
+      shop.service.call(shop.keys, 'GET', READS.customer.path, {
+        query: { customerCode: customer },
+        headers: { 'accept-encoding': coding, 'if-none-match': condition },
+      });
+    const codings = ['identity', 'gzip', 'br'];
+    const tags = await Promise.all(codings.map(async (coding) => (await readAs(coding)).headers.get('etag')!));
+    assert.equal(new Set(tags).size, codings.length);
+    for (const [at, coding] of codings.entries()) {
+      for (const tag of tags)
+        assert.equal((await readAs(coding, tag)).status, tag === tags[at] ? 304 : 200, `${coding} ${tag}`);
+      const vary = (await readAs(coding, tags[at])).headers.get('vary');
+      assert.equal(vary, coding === 'identity' ? null : 'accept-encoding');
+      const now = (await readAs(coding)).headers.get('etag')!;
+      assert.equal((await change('updateCustomer', { CUSTOMER_CODE: customer, BCITY: coding }, now)).status, 200);
+      const gone = await change('updateCustomer', { CUSTOMER_CODE: customer, BCITY: coding }, now);
+      expectRefusal(gone, 412, 'RECORD_CHANGED');
+      tags.splice(0, 3, ...(await Promise.all(codings.map(async (one) => (await readAs(one)).headers.get('etag')!))));
+    }
+  });
+
+  test('200 the whole answer goes out when If-None-Match names another ETag, or cannot be read', async () => {
+    const order = await shop.newOrder();
+    const tag = await tagOf('order', order);
+    const conditions = ['"a"', tag.slice(0, -1), tag.slice(1, -1), `w/${tag}`, `${tag} "b"`, '', '"*"', `"a" ${tag}`];
+    for (const condition of conditions) {
+      const { status, body } = await read('order', order, condition);
+      assert.equal(status, 200, condition);
+      assert.equal(body.data['ORDER_NUMBER'], order);
+    }
+    await newLine(order);
+    assert.equal((await read('order', order, tag)).status, 200);
+    expectRefusal(await read('order', 'nobody', '*'), 404, 'NOT_FOUND');
+  });
+
+  test('304 is metered under the operation, and is no refusal in the request log', async () => {
+    const tag = await tagOf('part', '11');
+    const before = await shop.service.usageOf(shop.keys.teamID);
+    const { headers } = await read('part', '11', tag);
+    assert.equal(headers.get('x-month-requests'), String(before + 1));
+    assert.equal(await shop.service.usageOf(shop.keys.teamID), before + 1);
+  });
+});
+
+suite('If-Match', () => {
+  test('200 a write with the ETag of now happens, also with * and in a list', async () => {
+    for (const form of [(tag: string) => tag, () => '*', (tag: string) => `"a", W/"b" ,${tag}`])
+      for (const { subject, key, name, body } of await makeEach()) {
+        const before = await tagOf(subject, key);
+        assert.equal((await change(name, body, form(before))).status, 200, name);
+        assert.notEqual(await tagOf(subject, key), before, name);
+      }
+  });
+
+  test('412 RECORD_CHANGED for the ETag of another state: nothing is written, the answer has the ETag of now', async () => {
+    for (const { subject, key, name, body } of await makeEach()) {
+      const stale = await tagOf(subject, key);
+      await (subject === 'customer' ? succeed(change(name, body)) : newLine(key));
+      const now = await tagOf(subject, key);
+      const before = await shop.everything();
+      const others = [stale, '"a"', `W/${now}`, `${now.slice(0, -1)}x"`, `"a", ${stale}`, '"*"', `"${now.slice(2)}`];
+      for (const condition of others) {
+        const answer = await change(name, body, condition);
+        assert.match(expectRefusal(answer, 412, 'RECORD_CHANGED'), new RegExp(key), condition);
+        assert.equal(answer.headers.get('etag'), now, condition);
+      }
+      assert.equal(await shop.everything(), before, name);
+      assert.equal(await tagOf(subject, key), now, name);
+      assert.equal((await change(name, body, now)).status, 200, name);
+    }
+  });
+
+  test('412 for an order also when a line, or what an operator did, has changed it since', async () => {
+    const order = await shop.newOrder();
+    const [line, other] = [nameOf(await newLine(order)), nameOf(await newLine(order))];
+    const stale = await tagOf('order', order);
+    await succeed(shop.updateLineItem({ ...other, DISCOUNT: '5' }));
+    expectRefusal(await change('updateLineItem', { ...line, QUANTITY: '2' }, stale), 412, 'RECORD_CHANGED');
+    const later = await tagOf('order', order);
+    await shop.run('order', 'approve', shop.keys.teamID, order);
+    expectRefusal(await change('addLineItem', { ORDER_NUMBER: order }, later), 412, 'RECORD_CHANGED');
+  });
+
+  test('400 INVALID_IF_MATCH when it cannot be read; nothing is written', async () => {
+    const each = await makeEach();
+    const before = await shop.everything();
+    for (const { subject, key, name, body } of each) {
+      const tag = await tagOf(subject, key);
+      for (const condition of [
+        tag.slice(1, -1),
+        tag.slice(0, -1),
+        'a',
+        '',
+        ',',
+        `${tag} ${tag}`,
+        `*, ${tag}`,
+        `w/${tag}`,
+      ])
+        expectRefusal(await change(name, body, condition), 400, 'INVALID_IF_MATCH', 'If-Match');
+    }
+    assert.equal(await shop.everything(), before);
+  });
+
+  test('400 a record that does not exist is refused as without If-Match', async () => {
+    const missing = [
+      ['updateCustomer', { CUSTOMER_CODE: 'nobody' }, 'CUSTOMER_NOT_FOUND'],
+      ['updateOrder', { ORDER_NUMBER: 'nobody' }, 'ORDER_NOT_FOUND'],
+      ['cancelOrder', { ORDER_NUMBER: 'nobody' }, 'ORDER_NOT_FOUND'],
+      ['addLineItem', { ORDER_NUMBER: 'nobody' }, 'ORDER_NOT_FOUND'],
+      ['updateLineItem', { ORDER_NUMBER: 'nobody', LINE_REF_LOCK_CODE: 'x' }, 'ORDER_NOT_FOUND'],
+    ] as const;
+    for (const [name, body, code] of missing)
+      for (const condition of ['*', '"a"']) expectRefusal(await change(name, body, condition), 400, code);
+  });
+
+  test('200 a kept answer is repeated before If-Match is looked at; a refusal by If-Match is not kept', async () => {
+    for (const { subject, key, name, body } of await makeEach()) {
+      const tag = await tagOf(subject, key);
+      const headers = { 'idempotency-key': `once-${name}` };
+      expectRefusal(await change(name, body, '"a"', headers), 412, 'RECORD_CHANGED');
+      const first = await change(name, body, tag, headers);
+      assert.equal(first.status, 200, name);
+      const now = await tagOf(subject, key);
+      for (const condition of [tag, '"a"', '*']) {
+        const again = await change(name, body, condition, headers);
+        assert.deepEqual([again.status, again.text], [200, first.text], name);
+        assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      }
+      assert.equal(await tagOf(subject, key), now, name);
+    }
+  });
+});
