@@ -38,6 +38,7 @@ const requestID = refused.headers.get('x-request-id')!;
 await owner.add('viewer');
 const { backorder } = await owner.ask('POST /orders/invoice', PARTIAL_INVOICE);
 await owner.ask('POST /keys/replace', { overlap: '24h' });
+await owner.ask('POST /keys', { name: 'reports', scope: 'read', days: 90 });
 await owner.ask('POST /fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' });
 
 let looked = 0;
@@ -92,6 +93,7 @@ test('dialogs, and what is shown once', async (context) => {
   await open('/fields', 'Add field');
   await open('/users', 'Invite user');
   await open('/account', 'Set up');
+  await open('/api-settings', 'Create Keys');
   await open('/api-settings', 'Replace Keys');
   await forgetProof(service, owner.email);
   await button(page, 'Save').click();

@@ -19,6 +19,7 @@ import {
   region,
   replaceKeys,
   setPassword,
+  shownCells,
   until,
 } from './at-pages.ts';
 import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
@@ -114,6 +115,62 @@ test('with an overlap the old pair works on and is listed until End now ends it 
   await button(question, 'End now').click();
   await listed.waitFor({ state: 'detached' });
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 401]);
+});
+
+test('a further pair is made by Create Keys, works beside the others, and ends by End now', async (context) => {
+  const { keys, owner } = await openTenant(service);
+  const page = await openAs(context, service, owner);
+  await goByMenu(page, 'API Settings');
+  await button(page, 'Create Keys').click();
+  await field(page, 'Name').fill('default');
+  await field(page, 'Read').check();
+  await field(page, 'Days until it ends').fill('30');
+  await button(page, 'Create').click();
+  await page.locator('[name=name][aria-invalid=true]').waitFor();
+  await page.getByText("There are keys 'default' already").waitFor();
+  await field(page, 'Name').fill('Monthly reports');
+  await forgetProof(service, owner.email);
+  await button(page, 'Create').click();
+  await password(page).fill(PASSWORD);
+  await button(page, 'Confirm').click();
+  await region(page, 'New keys').getByText('Monthly reports, scope read').waitFor();
+  const issued = await copyPair(page, keys);
+  assert.deepEqual([await statusOf(issued), await statusOf(issued), await statusOf(keys)], [200, 200, 200]);
+  const refused = await service.call(issued, 'PUT', '/orders/create', { body: {} });
+  assert.equal(refused.body.code, 'SCOPE_MISSING');
+  await button(page, 'I have stored it').click();
+  await expectNowhere(page, issued.apiSecret);
+
+  await page.reload();
+  await waitUntilLoaded(page);
+  const listed = region(page, 'Keys in force');
+  const cells = (await shownCells(listed.getByRole('table'))).map((row) => row.map((cell) => cell.split(' · ').at(-1)));
+  assert.deepEqual(
+    cells.map(([name, apiID, scope, , ends, , calls]) => [name, apiID, scope, ends, calls]),
+    [
+      ['default', keys.apiID, 'write', 'Never', '1'],
+      ['Monthly reports', issued.apiID, 'read', 'in 30 days', '3'],
+    ],
+  );
+  assert.match(cells[1]![3]!, new RegExp(`by ${owner.email}$`));
+  assert.match(cells[1]![5]!, / from \S+$/);
+  assert.equal(await copy(page, button(page, 'Copy the API ID of Monthly reports')), issued.apiID);
+  await button(page, `End now: ${issued.apiID}`).click();
+  await button(page.getByRole('dialog'), 'End now').click();
+  await listed.getByText('Monthly reports').waitFor({ state: 'detached' });
+  assert.deepEqual([await statusOf(issued), await statusOf(keys)], [401, 200]);
+
+  await goTo(page, '/usage?by=keys');
+  const counted = await shownCells(region(page, 'Calls by keys').getByRole('table'));
+  assert.deepEqual(
+    counted.map((row) => row.slice(0, 3)),
+    [
+      ['Monthly reports', issued.apiID, '3'],
+      ['default', keys.apiID, '2'],
+    ],
+  );
+  await goTo(page, `/requests/${refused.headers.get('x-request-id')!}`);
+  await page.getByText('Monthly reports', { exact: true }).waitFor();
 });
 
 test('a secret is shown once: not after a reload or Back, in storage or in a later answer', async (context) => {
@@ -283,5 +340,5 @@ test('a viewer sees the pair in force and no Replace Keys', async (context) => {
   await goByMenu(page, 'API Settings');
   await page.getByText(keys.apiID, { exact: true }).waitFor();
   await page.getByText('Replacing keys needs the role developer').waitFor();
-  assert.equal(await page.getByRole('button', { name: /Replace|End now/ }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: /Replace|Create|End now/ }).count(), 0);
 });

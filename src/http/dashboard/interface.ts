@@ -103,7 +103,7 @@ interface NewPairView {
   /** Shown this once. */
   apiSecret: string;
 }
-interface CreatedKeyView extends NewPairView {
+export interface CreatedKeyView extends NewPairView {
   name: string;
   scope: Scope;
   /** null: it does not end by itself. */

@@ -13,7 +13,7 @@ export interface ExampleCall {
 
 /** Example: `writeCalls(issued, session.baseURL, '10248')`. */
 export function exampleCalls(
-  { teamID, apiID, apiSecret }: IssuedKeyView,
+  { teamID, apiID, apiSecret }: Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'>,
   baseURL: string,
   orderNum: string,
 ): ExampleCall[] {

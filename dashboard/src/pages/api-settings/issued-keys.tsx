@@ -1,7 +1,7 @@
 /**
  * The panel that shows new keys once, with calls that use them.
  */
-import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
+import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { CodeBlock, CopyText } from '../../ui/copy.tsx';
 import { KeyValue } from '../../ui/key-value.tsx';
 import { OneTimePanel } from '../../ui/one-time-panel.tsx';
@@ -11,26 +11,32 @@ import { exampleCalls } from './example-calls.ts';
 
 const SOME_ORDER = '10248';
 
+/** A pair just made or replaced. */
+export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'> &
+  Partial<Pick<CreatedKeyView, 'name' | 'scope'>> & {
+    /** When the keys these replaced end, or ended; null when they replaced none. */
+    oldKeysEndAt: string | null;
+  };
+
 export interface IssuedKeysProps {
-  issued: IssuedKeyView;
+  issued: NewKeys;
   baseURL: string;
-  /** Whether these replaced others. */
-  hadKeys: boolean;
   /** One there is; null when there is none, undefined when that is not known. */
   orderNum: string | null | undefined;
   onStored: () => void;
 }
 
-export function IssuedKeys({ issued, hadKeys, baseURL, orderNum, onStored }: IssuedKeysProps) {
-  const { apiID, apiSecret, oldKeysEndAt } = issued;
+export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysProps) {
+  const { apiID, apiSecret, name, scope, oldKeysEndAt } = issued;
   const calls = exampleCalls(issued, baseURL, orderNum ?? SOME_ORDER);
   return (
     <OneTimePanel title="New keys" what="The API Secret is" onStored={onStored}>
       <KeyValue
         rows={[
+          ...(name === undefined ? [] : [['Name', `${name}, scope ${scope}`] as const]),
           ['API ID', <CopyText text={apiID} label="Copy the new API ID" />],
           ['API Secret', <CopyText text={apiSecret} label="Copy the new API Secret" />],
-          ...(hadKeys ? [['Old keys', <OldKeysEnd at={oldKeysEndAt} />] as const] : []),
+          ...(oldKeysEndAt === null ? [] : [['Old keys', <OldKeysEnd at={oldKeysEndAt} />] as const]),
         ]}
       />
       <div>

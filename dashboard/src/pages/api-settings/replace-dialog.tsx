@@ -19,13 +19,14 @@ const LABELS: Readonly<Record<Overlap, string>> = {
 const REFRESH_MS = 5000;
 
 export interface ReplaceKeysProps {
-  /** Whether there are any that could stop. */
-  hasKeys: boolean;
+  /** The name of the pair that is replaced; undefined when there are no keys. */
+  replaced: string | undefined;
   onIssued: (issued: IssuedKeyView) => void;
   onClose: () => void;
 }
 
-export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
+export function ReplaceKeys({ replaced, onIssued, onClose }: ReplaceKeysProps) {
+  const hasKeys = replaced !== undefined;
   const [overlap, setOverlap] = useState<Overlap>('none');
   const now = useNow(REFRESH_MS);
   const save = async () => {
@@ -36,7 +37,7 @@ export function ReplaceKeys({ hasKeys, onIssued, onClose }: ReplaceKeysProps) {
       title="Replace Keys"
       description={
         hasKeys
-          ? 'Issues a new API ID and API Secret. Give the old ones time where a program still needs them.'
+          ? `Issues a new API ID and API Secret in place of ${replaced}. Give the old ones time where a program still needs them.`
           : 'Issues the first pair of API ID and API Secret. The secret is shown once.'
       }
       onClose={onClose}

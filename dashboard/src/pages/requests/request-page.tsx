@@ -102,7 +102,7 @@ const Refused = ({ request, code }: { request: RequestDetailView; code: string }
 );
 
 function Members({ request }: { request: RequestDetailView }) {
-  const { at, method, path, milliseconds, client, apiID, explorerUser, httpStatus } = request;
+  const { at, method, path, milliseconds, client, apiID, keyName, explorerUser, httpStatus } = request;
   const how =
     explorerUser === null ? <CopyText text={apiID ?? ''} label="Copy API ID" /> : `API explorer, by ${explorerUser}`;
   return (
@@ -119,6 +119,7 @@ function Members({ request }: { request: RequestDetailView }) {
           </>,
         ],
         [explorerUser === null ? 'API ID' : 'Came by', how],
+        ...(keyName === null ? [] : [['Keys', keyName] as const]),
         ['Client', <code key="client">{client}</code>],
       ]}
     />

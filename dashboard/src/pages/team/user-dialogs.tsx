@@ -22,7 +22,7 @@ const ROLES: readonly { value: Role; label: string; hint: string }[] = [
   {
     value: 'developer',
     label: 'Developer',
-    hint: 'Also changes orders and fields, uses the whole API explorer, replaces the keys.',
+    hint: 'Also changes orders and fields, uses the whole API explorer, makes and replaces keys.',
   },
   { value: 'owner', label: 'Owner', hint: 'Also changes the settings and the users, reads the audit log.' },
 ];

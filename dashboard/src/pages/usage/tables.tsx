@@ -1,5 +1,5 @@
 /**
- * The calls of a month as tables, by operation or by day. The address keeps the choice and the order.
+ * The calls of a month as tables, by operation, day or pair of keys. The address keeps the choice and the order.
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { useQuery } from '../../router.tsx';
@@ -35,6 +35,7 @@ export function UsageTables({ view }: { view: UsageView }) {
               content: () => <CountTable key="operation" view={view} by="operation" />,
             },
             { id: 'day', label: 'By day', content: () => <CountTable key="day" view={view} by="day" /> },
+            { id: 'keys', label: 'By keys', content: () => <KeyCountTable view={view} /> },
           ]}
         />
       </Section>
@@ -81,6 +82,31 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
           A call is counted when its credentials are good, also when it is refused afterwards.
         </Empty>
       }
+    />
+  );
+}
+
+/** The calls that came with no pair, or before pairs were counted, are a row of their own. */
+function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
+  const others = total - byKey.reduce((sum, { calls }) => sum + calls, 0);
+  const rest = { apiID: '', name: 'The explorer, and calls from before keys had names', calls: others };
+  return (
+    <Table
+      label="Calls by keys"
+      columns={[
+        { key: 'name', head: 'Keys', cell: ({ name, apiID }) => (apiID ? name : <span class="muted">{name}</span>) },
+        { key: 'apiID', head: 'API ID', isMono: true, cell: ({ apiID }) => apiID },
+        { key: 'calls', head: 'Calls', align: 'end', cell: ({ calls }) => formatCount(calls) },
+        {
+          key: 'share',
+          head: 'Share of the calls',
+          isWide: true,
+          cell: ({ calls }) => <ShareBar part={calls} whole={total} />,
+        },
+      ]}
+      rows={others > 0 ? [...byKey, rest] : byKey}
+      rowKey={({ apiID }) => apiID}
+      empty={<Empty title="No calls in this month">A call with good keys is counted for them.</Empty>}
     />
   );
 }
