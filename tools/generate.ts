@@ -1,18 +1,19 @@
 /**
  * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
- * docs/configuration.md. With --check it writes nothing and fails when one of them is not in step. Never holds a fact
- * of its own.
+ * docs/configuration.md, examples/bruno. With --check it writes nothing and fails when one of them is not in step.
+ * Never holds a fact of its own.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseConfig, SETTINGS } from '../src/config.ts';
 import { ERRORS, type ErrorPlace } from '../src/errors.ts';
 import { renderContract } from '../src/http/contract.ts';
 import { allOperations } from '../src/http/operations/all-operations.ts';
+import { renderBruno } from './bruno.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const HOUR_MS = 3_600_000;
@@ -38,20 +39,28 @@ const PLACES: Record<ErrorPlace, string> = {
   command: 'command',
 };
 
-const FILES: Record<string, () => Promise<string>> = {
-  'openapi.json': writeContract,
-  'docs/errors.md': async () => writeErrors(),
-  'docs/configuration.md': writeConfiguration,
+const contract = makeContract();
+const FILES: Record<string, string> = {
+  'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
+  'docs/errors.md': writeErrors(),
+  'docs/configuration.md': await writeConfiguration(),
+  ...renderBruno(contract),
 };
 
 const isCheck = process.argv.includes('--check');
 const behind: string[] = [];
-for (const [file, write] of Object.entries(FILES)) {
-  const wanted = await write();
-  if (!isCheck) writeFileSync(join(ROOT, file), wanted);
-  else if (readOrNothing(join(ROOT, file)) !== wanted) behind.push(file);
+for (const [file, wanted] of Object.entries(FILES)) {
+  if (readOrNothing(join(ROOT, file)) === wanted) continue;
+  behind.push(file);
+  if (isCheck) continue;
+  mkdirSync(dirname(join(ROOT, file)), { recursive: true });
+  writeFileSync(join(ROOT, file), wanted);
 }
-if (behind.length > 0) {
+for (const file of globSync('examples/bruno/**/*.bru', { cwd: ROOT }).filter((one) => !(one in FILES))) {
+  behind.push(file);
+  if (!isCheck) rmSync(join(ROOT, file));
+}
+if (isCheck && behind.length > 0) {
   console.error(`Not in step with the code: ${behind.join(', ')}. Run "npm run generate" and look at what changed.`);
   process.exitCode = 1;
 }
@@ -65,13 +74,10 @@ function readOrNothing(file: string): string {
 }
 
 /** The contract of a service with default settings. */
-async function writeContract(): Promise<string> {
+function makeContract(): object {
   const { config } = parseConfig({}, {});
-  const contract = renderContract(
-    allOperations({ ...config, cursorKey: new Uint8Array() }),
-    config.idempotencyHours * HOUR_MS,
-  );
-  return `${JSON.stringify(contract, null, 1)}\n`;
+  const operations = allOperations({ ...config, cursorKey: new Uint8Array() });
+  return renderContract(operations, config.idempotencyHours * HOUR_MS);
 }
 
 function writeErrors(): string {
