@@ -67,7 +67,8 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['keys: ', 6, '20 named pairs; create; list; end; replace; Replace Keys'],
   ['keys: ', 5, 'byKey; scope; read; which pair; from before'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],
-  ['guide: ', 5, 'new lines; as sent; another part; returns; LINE_MOVED'],
+  ['guide: ', 5, 'new lines; as sent; another part; SUBTOTAL, ORDER_TOTAL; totals as sent'],
+  ['guide: ', 3, 'totals of a partial invoice; returns; LINE_MOVED'],
 ];
 
 interface Row {

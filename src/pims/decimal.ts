@@ -20,6 +20,13 @@ export const addDecimals = (a: string, b: string): string =>
   areSmall(a, b) ? String(Number(a) + Number(b)) : format(new Big(a || '0').plus(b || '0'));
 export const subtractDecimals = (a: string, b: string): string =>
   areSmall(a, b) ? String(Number(a) - Number(b)) : format(new Big(a || '0').minus(b || '0'));
+export function multiplyDecimals(a: string, b: string): string {
+  if (areSmall(a, b)) {
+    const product = Number(a) * Number(b);
+    if (Number.isSafeInteger(product)) return String(product);
+  }
+  return format(new Big(a || '0').times(b || '0'));
+}
 /** Negative, zero or positive, as a is less than, equal to or greater than b. An empty text counts as zero. */
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');

@@ -11,6 +11,7 @@ import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
 import { load, save, type LineName, type NumberedType, type Script } from './script.ts';
 import { applyMovement, countStock, stockMovements } from './stock.ts';
+import { areTotalsBehind, moveTotals, TOTALS_MARK } from './totals.ts';
 import { refuseLongKey, type Values } from './values.ts';
 import { codeTaken, isCounted, orderNotFound } from './writes.ts';
 
@@ -203,8 +204,18 @@ function* importLines(rows: readonly ImportRow[], now: string): Script<ImportRes
       batch.reject(lineNumber, refusal);
     }
   yield save('insertLines', batch.records);
+  for (const { values, added } of orders.values()) {
+    const totals = addTotals(values, added);
+    if (totals) yield save('update', 'orders', values, totals);
+  }
   yield* commitStock(orders.values(), now);
   return batch.result;
+}
+
+/** The totals that PIMS keeps of an order, with these lines. Those behind stay so until a line is written by a call. */
+function addTotals(order: Values, added: readonly Values[]): Values | undefined {
+  if (added.length === 0 || !order[TOTALS_MARK] || areTotalsBehind(order)) return undefined;
+  return added.reduce((totals, line) => ({ ...totals, ...moveTotals({ ...order, ...totals }, undefined, line) }), {});
 }
 
 /** The number of a new line. CODE_TAKEN when the order has a line with it, or with the line's lock code. */

@@ -3,6 +3,7 @@ import { refuseField, type Outcome } from '../errors.ts';
 import type { FieldDictionary } from './fields.ts';
 import { refuseCancelled } from './line-item.ts';
 import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled } from './stages.ts';
+import { takeTotals } from './totals.ts';
 import type { Values } from './values.ts';
 
 /** What still changes on an invoice, beside custom fields. */
@@ -27,7 +28,7 @@ export function changeOrder(dictionary: FieldDictionary, order: Values, change: 
     const message = `Order ${order['ORDER_NUMBER']} is an invoice; its ${closed} can no longer change.`;
     if (closed !== undefined) return refuseField('ORDER_CLOSED', closed, message);
   }
-  return { ...order, ...change };
+  return takeTotals(order, { ...order, ...change });
 }
 
 /** The order, cancelled. ORDER_CLOSED for an invoice. */

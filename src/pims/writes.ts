@@ -13,6 +13,7 @@ import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './
 import { applyMovement, type StockMovement } from './stock.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
+import { areTotalsBehind, markTotals, moveTotals, sumUp } from './totals.ts';
 import { checkText, parseValues, refuseLongKey, type RawValue, type Values } from './values.ts';
 
 /** The fields of a request body. */
@@ -50,7 +51,8 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
   }
   if (context.strict) yield* checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
   const orderNumber = yield* nextNumber('orders');
-  const order = { ...values, ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...createdAt(context.now) };
+  const own = { ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...markTotals(values) };
+  const order = { ...values, ...own, ...createdAt(context.now) };
   yield save('insert', 'orders', order);
   return JSON.stringify(orderNumber);
 }
@@ -88,11 +90,12 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   const last = yield* load('lastLineNumber', orderNumber);
   // Lines have different numbers from 1, so only behind such a number can there be so many: most writes count nothing.
   if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
+  const totals = yield* loadTotals(order, undefined, line);
   const LINE_NUMBER = String(last + 1);
   const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
   yield save('insertLine', added);
   yield* moveStock(stock, now);
-  yield save('update', 'orders', order, { MODIFIED_DATE: now });
+  yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(added);
 }
 
@@ -108,9 +111,10 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   if (strict) yield* checkKnown(change, 'PART_CODE');
   const step = orThrow(changeLine(order, line, change, yield* loadPart(change)));
   const changed = { ...step.line, MODIFIED_DATE: now };
+  const totals = yield* loadTotals(order, line, changed);
   yield save('updateLine', line, changed);
   yield* moveStock(step.stock, now);
-  yield save('update', 'orders', order, { MODIFIED_DATE: now });
+  yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(changed);
 }
 
@@ -186,6 +190,13 @@ function* loadStage(orderNumber: string, options: WriteOptions, ahead: readonly 
   if (!order) throw orderNotFound(orderNumber);
   yield* checkExpected('orders', orderNumber, options);
   return order;
+}
+
+/** The totals that a line moves. Only where they are behind the lines is more loaded than the order. */
+function* loadTotals(order: Values, before: Values | undefined, after: Values): Script<Values> {
+  if (!areTotalsBehind(order)) return moveTotals(order, before, after);
+  const caughtUp = sumUp(order, yield* load('lines', order['ORDER_NUMBER']!));
+  return { ...caughtUp, ...moveTotals({ ...order, ...caughtUp }, before, after) };
 }
 
 export const orderNotFound = (orderNumber: string): Refusal =>

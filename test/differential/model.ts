@@ -19,6 +19,7 @@ import type { StockMovement } from '../../src/pims/stock.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
 import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';
+import { Totals } from './totals.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 import { Tags } from './tags.ts';
 
@@ -34,6 +35,7 @@ export class Model {
   };
   /** The lines of each order, in the order of their numbers. */
   readonly #lines = new Map<string, Values[]>();
+  readonly #totals = new Totals();
   /** The order each partial invoice left. */
   readonly #backorders = new Map<string, string>();
   readonly #closed = new ClosedOrders();
@@ -84,7 +86,9 @@ export class Model {
     if (!['worksheet', 'quote', 'sales_order'].includes(stage)) refuse('INVALID_VALUE', 'ORDER_TYPE', wrong);
     return this.#once(context, () => {
       if (context.strict) this.#checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
-      return this.#create('orders', { ...values, ORDER_TYPE: stage }, context.now);
+      const made = this.#create('orders', { ...values, ORDER_TYPE: stage }, context.now);
+      this.#totals.begin(made, values);
+      return made;
     });
   }
 
@@ -129,6 +133,7 @@ export class Model {
         ...bornAt(context.now),
       });
       this.#lines.set(orderNumber, [...lines, added]);
+      this.#totals.sum(order, this.#linesOf(orderNumber));
       this.#moveStock(stock, context.now);
       order['MODIFIED_DATE'] = context.now;
       this.#tags.moved('orders', orderNumber);
@@ -154,6 +159,7 @@ export class Model {
       this.#closed.checkNotCancelled(order);
       const step = orThrow(changeLine(order, line, change, this.#part(change['PART_CODE'])));
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
+      this.#totals.sum(order, this.#linesOf(orderNumber));
       this.#moveStock(step.stock, context.now);
       order['MODIFIED_DATE'] = context.now;
       this.#tags.moved('orders', orderNumber);
@@ -173,8 +179,10 @@ export class Model {
       this.#closed.checkChange(order, change, orders);
       if (context.strict) this.#checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
       const [lines, before] = [this.#linesOf(orderNumber), { ...order }];
+      this.#totals.take(order, change);
       Object.assign(order, change, { MODIFIED_DATE: context.now });
       this.#tags.moved('orders', orderNumber);
+      this.#totals.sum(order, lines);
       this.#moveStock(movementsBetween(committedBy(before, lines), committedBy(order, lines)), context.now);
       return order;
     });
@@ -225,6 +233,7 @@ export class Model {
       this.#tags.moved('orders', orderNumber);
       const kept = advanced.lines.map((line) => ({ ...line, ...modified }));
       this.#lines.set(orderNumber, kept);
+      this.#totals.sum(order, kept);
       let backorder: string | null = null;
       if (advanced.backorder) {
         const { order: open, lines: openLines } = advanced.backorder;
@@ -236,6 +245,8 @@ export class Model {
           ...modified,
         }));
         this.#lines.set(number, moved);
+        this.#totals.split(orderNumber, number);
+        this.#totals.sum(this.#records.orders.get(number)!, moved);
         this.#backorders.set(orderNumber, number);
         backorder = number;
       }

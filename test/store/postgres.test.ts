@@ -130,6 +130,29 @@ test('tenants of the version before are taken to this one, with all they have', 
   );
 });
 
+test('lines that a node of the version before writes are in the totals once a line is written again', async () => {
+  const store = await open('behind');
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  const pims = new Pims(store.pims(tenant));
+  const number = await pims.createOrder();
+  await pims.newLine(number, { QUANTITY: '2', UNIT_PRICE: '10' });
+  const subtotal = async (): Promise<unknown> => (await pims.readOrder(number)).order['SUBTOTAL'];
+  assert.equal(await subtotal(), '20');
+  const lines = `"${tenant.storeId}"."ORDER_LINEITEMS"`;
+  const url = await urlOf('behind');
+  await runStatement(url, `UPDATE ${lines} SET "UNIT_PRICE" = '11'`);
+  await runStatement(
+    url,
+    `INSERT INTO ${lines} ("ORDER_NUMBER", "LINE_NUMBER", "QUANTITY", "UNIT_PRICE") VALUES ('${number}', 2, '1', '100')`,
+  );
+  assert.equal(await subtotal(), '20');
+  await pims.newLine(number, { QUANTITY: '1', UNIT_PRICE: '0.5' });
+  assert.equal(await subtotal(), '122.5');
+  await pims.newLine(number, { QUANTITY: '1', UNIT_PRICE: '0.5' });
+  assert.equal(await subtotal(), '123');
+  await store.close();
+});
+
 test('writes of a node of the version before move the versions of records, also those of lines and their imports', async () => {
   const store = await open('rolling');
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));

@@ -80,7 +80,8 @@ suite('the schema', () => {
         .prepare(`SELECT name FROM pragma_table_info('${table}')`)
         .all()
         .map(({ name }) => name);
-      const added = recordType === 'lines' ? [] : recordType === 'orders' ? ['_VERSION', '_CANCELLED'] : ['_VERSION'];
+      const added =
+        recordType === 'lines' ? [] : recordType === 'orders' ? ['_VERSION', '_CANCELLED', '_TOTALS'] : ['_VERSION'];
       assert.deepEqual(columns, [...own, ...fields.map(({ name }) => name), ...added], table);
       const indexed = db
         .prepare(`SELECT i.name FROM pragma_index_list('${table}') l, pragma_index_info(l.name) i WHERE i.seqno = 0`)

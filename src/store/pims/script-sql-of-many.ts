@@ -5,6 +5,7 @@
 import { ofKeyedTypes, RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 import type { LineName, NumberedType } from '../../pims/script.ts';
 import { CANCELLED_MARK } from '../../pims/stages.ts';
+import { TOTALS_FIELDS } from '../../pims/totals.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { newVersion } from './random-text.ts';
@@ -26,7 +27,8 @@ export function buildLoadsOfMany(table: (name: string) => string, { list, items 
     (recordType) => `SELECT "${RECORD_TYPES[recordType].key}" FROM ${tableOf(recordType)} WHERE "SORT_KEY" ${inList}`,
   );
   const lastLineNumber = `SELECT max(l."LINE_NUMBER") ${lines} = o."ORDER_NUMBER"`;
-  const ordersOfLines = `SELECT "ORDER_NUMBER", "ORDER_TYPE", "DROP_SHIP", "${CANCELLED_MARK}", (${lastLineNumber})
+  const totals = TOTALS_FIELDS.map((name) => `"${name}"`).join(', ');
+  const ordersOfLines = `SELECT "ORDER_NUMBER", "ORDER_TYPE", "DROP_SHIP", "${CANCELLED_MARK}", ${totals}, (${lastLineNumber})
     FROM ${table('ORDERS')} o WHERE "SORT_KEY" ${inList}`;
   const ofOrder = `SELECT 1 ${lines} = q.value ->> 0`;
   const areLinesThere = `SELECT q.place FROM ${items} q WHERE CASE WHEN CAST(q.value ->> 1 AS INTEGER) > 0
@@ -47,7 +49,10 @@ export function buildLoadsOfMany(table: (name: string) => string, { list, items 
       query(keysOf[recordType], formatSortKeys(keys), (rows) => rows.map(([key]) => key as string)),
     ordersOfLines: (numbers: readonly string[]) =>
       query(ordersOfLines, formatSortKeys(numbers), (rows) =>
-        parseRecords(['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, 'LINE_NUMBER'], rows),
+        parseRecords(
+          ['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS, 'LINE_NUMBER'],
+          rows,
+        ),
       ),
     areLinesThere: (names: readonly LineName[]) =>
       query(areLinesThere, JSON.stringify(names), (rows) => rows.map(([place]) => place as number)),

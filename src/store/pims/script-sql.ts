@@ -8,6 +8,7 @@ import type { Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/script.t
 import { foldCase } from '../../pims/filter.ts';
 import { LINES_MAX } from '../../pims/limits.ts';
 import { CANCELLED_MARK } from '../../pims/stages.ts';
+import { TOTALS_FIELDS, TOTALS_MARK } from '../../pims/totals.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
 import { newLockCode, newVersion } from './random-text.ts';
@@ -117,7 +118,15 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     isThere: (recordType, key) => query(isThere[recordType], [sortKey(key)], hasRow),
     tag: (recordType, key) => query(tag[recordType], [sortKey(key)], ([row]) => row && (row[0] as string)),
     isLocationThere: (code) => query(isLocationThere, [code], hasRow),
-    orderStage: fields('orders', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', 'MODIFIED_DATE', CANCELLED_MARK),
+    orderStage: fields(
+      'orders',
+      'ORDER_NUMBER',
+      'ORDER_TYPE',
+      'DROP_SHIP',
+      'MODIFIED_DATE',
+      CANCELLED_MARK,
+      ...TOTALS_FIELDS,
+    ),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
     line: (orderNumber, lockCode) => query(line, [orderNumber, lockCode], parseRecord),
@@ -226,7 +235,7 @@ const quote = (name: string): string => `"${name}"`;
 export const CANCELLED: Column = [CANCELLED_MARK, quote(CANCELLED_MARK)];
 /** The columns of a record: its fields, and whether an order is cancelled. */
 export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary): string[] =>
-  recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK] : [...dictionary.keys()];
+  recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK, TOTALS_MARK] : [...dictionary.keys()];
 /** LINE_NUMBER alone is kept as a number, so that lines lie in their order; it goes out as text like all others. */
 export const buildColumn = (name: string, of = ''): string =>
   name === 'LINE_NUMBER' ? `CAST(${of}"LINE_NUMBER" AS TEXT)` : `${of}"${name}"`;
