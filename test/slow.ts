@@ -17,6 +17,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'guesses one by one over HTTP; test/account has the rules and the waits',
   },
   {
+    files: ['test/api/order-races.test.ts'],
+    reason: '64 clients on the same orders; test/store sends changes and cancellations of them at once, on both stores',
+  },
+  {
     files: ['test/limits/stalled-answers.test.ts'],
     reason: 'waits 30 s for a connection to be given up; unread-answers has what such connections cost',
   },

@@ -6,7 +6,7 @@
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { addDecimals } from './decimal.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './fields.ts';
-import { CANCELLED_MARK, CANCELLED_STATUS, STAGES } from './stages.ts';
+import { CANCELLED_MARK, saysCancelled, STAGES } from './stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
 import { load, save, type LineName, type NumberedType, type Script } from './script.ts';
@@ -116,7 +116,7 @@ function checkStage(order: Values): void {
   if (!STAGES.some((known) => known === stage))
     throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`);
   // So that an exported order that is cancelled comes back as that.
-  if (order['ORDER_STATUS'] === CANCELLED_STATUS && stage !== 'invoice') order[CANCELLED_MARK] = 'Y';
+  if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
 
 /** The numbers of a batch: a counter that is raised at its end. */

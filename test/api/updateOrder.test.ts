@@ -83,6 +83,30 @@ test('200 a changed DROP_SHIP moves what a sales order has committed', async () 
   assert.equal(await stock(), '7 0 7, 5 0 5, 0 0 0', 'a quote commits nothing');
 });
 
+test('200 in a batch a changed DROP_SHIP moves what the steps before it have committed', async () => {
+  const before = await stock();
+  const line = { ORDER_NUMBER: '$0.data', PART_CODE: 'HELD', QUANTITY: '2' };
+  const batch = (...steps: [operation: string, body: object][]) =>
+    shop.service.call(shop.keys, 'POST', '/batch', {
+      body: steps.map(([operation, body]) => ({ operation, body })),
+    });
+  const answer = await batch(
+    ['createOrder', { ORDER_TYPE: 'sales_order' }],
+    ['addLineItem', line],
+    ['addLineItem', line],
+    ['updateOrder', { ORDER_NUMBER: '$0.data', DROP_SHIP: 'Y' }],
+    ['addLineItem', line],
+    ['updateLineItem', { ...line, LINE_REF_LOCK_CODE: '$1.data.LINE_REF_LOCK_CODE', QUANTITY: '3' }],
+    ['updateOrder', { ORDER_NUMBER: '$0.data', DROP_SHIP: 'N', REFERENCE_NUMBER: '$3.data.DROP_SHIP' }],
+  );
+  const { data } = (answer.body.data as { data: Values }[]).at(-1)!;
+  assert.deepEqual([data['DROP_SHIP'], data['REFERENCE_NUMBER']], ['N', 'Y']);
+  assert.equal(before.split(',')[0], '7 0 7');
+  assert.equal((await stock()).split(',')[0], '7 7 0');
+  await succeed(shop.cancelOrder({ ORDER_NUMBER: data['ORDER_NUMBER'] }));
+  assert.equal(await stock(), before);
+});
+
 test('200 of an invoice NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields change', async () => {
   const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', BNAME: 'Buyer' });
   await succeed(shop.addLineItem({ ORDER_NUMBER: number, DESCRIPTION: 'x', QUANTITY: '1' }));

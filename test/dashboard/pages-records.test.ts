@@ -249,6 +249,20 @@ test('what the service refuses of an invoice stands in its form, and nothing is 
   await button(page, 'Cancel').click();
 });
 
+test('a cancelled order says so, goes no further, and is not counted as ordered', async (context) => {
+  const open = await makeOrder('PHONE', 'sales_order', '#cancelled');
+  const number = await makeOrder('PHONE', 'sales_order', '#cancelled');
+  await succeed(shop.cancelOrder({ ORDER_NUMBER: number }));
+  const page = await openAs(context, service, owner);
+  await openOrder(page, number);
+  await page.getByText('a cancelled order is neither approved nor invoiced').waitFor();
+  assert.equal(await page.getByRole('button', { name: /^(Approve|Invoice)$/ }).count(), 0);
+  assert.equal(await page.getByText('Sales order, cancelled').count(), 2, 'beside the title, and in the comparison');
+  const sums = await rowOf(page, 'Ordered and shipped, part by part', 'PHONE');
+  assert.equal(sums[1], '5', `of order ${open} alone`);
+  await page.getByText('What is cancelled is not counted.').waitFor();
+});
+
 test('a viewer cannot approve or invoice, and is told why', async (context) => {
   const page = await openAs(context, service, viewer);
   await openOrder(page, numberOf(3));

@@ -10,7 +10,7 @@ import { trials } from '../kit/trials.ts';
 import { accepted, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
 const GROUPS = trials('GROUPS', { quick: 2, all: 30 });
-type Kind = 'order' | 'customer' | 'update' | 'line' | 'changeLine' | 'approve' | 'again';
+type Kind = 'order' | 'customer' | 'update' | 'line' | 'changeLine' | 'change' | 'cancel' | 'approve' | 'again';
 /** What comes in one group. A fault makes each of its calls run by itself: few kinds show what does not end in one. */
 const GROUPED: Kind[][] = [
   ['customer', 'update', 'update'],
@@ -18,6 +18,8 @@ const GROUPED: Kind[][] = [
   ['line', 'changeLine'],
   ['order', 'line', 'again'],
   ['approve', 'changeLine'],
+  ['change', 'changeLine', 'line'],
+  ['change', 'cancel', 'line', 'changeLine'],
   ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again'],
 ];
 const ORDERS = 3;
@@ -58,7 +60,10 @@ function send(pims: Pims, locks: readonly string[], { kind, n, text }: Call, at:
     return pims.updateCustomer(`C${n}`, at % 2 ? { NOTES: text } : { CUSTOMER_NAME: text }, options);
   if (kind === 'line') return pims.addLine(`${n + 1}`, line, options);
   if (kind === 'changeLine') return pims.updateLine(`${n + 1}`, locks[n]!, { QUANTITY: line.QUANTITY }, options);
-  if (kind === 'approve') return pims.advanceOrder(`${n + 1}`, { approve: true }, options);
+  if (kind === 'change')
+    return pims.updateOrder(`${n + 1}`, at % 3 ? { DROP_SHIP: at % 2 ? 'Y' : 'N' } : { NOTES: text }, options);
+  if (kind === 'cancel' && (at > 20 || n > 1)) return pims.cancelOrder(`${n + 1}`, options);
+  if (kind === 'cancel' || kind === 'approve') return pims.advanceOrder(`${n + 1}`, { approve: true }, options);
   return pims.addLine(`${n + 1}`, line, { ...idempotency(`key ${at}`), now });
 }
 

@@ -59,6 +59,29 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal(await to.pims.createOrder(), await from.pims.createOrder());
   });
 
+  test('a cancelled order comes back from its export as one: closed, and its lines commit nothing', async () => {
+    const [from, to] = [await store.newTenant(), await store.newTenant()];
+    await from.pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
+    for (let made = 0; made < 2; made++) {
+      const order = await from.pims.createOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#1' });
+      accepted(await from.pims.addLine(order, { PART_CODE: 'P', QUANTITY: '2' }));
+    }
+    accepted(await from.pims.cancelOrder('10001'));
+    const exported = await from.pims.readEverything();
+    for (const recordType of RECORD_TYPES_IN_ORDER) await to.pims.importAll(recordType, exported[recordType]);
+    assert.deepEqual(await to.pims.readEverything(), exported);
+    assert.equal((await to.pims.readRecord('inventory', 'P'))!['QTY_COMMITTED'], '2');
+    assert.deepEqual(await to.pims.viewOrders('#1'), await from.pims.viewOrders('#1'));
+    assertRefused(await to.pims.addLine('10001', { PART_CODE: 'P' }), 'ORDER_CLOSED');
+    // Parts that are loaded after the lines, and an invoice that says so: it is none.
+    await to.pims.importAll('orders', [{ ORDER_NUMBER: '5', ORDER_TYPE: 'invoice', ORDER_STATUS: 'CANCELLED' }]);
+    const more = ['10001', '10002', '5'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, PART_CODE: 'LATE', QUANTITY: '3' }));
+    await to.pims.importAll('lines', more);
+    await to.pims.importAll('inventory', [{ PART_CODE: 'LATE', QTY_ONHAND: '9' }]);
+    assert.equal((await to.pims.readRecord('inventory', 'LATE'))!['QTY_COMMITTED'], '3');
+    accepted(await to.pims.updateOrder('5', { ORDER_STATUS: 'SHIPPED' }));
+  });
+
   test('what a file does not say is set as for a new record', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('orders', [

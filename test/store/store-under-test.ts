@@ -11,7 +11,7 @@ import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
-import { advanceOrder } from '../../src/pims/order-writes.ts';
+import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/order-writes.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { SessionStore, UserStore } from '../../src/account/port.ts';
@@ -137,6 +137,15 @@ export class Pims {
   updateLine(ORDER_NUMBER: string, LINE_REF_LOCK_CODE: string, change: Values, options = write()): Writing {
     const values = { ORDER_NUMBER, LINE_REF_LOCK_CODE, ...change };
     return this.#write(options, (dictionaries) => writes.updateLineItem(dictionaries, values, options));
+  }
+
+  updateOrder(ORDER_NUMBER: string, change: Values, options = write()): Writing {
+    const values = { ORDER_NUMBER, ...change };
+    return this.#write(options, (dictionaries) => updateOrder(dictionaries, values, options));
+  }
+
+  cancelOrder(ORDER_NUMBER: string, options = write()): Writing {
+    return this.#write(options, (dictionaries) => cancelOrder(dictionaries, { ORDER_NUMBER }, options));
   }
 
   advanceOrder(orderNumber: string, transition: OrderTransition, options = write()): Writing {

@@ -1,8 +1,8 @@
 /**
  * A tenant with everything that is hard to carry from one store into another: odd text in keys, values and searched
- * fields, values as long as they may be, own fields with awkward names, committed stock.
+ * fields, values as long as they may be, own fields with awkward names, committed stock, a cancelled order.
  */
-import type { Shop, Values } from '../kit/records.ts';
+import { succeed, type Shop, type Values } from '../kit/records.ts';
 
 /** By characters, never through the middle of one. */
 export const cut = (text: string, from: number, to: number): string => Array.from(text).slice(from, to).join('');
@@ -72,4 +72,5 @@ export async function fill(shop: Shop): Promise<void> {
     'lines',
     [...numbers, ...numbers].map((number, index) => line(number, index % 10)),
   );
+  await succeed(shop.cancelOrder({ ORDER_NUMBER: 'b' }));
 }

@@ -29,9 +29,9 @@ const isStage = (text: string): text is Stage => Object.hasOwn(STAGES, text);
 export const labelStage = (stage: Stage): string => STAGES[stage][0];
 
 /** Example: `<StageBadge stage={order.ORDER_TYPE} />`. */
-export function StageBadge({ stage }: { stage: string }) {
+export function StageBadge({ stage, isCancelled = false }: { stage: string; isCancelled?: boolean }) {
   const [label, tone] = isStage(stage) ? STAGES[stage] : [stage || 'None', 'neutral' as const];
-  return <Badge tone={tone}>{label}</Badge>;
+  return isCancelled ? <Badge tone="bad">{label}, cancelled</Badge> : <Badge tone={tone}>{label}</Badge>;
 }
 
 /** The method of a request. Example: `<Method method="PUT" />`. */

@@ -24,7 +24,7 @@ interface ShownOrder {
   readonly order: Values;
   readonly lines: readonly Values[];
   /** Other orders with the same storefront number. */
-  readonly related: readonly { readonly orderNumber: string; readonly stage: string }[];
+  readonly related: readonly { readonly orderNumber: string; readonly stage: string; readonly cancelled?: true }[];
 }
 
 /** Other orders of the same storefront number that are shown. */
@@ -88,7 +88,11 @@ async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrd
   const options = { recordsMax: RELATED_MAX, signal: () => signal };
   const sameReference = reference === '' ? '{"orders":[]}' : orThrow(await pims.viewOrders(reference, options));
   const related = (JSON.parse(textOf(sameReference)) as StorefrontLookup).orders
-    .map((other) => ({ orderNumber: other.pims_order_number ?? '', stage: other.order_type }))
+    .map(({ pims_order_number: number, order_type: stage, cancelled }) => ({
+      orderNumber: number ?? '',
+      stage,
+      ...(cancelled && { cancelled }),
+    }))
     .filter((other) => other.orderNumber !== orderNumber);
   return { order, lines: lines.map((line) => line.ORDER_LINEITEMS), related };
 }
@@ -97,7 +101,7 @@ function formatOrder({ order, lines, related }: ShownOrder): string {
   const parts = [buildTable(Object.entries(order).filter(([, value]) => value !== ''))];
   const cells = (line: Values): string[] => LINE_COLUMNS.map((name) => line[name] ?? '');
   if (lines.length > 0) parts.push(buildTable([LINE_COLUMNS, ...lines.map(cells)]));
-  const rows = related.map(({ orderNumber, stage }) => [orderNumber, stage]);
+  const rows = related.map(({ orderNumber, stage, cancelled }) => [orderNumber, stage, cancelled ? 'cancelled' : '']);
   if (rows.length > 0) parts.push(`Other orders of ${order['REFERENCE_NUMBER']}:\n${buildTable(rows)}`);
   return parts.join('\n\n');
 }

@@ -20,7 +20,7 @@ interface Units {
   readonly quantity: string;
   readonly shipped: string;
 }
-export type FulfilmentState = 'complete' | 'partly shipped' | 'nothing shipped' | 'not ordered yet';
+export type FulfilmentState = 'complete' | 'partly shipped' | 'nothing shipped' | 'not ordered yet' | 'cancelled';
 export interface Fulfilment {
   readonly rows: readonly PartRow[];
   readonly total: PartRow;
@@ -29,13 +29,17 @@ export interface Fulfilment {
   readonly isExact: boolean;
 }
 
-/** Sales orders and invoices are ordered. Quotes and worksheets count only while there is nothing else. */
-export const isBinding = ({ order_type: stage }: StorefrontOrder): boolean =>
-  stage === 'invoice' || stage === 'sales_order';
+/**
+ * Sales orders and invoices are ordered. Quotes and worksheets count only while there is nothing else, and what is
+ * cancelled never does.
+ */
+export const isBinding = ({ order_type: stage, cancelled }: StorefrontOrder): boolean =>
+  stage === 'invoice' || (stage === 'sales_order' && !cancelled);
+export const isLoose = (record: StorefrontOrder): boolean => !record.cancelled && !isBinding(record);
 
 export function sumFulfilment(records: readonly StorefrontOrder[]): Fulfilment {
   const hasBinding = records.some(isBinding);
-  const counted = records.map((record) => !hasBinding || isBinding(record));
+  const counted = records.map((record) => isBinding(record) || (!hasBinding && isLoose(record)));
   const parts = new Map(records.flatMap(({ items }) => items).map((item) => [keyOf(item), item]));
   const rows = [...parts].map(([key, { part_number, is_care_plan, description }]) => {
     const units = records.map(({ items }) => unitsOf(items.filter((item) => keyOf(item) === key)));
@@ -54,7 +58,8 @@ export function sumFulfilment(records: readonly StorefrontOrder[]): Fulfilment {
   const isExact = records.every(({ items }) =>
     items.every(({ quantity, shipped }) => isKept(quantity) && isKept(shipped)),
   );
-  return { rows, total, state: hasBinding ? stateOf(rows) : 'not ordered yet', isExact };
+  const looseState = records.some(isLoose) ? 'not ordered yet' : 'cancelled';
+  return { rows, total, state: hasBinding ? stateOf(rows) : looseState, isExact };
 }
 
 const sum = (quantities: readonly string[]): string => quantities.reduce(addDecimals, '0');

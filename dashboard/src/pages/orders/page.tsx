@@ -2,7 +2,7 @@
  * One order: its stage, lines, stock and addresses, the state of its storefront order, and its transitions.
  */
 import { useState } from 'preact/hooks';
-import { STAGES } from '../../../../src/pims/stages.ts';
+import { saysCancelled, STAGES } from '../../../../src/pims/stages.ts';
 import type { Values } from '../../../../src/pims/values.ts';
 import { splitList } from '../../../../src/pims/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
@@ -45,7 +45,7 @@ export function OrderPage() {
   return (
     <Page
       title={`Order ${number}`}
-      badge={stage !== undefined && <StageBadge stage={stage} />}
+      badge={stage !== undefined && <StageBadge stage={stage} isCancelled={saysCancelled(data!.values)} />}
       actions={data !== undefined && <TransitionButtons record={data} onDone={onDone} />}
     >
       {error !== undefined && <LoadError error={error} onRetry={reload} />}

@@ -2,7 +2,14 @@
  * All records of a storefront order side by side, a row per part, with sums over them.
  */
 import { useMemo } from 'preact/hooks';
-import { isBinding, sumFulfilment, type Fulfilment, type PartRow, type FulfilmentState } from './fulfilment.ts';
+import {
+  isBinding,
+  isLoose,
+  sumFulfilment,
+  type Fulfilment,
+  type PartRow,
+  type FulfilmentState,
+} from './fulfilment.ts';
 import type { StorefrontOrder } from '../../../../src/pims/storefront.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
@@ -19,6 +26,7 @@ const STATES: Readonly<Record<FulfilmentState, readonly [label: string, tone: To
   'partly shipped': ['Partly shipped', 'warn'],
   'nothing shipped': ['Nothing shipped', 'neutral'],
   'not ordered yet': ['Not ordered yet', 'neutral'],
+  cancelled: ['Cancelled', 'neutral'],
 };
 
 interface StorefrontProps {
@@ -47,7 +55,8 @@ export function StorefrontComparison({ reference, number, round }: StorefrontPro
 function Comparison({ records, number }: { records: readonly StorefrontOrder[]; number: string }) {
   const fulfilment = useMemo(() => sumFulfilment(records), [records]);
   const { rows, total, isExact } = fulfilment;
-  const loose = records.filter((record) => !isBinding(record)).length;
+  const loose = records.filter(isLoose).length;
+  const hasBinding = records.some(isBinding);
   return (
     <>
       <Table
@@ -71,7 +80,7 @@ function Comparison({ records, number }: { records: readonly StorefrontOrder[]; 
             key: `record ${index}`,
             head: <RecordHead record={record} isHere={record.pims_order_number === number} />,
             cell: (row) => (
-              <RecordCell row={row} index={index} isCounted={loose === records.length || isBinding(record)} />
+              <RecordCell row={row} index={index} isCounted={isBinding(record) || (!hasBinding && isLoose(record))} />
             ),
             align: 'end',
           })),
@@ -83,12 +92,13 @@ function Comparison({ records, number }: { records: readonly StorefrontOrder[]; 
           exactly.
         </p>
       )}
-      {loose > 0 && loose < records.length && (
+      {loose > 0 && hasBinding && (
         <p class="hint under-table">Quotes and worksheets are not ordered yet: their units are not counted.</p>
       )}
-      {loose === records.length && (
+      {loose > 0 && !hasBinding && (
         <p class="hint under-table">Quotes and worksheets commit nothing: these units are asked for, not ordered.</p>
       )}
+      {records.some(({ cancelled }) => cancelled) && <p class="hint under-table">What is cancelled is not counted.</p>}
     </>
   );
 }
@@ -121,7 +131,7 @@ const Quantity = ({ row, total, value }: { row: PartRow; total: PartRow; value: 
   row === total ? <strong>{value}</strong> : <>{value}</>;
 
 function RecordHead({
-  record: { pims_order_number: number, order_type: stage },
+  record: { pims_order_number: number, order_type: stage, cancelled },
   isHere,
 }: {
   record: StorefrontOrder;
@@ -134,7 +144,7 @@ function RecordHead({
       ) : (
         <Link to={recordPath('orders', number)}>{number}</Link>
       )}
-      <StageBadge stage={stage} />
+      <StageBadge stage={stage} isCancelled={cancelled === true} />
     </span>
   );
 }

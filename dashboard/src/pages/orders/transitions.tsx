@@ -4,6 +4,7 @@
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
 import { addDecimals } from '../../../../src/pims/decimal.ts';
+import { saysCancelled } from '../../../../src/pims/stages.ts';
 import type { Values } from '../../../../src/pims/values.ts';
 import { post } from '../../api/client.ts';
 import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
@@ -30,6 +31,7 @@ interface TransitionButtonsProps {
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
   if (values['ORDER_TYPE'] === 'invoice') return 'An invoice is the last stage: it no longer changes.';
+  if (saysCancelled(values)) return 'ORDER_STATUS is CANCELLED: a cancelled order is neither approved nor invoiced.';
   if (!may('developer')) return `Approving and invoicing need the role developer; yours is ${user.role}.`;
   return lines.length === 0 ? 'There is nothing to invoice: the order has no lines.' : undefined;
 }
@@ -51,6 +53,7 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
         ORDER_NUMBER: values['ORDER_NUMBER'] ?? '',
       }),
     );
+  if (saysCancelled(values)) return null;
   const isApprovable = values['ORDER_TYPE'] === 'worksheet' || values['ORDER_TYPE'] === 'quote';
   return (
     <>
