@@ -53,6 +53,8 @@ export const ERRORS = {
   FIELD_NOT_ALLOWED: entry(400, 'fields', 'The field is set by the service and is never sent.', 'Leave the field out.'),
   INVALID_VALUE: entry(400, 'operation', 'The value cannot be read as the type of its field.',
     'Send a value of the form the message gives.'),
+  FIELD_NOT_SORTABLE: entry(400, 'query', 'Records cannot be sorted by the field, which has no index.',
+    'Sort by one of the fields that the message names.'),
   INVALID_FILTER: entry(400, 'query', 'The filter cannot be read.', 'Correct the filter that the message names.'),
   TOO_MANY_FILTERS: entry(400, 'query', 'A query takes at most 50 filters.', 'Split the query.'),
   QUERY_TOO_COSTLY: entry(400, 'read', 'The query did not finish within its time budget.',

@@ -1,6 +1,6 @@
 /**
  * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds
- * the key of the last record of its page, so records written meanwhile shift nothing. Source: decisions 0004, 0031.
+ * the position of the last record of its page, so records written meanwhile shift nothing. Source: decisions 0004, 0031.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
@@ -24,6 +24,7 @@ interface CursorScope {
   readonly teamId: string;
   readonly recordType: KeyedType;
   readonly filters: readonly Filter[];
+  readonly sort: string | undefined;
 }
 
 const SIGNATURE_BYTES = 16;
@@ -47,25 +48,26 @@ export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Pa
   reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(scope, next, limits));
 }
 
-/** The key behind a signature over all that it belongs to. */
-function formatCursor(scope: CursorScope, key: string, { cursorKey }: AnswerLimits): string {
-  const { teamId, recordType, filters } = scope;
-  const signed = JSON.stringify([teamId, recordType, filters.map(identifyFilter), key]);
+/** The position behind a signature over all that it belongs to. */
+function formatCursor(scope: CursorScope, position: string, { cursorKey }: AnswerLimits): string {
+  const { teamId, recordType, filters, sort } = scope;
+  const query = sort === undefined ? [] : [{ sort }];
+  const signed = JSON.stringify([teamId, recordType, filters.map(identifyFilter), ...query, position]);
   const signature = createHmac('sha256', cursorKey).update(signed).digest().subarray(0, SIGNATURE_BYTES);
-  return Buffer.concat([signature, Buffer.from(key)]).toString('base64url');
+  return Buffer.concat([signature, Buffer.from(position)]).toString('base64url');
 }
 
 /** Equal for filters that mean the same in any spelling. The first has no conjunction, and AND is the one left out. */
-const identifyFilter = ({ field, value, contains, conjunction }: Filter, index: number): unknown[] => [
-  field,
-  String(value),
-  contains === true,
-  index > 0 && conjunction?.toUpperCase() === 'OR',
-];
+const identifyFilter = ({ field, value, op, contains, conjunction }: Filter, index: number): unknown[] => {
+  const isOr = index > 0 && conjunction?.toUpperCase() === 'OR';
+  if (op === undefined || op === 'eq' || op === 'contains')
+    return [field, String(value), contains === true || op === 'contains', isOr];
+  return [field, Array.isArray(value) ? value.map(String) : String(value ?? ''), false, isOr, op];
+};
 
 function parseCursor(scope: CursorScope, cursor: string, limits: AnswerLimits): string {
-  const key = Buffer.from(cursor, 'base64url').subarray(SIGNATURE_BYTES).toString();
-  const [given, issued] = [Buffer.from(cursor), Buffer.from(formatCursor(scope, key, limits))];
-  if (given.length === issued.length && timingSafeEqual(given, issued)) return key;
+  const position = Buffer.from(cursor, 'base64url').subarray(SIGNATURE_BYTES).toString();
+  const [given, issued] = [Buffer.from(cursor), Buffer.from(formatCursor(scope, position, limits))];
+  if (given.length === issued.length && timingSafeEqual(given, issued)) return position;
   throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
 }

@@ -1,6 +1,7 @@
 /** Words for what Fastify's validation found wrong: the refusal with its code, field and remedy. */
 import type { FastifySchemaValidationError as SchemaError } from 'fastify';
 import { Refusal, type ErrorCode } from '../errors.ts';
+import { FILTER_OPS } from '../pims/filter.ts';
 
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'maxReturn must be a positive whole number.',
@@ -14,6 +15,7 @@ const PARAMETER_FORMS: Record<string, string> = {
 const FILTER_FORMS: Record<string, string> = {
   field: 'a field name',
   value: 'a string',
+  op: `one of ${FILTER_OPS.join(', ')}`,
   contains: 'true or false',
   conjunction: 'AND or OR',
 };

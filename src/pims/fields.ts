@@ -75,9 +75,9 @@ const indexed: Marks = { indexed: true };
 const both: Marks = { ...indexed, ...searched };
 const assigned: Marks = { assigned: true };
 
-const TIMESTAMPS = [
-  field('CREATE_DATE', 'timestamp', 'Time the record was created.', assigned),
-  field('MODIFIED_DATE', 'timestamp', 'Time of the last change.', assigned),
+const timestamps = (marks: Marks): Field[] => [
+  field('CREATE_DATE', 'timestamp', 'Time the record was created.', { ...assigned, ...marks }),
+  field('MODIFIED_DATE', 'timestamp', 'Time of the last change.', { ...assigned, ...marks }),
 ];
 
 export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
@@ -102,7 +102,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('ORDER_TOTAL', 'number', 'SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent.'),
     ...address('Billing', { NAME: searched, EMAIL: both }),
     ...address('Shipping', { NAME: searched }),
-    ...TIMESTAMPS,
+    ...timestamps(indexed),
   ],
   lines: [
     field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.', { required: true }),
@@ -116,7 +116,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('SERIAL_NUMBERS', 'text', 'Serial numbers of the units shipped, separated by commas.'),
     field('CARE_PLAN', 'flag', 'Whether the line is a care plan, which has no serial numbers.'),
     field('LINE_REF_LOCK_CODE', 'text', 'Code that names the line in updates; it never changes.', assigned),
-    ...TIMESTAMPS,
+    ...timestamps({}),
   ],
   customers: [
     field('CUSTOMER_CODE', 'text', 'Code that names the customer.', both),
@@ -126,7 +126,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('TERMS_CODE', 'text', 'Payment terms.'),
     field('CREDIT_LIMIT', 'number', 'Credit limit.'),
     field('NOTES', 'text', 'Notes.'),
-    ...TIMESTAMPS,
+    ...timestamps(indexed),
   ],
   inventory: [
     field('PART_CODE', 'text', 'Code that names the part.', { required: true, ...both }),
@@ -142,7 +142,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('UNIT_COST', 'number', 'Cost of one unit.'),
     field('SERIALIZED', 'flag', 'Whether each unit has a serial number.'),
     field('CARE_PLAN', 'flag', 'Whether the part is a care plan.'),
-    ...TIMESTAMPS,
+    ...timestamps(indexed),
   ],
 };
 

@@ -1,6 +1,8 @@
 /** How much a request and an order may hold. */
 export const FILTERS_MAX = 50;
 export const FILTER_VALUE_CHARACTERS_MAX = 256;
+/** Values of the operator `in`. */
+export const FILTER_LIST_MAX = 100;
 export const VALUE_CHARACTERS_MAX = 8192;
 export const FIELDS_MAX = 512;
 export const LINES_MAX = 10_000;

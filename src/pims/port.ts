@@ -10,11 +10,13 @@ import type { Filter } from './filter.ts';
 
 export interface QueryRequest {
   readonly filters: readonly Filter[];
+  /** `FIELD` or `-FIELD`; the order of the keys without it. */
+  readonly sort?: string | undefined;
   readonly limit: number;
   /** The page ends before the record that would make its records larger than this. It has one record at least. */
   readonly bytesMax: number;
   readonly signal: () => AbortSignal;
-  /** Sort key of the last record of the page before; '' begins. */
+  /** Position of the last record of the page before: its sort key, or as sort.ts has it; '' begins. */
   readonly after: string;
   /** Names of the only fields to answer, in this order. Without it, all. */
   readonly fields?: readonly string[] | undefined;
@@ -30,7 +32,7 @@ export interface Page {
   readonly lines?: Rendered | null | undefined;
   /** Where it was asked for: how many records match, on all pages together. */
   readonly count?: number | undefined;
-  /** Sort key to go on after; null when this was the last page. */
+  /** Position to go on after; null when this was the last page. */
   readonly next: string | null;
 }
 

@@ -105,7 +105,8 @@ const FORMS = {
 
 const PARSERS = { number: parseDecimal, date: parseDate, flag: parseFlag, timestamp: parseTimestamp };
 
-function parseDate(text: string): string | undefined {
+/** `mm/dd/yyyy` of a date in either form, or of the date in an ISO time. */
+export function parseDate(text: string): string | undefined {
   const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(text);
   if (american) return formatDate(american[3]!, american[1]!, american[2]!);
   const iso = /^(\d{4})-(\d{2})-(\d{2})(T.+)?$/.exec(text);

@@ -9,7 +9,7 @@ import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../
 import { textOf, type Expected, type Rendered } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { CustomField, KeyedType, RecordType } from '../../src/pims/fields.ts';
-import { foldCase, type Filter } from '../../src/pims/filter.ts';
+import { foldCase, type Filter, type FilterValue } from '../../src/pims/filter.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
 import { PATIENT } from '../kit/caller.ts';
 import type { Model } from './model.ts';
@@ -175,10 +175,12 @@ export class Caller {
       case 'query': {
         const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
         // A cursor with a NUL never comes as far as the operations.
-        const after = step.after === null ? '' : sortKey(this.#key(step.after)).replaceAll('\0', '');
+        const isBegun = step.after !== null && step.sort === null;
+        const after = isBegun ? sortKey(this.#key(step.after!)).replaceAll('\0', '') : '';
+        const sort = step.sort === null ? {} : { sort: step.sort };
         return (this.#lastQuery = {
           name: QUERIES[step.recordType],
-          request: { filters, limit: step.limit, after, ...PATIENT },
+          request: { filters, limit: step.limit, after, ...sort, ...PATIENT },
         });
       }
       case 'nextPage':
@@ -290,7 +292,20 @@ export class Caller {
     ];
   }
 
-  #filter(recordType: KeyedType, plan: FilterPlan): Filter {
+  #filter(recordType: KeyedType, { more: [others, chance], ...plan }: FilterPlan): Filter {
+    const filter = this.#filterOf(recordType, plan);
+    // Now and then as they come, whether they fit the operator or not.
+    if (plan.op === undefined || chance === 0) return filter;
+    const { contains: _contains, value, ...rest } = filter;
+    if (plan.op === 'empty' || plan.op === 'not_empty') return rest;
+    if (plan.op !== 'in') return { ...rest, value: value! };
+    const all = others.map(
+      (other) => this.#filterOf(recordType, { ...plan, field: filter.field, value: other }).value!,
+    );
+    return { ...rest, value: [value!, ...all] as FilterValue[] };
+  }
+
+  #filterOf(recordType: KeyedType, plan: Omit<FilterPlan, 'more'>): Filter {
     const { value, ...filter } = plan;
     const records = this.#model.values(recordType);
     const record = typeof value === 'object' ? (records[value.nth % records.length] ?? {}) : {};
@@ -304,7 +319,7 @@ export class Caller {
       .slice(from, from + length)
       .join('');
     const forms =
-      filter.contains === true
+      filter.contains === true || filter.op === 'starts_with' || filter.op === 'contains'
         ? [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)]
         : [start, whole.replace(/^0/, ''), start, whole];
     return { ...filter, field, value: forms[form]! };

@@ -1,7 +1,8 @@
 /** One tenant in plain Maps: the twelve operations, written again from the specification. Shares the rules of pims. */
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import { containsFolded, parseFilters } from '../../src/pims/filter.ts';
+import { parseFilters } from '../../src/pims/filter.ts';
+import { parseSort, type Sort } from '../../src/pims/sort.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
 import { checkText, parseValues, sortKey, type Values } from '../../src/pims/values.ts';
@@ -20,6 +21,7 @@ import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/w
 import { compareKeys, queryModel } from '../store/query-model.ts';
 import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';
 import { Totals } from './totals.ts';
+import { compareSorted, compareTexts, holds, positionOf } from './filters.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 import { Tags } from './tags.ts';
 
@@ -311,16 +313,17 @@ export class Model {
     return records.map((record) => Object.fromEntries(this.names(recordType).map((name) => [name, record[name]!])));
   }
 
-  #query(recordType: KeyedType, { filters, limit, after }: QueryRequest): Page {
-    const terms = parseFilters(this.#dictionaries[recordType], recordType, filters).flat();
+  #query(recordType: KeyedType, { filters, limit, after, sort }: QueryRequest): Page {
+    const dictionary = this.#dictionaries[recordType];
+    const sorted = parseSort(dictionary, recordType, sort);
+    parseFilters(dictionary, recordType, filters);
+    const comparedOf = (name: string) => ({ type: dictionary.get(name)!.type, isKey: name === KEYS[recordType] });
     // Whether each term holds is found here, and what that makes of the record by the model of the filters.
     const found = this.values(recordType).map((record): Values => {
-      const truths = terms.map(({ field, value, contains }) =>
-        contains ? containsFolded(record[field.name]!, value) : record[field.name] === value,
-      );
+      const truths = filters.map((filter) => holds(record[filter.field]!, comparedOf(filter.field), filter));
       return {
         key: record[KEYS[recordType]]!,
-        ...Object.fromEntries(truths.map((holds, index) => [String(index), holds ? 'Y' : 'N'])),
+        ...Object.fromEntries(truths.map((isTrue, index) => [String(index), isTrue ? 'Y' : 'N'])),
       };
     });
     const asked = filters.map(({ conjunction }, index) => ({
@@ -329,10 +332,40 @@ export class Model {
       ...(conjunction !== undefined && { conjunction }),
     }));
     const keys = queryModel(found, {}, 'key', asked).map((record) => record['key']!);
-    const left = keys.filter((key) => Buffer.compare(Buffer.from(sortKey(key)), Buffer.from(after)) > 0);
+    const { left, position } = this.#sortedBehind(recordType, keys, after, sorted);
     const page = left.slice(0, limit);
     const records = page.map((key) => JSON.stringify(this.#records[recordType].get(key)));
-    return { records: `[${records.join(',')}]`, next: left.length > limit ? sortKey(page.at(-1)!) : null };
+    return { records: `[${records.join(',')}]`, next: left.length > limit ? position(page.at(-1)!) : null };
+  }
+
+  /** Keys, which come in their order, behind a position in the order asked for. */
+  #sortedBehind(recordType: KeyedType, keys: readonly string[], after: string, sort: Sort | undefined) {
+    const isBehind = (key: string): boolean => compareTexts(sortKey(key), after) > 0;
+    if (!sort || sort.field.name === KEYS[recordType]) {
+      const left = !sort
+        ? keys.filter(isBehind)
+        : keys.filter((key) => after === '' || compareTexts(sortKey(key), after) < 0);
+      return { left: sort ? left.toReversed() : left, position: sortKey };
+    }
+    const { name, type } = sort.field;
+    const valueOf = (key: string): string => this.#records[recordType].get(key)![name]!;
+    const inOrder = (a: string, b: string): number => compareSorted(a, b, { type }) * (sort.isDescending ? -1 : 1);
+    const all = keys.toSorted((a, b) => inOrder(valueOf(a), valueOf(b)) || compareKeys(a, b));
+    const position = (key: string): string => `${positionOf(valueOf(key), type)}\0${sortKey(key)}`;
+    if (after === '') return { left: all, position };
+    const [value = '', last = ''] = after.split('\0');
+    const known = [...this.#records[recordType].keys()].find((key) => sortKey(key) === last);
+    const isCut = known !== undefined && positionOf(valueOf(known), type) === value && Array.from(value).length === 256;
+    const start = isCut ? valueOf(known) : value;
+    const compareStart = (key: string): number => {
+      const sign =
+        type === 'date' ? compareTexts(positionOf(valueOf(key), type), value) : compareTexts(valueOf(key), start);
+      return sort.isDescending ? -sign : sign;
+    };
+    const left = all.filter(
+      (key) => compareStart(key) > 0 || (compareStart(key) === 0 && compareTexts(sortKey(key), last) > 0),
+    );
+    return { left, position };
   }
 
   /** What was answered under a key before is answered again. */

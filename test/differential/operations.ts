@@ -1,5 +1,6 @@
 /** Random plans of a caller and operator; steps name records by place, so that a plan can shrink. Runs nothing. */
 import * as fc from 'fast-check';
+import { FILTER_OPS } from '../../src/pims/filter.ts';
 import type { RawValue } from '../../src/pims/values.ts';
 import {
   BUILT_IN_FIELDS,
@@ -148,14 +149,22 @@ const filterOf = (recordType: KeyedType) =>
       // By its place among the fields in which the record has a value, or by its name.
       field: weighted([3, fc.nat(20)], [1, fieldName(recordType)]),
       value: filterValue,
+      op: fc.constantFrom(...FILTER_OPS),
+      /** More values, and how seldom it does not fit the operator. */
+      more: fc.tuple(fc.array(filterValue, { maxLength: 3 }), fc.nat(24)),
       contains: fc.constantFrom(true, true, false),
       conjunction: weighted(
         [30, fc.constantFrom('AND', 'OR', 'OR', 'and', 'oR')],
         [1, fc.constantFrom('', 'XOR', 'ſ')],
       ),
     },
-    { requiredKeys: ['field', 'value'] },
+    { requiredKeys: ['field', 'value', 'more'] },
   );
+const SORTED = {
+  orders: 'REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS CREATE_DATE MODIFIED_DATE ORDER_NUMBER'.split(' '),
+  customers: 'CUSTOMER_CODE CUSTOMER_NAME BCITY BEMAIL CREATE_DATE MODIFIED_DATE'.split(' '),
+  inventory: 'PART_CODE PART_DESCRIPTION BARCODE LOCATION_CODE CREATE_DATE MODIFIED_DATE'.split(' '),
+};
 const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').chain((recordType) =>
   fc.record({
     do: fc.constant('query' as const),
@@ -167,6 +176,11 @@ const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').c
     ),
     limit: fc.constantFrom(1, 1, 2, 2, 3, 10, 500, 5000),
     after: weighted([9, fc.constant(null)], [1, keyOf(recordType)]),
+    sort: weighted(
+      [5, fc.constant(null)],
+      [6, fc.tuple(fc.constantFrom('', '-'), fc.constantFrom(...SORTED[recordType])).map((parts) => parts.join(''))],
+      [1, fieldName(recordType)],
+    ),
   }),
 );
 

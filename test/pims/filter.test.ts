@@ -3,14 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { containsFolded, foldCase, parseFilters, type Filter } from '../../src/pims/filter.ts';
+import { containsFolded, foldCase, parseFilters, type Filter, type FilterTerm } from '../../src/pims/filter.ts';
 import { buildDictionaries } from '../../src/pims/fields.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 
 const { orders: dictionary } = buildDictionaries([]);
 const read = (filters: readonly Filter[]) => parseFilters(dictionary, 'orders', filters);
 /** The values of the terms, alternative by alternative. */
-const shape = (filters: readonly Filter[]): string[][] => read(filters).map((terms) => terms.map(({ value }) => value));
+const shape = (filters: readonly Filter[]): string[][] => read(filters).map((terms) => terms.map(valueOf));
+const valueOf = (term: FilterTerm): string =>
+  term.kind === 'is' ? term.values.join(' ') : term.kind === 'within' ? JSON.stringify(term.ranges) : term.value;
 
 function refuses(code: ErrorCode, filters: readonly Filter[], field?: string): void {
   assert.throws(
@@ -64,7 +66,7 @@ test('a query means what the same expression means in a programming language', (
           ...(conjunction !== undefined && { conjunction }),
         })),
       );
-      const answer = tree.some((terms) => terms.every(({ value }) => value === 'true'));
+      const answer = tree.some((terms) => terms.every((term) => valueOf(term) === 'true'));
       // One pass from left to right, as a compiler would: a running conjunction, and what was true before the last OR.
       let before = false;
       let running = true;
@@ -88,12 +90,12 @@ test('an exact value is read as its field is, so that other notations find it', 
     { field: 'DROP_SHIP', value: true },
     { field: 'NOTES', value: ' As Is ' },
   ]);
-  const shown = Object.fromEntries(terms!.map(({ field, value, contains }) => [field.name, `${value} ${contains}`]));
+  const shown = Object.fromEntries(terms!.map((term) => [term.field.name, `${term.kind} ${valueOf(term)}`]));
   assert.deepEqual(shown, {
-    ORDER_DATE: '03/04/2026 false',
-    ORDER_TOTAL: '3.5 false',
-    DROP_SHIP: 'Y false',
-    NOTES: ' As Is  false',
+    ORDER_DATE: 'is 03/04/2026',
+    ORDER_TOTAL: 'is 3.5',
+    DROP_SHIP: 'is Y',
+    NOTES: 'is  As Is ',
   });
 });
 
@@ -103,8 +105,8 @@ test('contains takes any text for any type of field', () => {
     { field: 'ORDER_TOTAL', value: '3.', contains: true },
     { field: 'NOTES', value: '', contains: true },
   ]);
-  assert.deepEqual(valuesOf(terms!, 'value'), ['/2026', '3.', '']);
-  assert.deepEqual(valuesOf(terms!, 'contains'), [true, true, true]);
+  assert.deepEqual(terms!.map(valueOf), ['/2026', '3.', '']);
+  assert.deepEqual(valuesOf(terms!, 'kind'), ['contains', 'contains', 'contains']);
 });
 
 test('what cannot be asked is refused, naming the field', () => {

@@ -13,6 +13,11 @@ const DIALECT: Dialect = {
   contains: (column, placeholder) => `${column} has ${placeholder}`,
   search: (table, placeholder) => `${table} finds ${placeholder}`,
   searchNeedle: (needle) => (needle.length < 3 ? undefined : `<${needle}>`),
+  list: (placeholder) => `list ${placeholder}`,
+  ranges: (placeholder) => `ranges ${placeholder}`,
+  compares: (column, sign, placeholder) => `${column} ${sign} ${placeholder}`,
+  indexed: (text) => text,
+  findsDates: 'by day',
 };
 const where = (...filters: Filter[]): Where => buildWhere('orders', parseFilters(orders, 'orders', filters), DIALECT);
 const [KEY, LED] = [

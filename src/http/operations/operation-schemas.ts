@@ -4,8 +4,10 @@
  */
 import { ERRORS } from '../../errors.ts';
 import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/fields.ts';
+import { FILTER_OPS } from '../../pims/filter.ts';
 import {
   FIELDS_MAX,
+  FILTER_LIST_MAX,
   FILTER_VALUE_CHARACTERS_MAX,
   FILTERS_MAX,
   NUMBERS_MAX,
@@ -44,7 +46,8 @@ export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits, mor
   const about = `Records of a page, ${fallback} by default. More than ${maxReturnMost} counts as ${maxReturnMost}.`;
   const page = {
     maxReturn: textOf(about, { pattern: '^0*[1-9][0-9]*$' }),
-    cursor: required('X-Next-Cursor of the page before.'),
+    cursor: required('X-Next-Cursor of the page before, whose filters and sort it belongs to.'),
+    sort: required('An indexed field, ascending, or with - before it descending; records with one value by their key.'),
     ...FIELDS,
     count: textOf('exact: X-Total-Count says how many records match.', { enum: ['exact'] }),
     ...more,
@@ -126,19 +129,22 @@ export const keyBody = (name: string, key: string, description: string): BodySch
   },
 });
 
+const FILTER_VALUE = ['string', 'number', 'boolean'];
 const FILTER = objectOf(
   {
     field: textOf('Name of a field of the queried records.'),
     value: {
-      type: ['string', 'number', 'boolean'],
-      description: `Value to match, at most ${FILTER_VALUE_CHARACTERS_MAX} characters.`,
+      type: [...FILTER_VALUE, 'array'],
+      items: { type: FILTER_VALUE },
+      description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. in takes a list of 1 to ${FILTER_LIST_MAX}; empty and not_empty take none.`,
     },
-    contains: booleanOf('true: part of the value, in any case. false: the whole value. Default false.'),
+    op: textOf('How the field is compared with the value. Default eq.', { enum: FILTER_OPS }),
+    contains: booleanOf('true: the same as the op contains, part of the value in any case. Default false.'),
     conjunction: textOf('AND or OR with the filter before, in any case. AND binds tighter. Default AND.', {
       pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$',
     }),
   },
-  ['contains', 'conjunction'],
+  ['value', 'op', 'contains', 'conjunction'],
 );
 export const FILTERS_BODY: BodySchema = {
   name: 'Filters',

@@ -3,7 +3,7 @@
  * inventory.ts; stages.ts puts them on their paths.
  */
 import type { FastifyReply } from 'fastify';
-import type { Filter } from '../../pims/filter.ts';
+import { checkFilters, type Filter } from '../../pims/filter.ts';
 import type { KeyedType } from '../../pims/fields.ts';
 import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/port.ts';
 import type { Rendered } from '../../pims/script.ts';
@@ -95,9 +95,12 @@ export const page = (
   body: FILTERS_BODY,
   answer: envelopeOf(listOf(record), more.subRecords),
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-    const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body };
+    checkFilters(body);
+    const { sort } = query;
+    const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body, sort };
     const found = await find(store, {
       filters: body,
+      sort,
       ...parsePage(scope, query, limits),
       fields: parseFields(query),
       hasLines: query['include'] !== undefined,

@@ -1,20 +1,33 @@
 /**
- * A filter tree as the WHERE of a query, for both stores; a dialect says what differs. AND, OR and the values were
- * settled in pims/filter.ts.
+ * A filter tree as the WHERE of a query, for both stores; a dialect says what differs. AND, OR, the operators and the
+ * values were settled in pims/filter.ts.
  */
-import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
+import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign } from '../../pims/filter.ts';
+import type { Sort } from '../../pims/sort.ts';
 import { sortKey } from '../../pims/values.ts';
-import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
+import { RECORD_TYPES, type Field, type KeyedType } from '../../pims/fields.ts';
+
+type Bind = (value: string) => string;
 
 export interface Dialect {
   /** An expression that holds when the column is the value. Each `bind()` binds the value and gives a placeholder. */
   equals(column: string, isIndexed: boolean, bind: () => string): string;
+  /** Gives the texts of a JSON list. */
+  list(placeholder: string): string;
+  /** Gives the two ends of each range of a JSON list, as columns `low` and `high`. */
+  ranges(placeholder: string): string;
+  /** An expression that holds when the number in a column compares so with the value, and never where it is empty. */
+  compares(column: string, sign: Sign, placeholder: string): string;
   /** An expression that holds when the column contains the folded needle. */
   contains(column: string, placeholder: string): string;
   /** An expression that holds for at least every row with the folded needle in a searched field. */
   search(table: string, placeholder: string): string;
   /** The needle as the search index wants it; undefined when the index cannot help. */
   searchNeedle(needle: string): string | undefined;
+  /** What an index of a text field holds of the column, or of a value. */
+  indexed(text: string): string;
+  /** Whether the index of a date finds it by its day alone. */
+  readonly findsDates: 'by day' | 'by text';
 }
 
 /** A condition that holds for the records that match. */
@@ -42,28 +55,114 @@ export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dia
 
 /** Holds where every part of at least one alternative does; always when there is none. */
 export const joinAlternatives = (alternatives: readonly (readonly string[])[]): string =>
-  alternatives.map((parts) => `(${parts.join(' AND ')})`).join(' OR ') || 'TRUE';
+  alternatives.map((parts) => `(${parts.join(' AND ') || 'TRUE'})`).join(' OR ') || 'TRUE';
 
-export const isIndexed = (term: FilterTerm): boolean => term.field.indexed && !term.contains;
+/** Whether an index finds what the term holds for in the order of the keys. */
+export const isIndexed = (term: FilterTerm): boolean =>
+  term.field.indexed && term.kind === 'is' && !term.isNot && term.values.length === 1;
+
+/** Whether an index finds what the term holds for, in some order. */
+export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
+  const isKey = term.field.name === RECORD_TYPES[recordType].key;
+  if (!term.field.indexed || (term.kind !== 'is' && term.kind !== 'within') || term.isNot) return false;
+  if (term.kind === 'is') return term.values.length > 1;
+  const [range] = term.ranges;
+  const isByItsOrder = term.by === (isKey ? 'key' : term.field.type === 'date' ? 'day' : 'text');
+  return term.ranges.length === 1 && isByItsOrder && !isEverything(range!);
+}
+
+const isEverything = ({ from, to }: Range): boolean => from === '' && to === undefined;
 
 /** What the search index looks for, to find at least every record that the terms hold for; undefined when it cannot. */
 export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
   for (const term of terms) {
-    const needle = term.contains && term.field.searched ? dialect.searchNeedle(term.value) : undefined;
+    const isSearched = term.kind === 'contains' && term.field.searched;
+    const needle = isSearched ? dialect.searchNeedle(term.value) : undefined;
     if (needle !== undefined) return needle;
   }
   return undefined;
 }
 
 /** A condition for one term. `bind` is called once for each value that it needs. */
-export function buildTerm(
-  recordType: KeyedType,
-  term: FilterTerm,
-  dialect: Dialect,
-  bind: (value: string) => string,
-): string {
-  const { field, value, contains } = term;
-  if (contains) return value === '' ? 'TRUE' : dialect.contains(`"${field.name}"`, bind(value));
-  if (field.name === RECORD_TYPES[recordType].key) return `"SORT_KEY" = ${bind(sortKey(value))}`;
-  return dialect.equals(`"${field.name}"`, field.indexed, () => bind(value));
+export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dialect, bind: Bind): string {
+  const { field } = term;
+  const column = `"${field.name}"`;
+  if (term.kind === 'contains') return term.value === '' ? 'TRUE' : dialect.contains(column, bind(term.value));
+  if (term.kind === 'compares') return dialect.compares(column, term.sign, bind(term.value));
+  if (term.kind === 'within') return buildRanges(recordType, term, dialect, bind);
+  const [value] = term.values;
+  const isKey = field.name === RECORD_TYPES[recordType].key;
+  const isDay = field.type === 'date' && field.indexed && dialect.findsDates === 'by day';
+  const form = isKey ? sortKey : isDay ? dayOf : (text: string): string => text;
+  const searched = isKey ? '"SORT_KEY"' : isDay ? dayColumn(field) : column;
+  if (term.values.length > 1) return `${searched} IN (${dialect.list(bind(JSON.stringify(term.values.map(form))))})`;
+  if (term.isNot) return `${searched} <> ${bind(form(value!))}`;
+  if (isKey || isDay) return `${searched} = ${bind(form(value!))}`;
+  return dialect.equals(column, field.indexed && field.type !== 'timestamp', () => bind(value!));
 }
+
+/** A date as it sorts: see pims/filter.ts. */
+const dayColumn = ({ name }: Pick<Field, 'name'>): string => `(substr("${name}", 7) || substr("${name}", 1, 5))`;
+
+function buildRanges(
+  recordType: KeyedType,
+  { field, by, ranges, isNot }: FilterTerm & { kind: 'within' },
+  dialect: Dialect,
+  bind: Bind,
+): string {
+  const column = by === 'key' ? '"SORT_KEY"' : by === 'day' ? dayColumn(field) : `"${field.name}"`;
+  const not = isNot ? 'NOT ' : '';
+  const [range, next] = ranges;
+  if (range === undefined) return 'FALSE';
+  if (next) {
+    const list = bind(JSON.stringify(ranges.map(({ from, to }) => [from, to])));
+    return `${not}EXISTS (SELECT 1 FROM ${dialect.ranges(list)} WHERE ${column} >= low AND ${column} < high)`;
+  }
+  if (isEverything(range)) return 'TRUE';
+  const { from, to } = range;
+  const parts = [`${column} >= ${bind(from)}`];
+  if (to !== undefined) parts.push(`${column} < ${bind(to)}`);
+  const isText = by === 'text' && field.indexed && field.type === 'text' && field.name !== RECORD_TYPES[recordType].key;
+  const indexed = dialect.indexed(column);
+  if (isText && indexed !== column) {
+    parts.push(`${indexed} >= ${dialect.indexed(bind(from))}`);
+    if (to !== undefined) parts.push(`${indexed} <= ${dialect.indexed(bind(to))}`);
+  }
+  return `${not}(${parts.join(' AND ')})`;
+}
+
+/** What a query is sorted by, as its index has it. */
+export const sortColumn = ({ field, by }: Pick<Sort, 'field' | 'by'>): string =>
+  by === 'key' ? '"SORT_KEY"' : by === 'day' ? dayColumn(field) : `"${field.name}"`;
+
+/** Where a walk in the order of the page begins and ends: from `from` to before `to`. */
+export interface Bounds {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** Takes the ranges of what is sorted out of the terms that all must hold: the walk goes from end to end of them. */
+export function takeBounds(recordType: KeyedType, tree: FilterTree, sort: Sort | undefined) {
+  const { key } = RECORD_TYPES[recordType];
+  const [name, by] = sort ? [sort.field.name, sort.by] : [key, 'key'];
+  let bounds: Bounds | undefined;
+  const [terms] = tree;
+  if (tree.length !== 1) return { tree, bounds };
+  const left = terms!.filter((term) => {
+    if (term.field.name !== name || term.kind !== 'within' || term.by !== by || term.isNot) return true;
+    if (term.ranges.length !== 1) return true;
+    bounds = narrow(bounds, term.ranges[0]!);
+    return false;
+  });
+  return { tree: bounds ? [left] : tree, bounds };
+}
+
+function narrow(bounds: Bounds = {}, range: Range): Bounds {
+  const from = bounds.from === undefined || isLess(bounds.from, range.from) ? range.from : bounds.from;
+  const isNearer = range.to !== undefined && (bounds.to === undefined || isLess(range.to, bounds.to));
+  const to = isNearer ? range.to : bounds.to;
+  return { from, ...(to !== undefined && { to }) };
+}
+
+/** By code point, as both stores compare. */
+const isLess = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;

@@ -23,6 +23,8 @@ export type PageRow = [at: number, records: string, count: number, last: string 
 
 export interface PageParts {
   readonly table: string;
+  /** The table beside it with what was modified when. */
+  readonly modified: string;
   readonly json: string;
   /** Where lines are asked for: a join that makes rows `x` of each order `o`, and columns `n` and `j`. */
   readonly orderRows: string | undefined;
@@ -45,6 +47,8 @@ export interface PageQuery {
   /** By itself: key, record or lines, version of the dictionaries; then, where asked for, `n` and the count. */
   readonly alone: Pick<Statement, 'sql'> & { readonly values: readonly (string | number)[] };
   readonly together: PageQuestion | undefined;
+  /** Whether it is sorted by a field. Its rows then have the value behind the version. */
+  readonly isByField: boolean;
 }
 
 export function buildPage(
@@ -83,6 +87,7 @@ export function buildPage(
       ],
     },
     together: isLed && isSmall && isPlain ? { shape, limit, bytesMax, after, values, sql } : undefined,
+    isByField: false,
   };
 }
 

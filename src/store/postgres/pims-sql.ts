@@ -8,6 +8,7 @@ import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../..
 import type { Json } from '../../pims/script.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { foldCase, parseFilters } from '../../pims/filter.ts';
+import { parseSort } from '../../pims/sort.ts';
 import { VIEWED_FIELDS } from '../../pims/storefront.ts';
 import {
   buildColumn,
@@ -27,6 +28,7 @@ import type { Dialect } from '../pims/where.ts';
 import { statement, type Bound, type RowChange } from '../writing.ts';
 import { buildLargeLookup, buildLargeOrder, joinOrderRows, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
+import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 
 /** An index holds this much of a value; no filter has more. */
 const INDEXED_CHARACTERS = 256;
@@ -55,6 +57,12 @@ const filterDialect: Dialect = {
       ? // The planner would multiply the odds of both; it takes the second to be true of every other row.
         `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND coalesce(${column} = ${bind()}, FALSE)`
       : `${column} = ${bind()}`,
+  list: (placeholder) => `SELECT value FROM json_array_elements_text(${placeholder}::json) value`,
+  ranges: (placeholder) =>
+    `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_array_elements(${placeholder}::json) value) ranges`,
+  compares: (column, sign, placeholder) => `(nullif(${column}, '')::numeric ${sign} ${placeholder}::numeric) IS TRUE`,
+  indexed: (text) => `left(${text}, ${INDEXED_CHARACTERS})`,
+  findsDates: 'by text',
   // What is ASCII throughout folds alike everywhere; of all else the folded text is in the row.
   contains: (column, placeholder) =>
     `strpos(coalesce(folded ->> '${column.slice(1, -1)}', upper(${column})), ${placeholder}) > 0`,
@@ -131,12 +139,16 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, request: QueryRequest): PageQuery {
+      const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
       const { fields, hasLines } = request;
       const record = fields ? json(recordType, fields) : pageJson[recordType]();
       const orderRows = hasLines ? joinOrderRows(orderParts, record) : undefined;
-      const parts = { table: tableOf(recordType), json: record, orderRows, fieldsVersion };
-      return buildPage(recordType, tree, request, filterDialect, parts);
+      const modified = table(`${RECORD_TYPES[recordType].table}_MODIFIED`);
+      const parts = { table: tableOf(recordType), modified, json: record, orderRows, fieldsVersion };
+      if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filterDialect, parts);
+      const { after, limit, isCounted = false } = request;
+      return buildSortedPage({ recordType, tree, sort, after, limit, isCounted }, filterDialect, parts);
     },
   };
 }

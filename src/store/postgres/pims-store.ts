@@ -12,6 +12,7 @@ import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '
 import type { QueryRequest, RecordFound } from '../../pims/port.ts';
 import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import type { Turn, Turns } from '../../tenant/admission.ts';
+import { formatPosition } from '../../pims/sort.ts';
 import { sortKey } from '../../pims/values.ts';
 import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
@@ -50,7 +51,7 @@ type Fields = [RecordType, string, CustomField['type']];
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
 /** See PageQuery. */
-type LoadedRow = [sortKey: string, json: Json, fieldsVersion: number, n?: number, count?: number];
+type LoadedRow = [sortKey: string, json: Json, fieldsVersion: number, n?: number, count?: number, value?: string];
 
 const EXPORT_ROWS = 500;
 /** The version of a tenant without custom fields, and its dictionaries. */
@@ -226,19 +227,20 @@ export class PostgresPimsStore implements PimsStore {
     turn: Turn,
   ): Promise<Outcome<Page>> {
     const { limit, bytesMax, hasLines, isCounted, after } = request;
+    const { alone, isByField } = this.#sql.page(recordType, request);
     let filler = new PageFiller(limit, bytesMax);
     let orders = new OrderRows(limit, bytesMax);
     let [version, count] = [0, 0];
     const begin = () => {
       filler = new PageFiller(limit, bytesMax);
       orders = new OrderRows(limit, bytesMax);
-      return ([key, json, fieldsVersion, n, counted]: LoadedRow): boolean => {
+      return ([key, json, fieldsVersion, n, counted, value]: LoadedRow): boolean => {
         version = fieldsVersion;
         count = counted ?? 0;
-        return hasLines ? orders.take(key, n!, json) : filler.take(key, json) || filler.isLong;
+        const position = isByField ? formatPosition(value!, key) : key;
+        return hasLines ? orders.take(position, n!, json) : filler.take(position, json) || filler.isLong;
       };
     };
-    const { alone } = this.#sql.page(recordType, request);
     await connection.askUntil(alone, begin, { turn, cancel: this.#connections.cancel });
     if (await this.#follow(version)) return this.#loadPage(connection, recordType, request, turn);
     if (orders.isTooLarge) return refuseLargeOrder('include');

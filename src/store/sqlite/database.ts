@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { compareDecimals } from '../../pims/decimal.ts';
 import { containsFolded } from '../../pims/filter.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { Bound, Row, SearchChange, Writing } from '../writing.ts';
@@ -78,11 +79,20 @@ export class Database {
       this.#chargeRows(searched.length / CHARACTERS_PER_ROW);
       return containsFolded(searched, folded) ? 1 : 0;
     });
-    this.#connection.function('walk_row', { deterministic: false }, (key) => {
+    const walkTo = (position: string): number => {
       if (this.#characters > WALK_CHARACTERS_MAX) throw new Error(PAUSE_MESSAGE);
-      this.#walkedTo = String(key);
-      this.#characters += this.#walkedTo.length;
+      this.#walkedTo = position;
+      this.#characters += position.length;
       return this.#chargeRows(1);
+    };
+    this.#connection.function('walk_row', { deterministic: false }, (key) => walkTo(String(key)));
+    this.#connection.function('walk_sorted', { deterministic: false }, (value, key) =>
+      walkTo(`${String(value)}\0${String(key)}`),
+    );
+    this.#connection.function('compare_decimals', { deterministic: true }, (number, value) => {
+      this.#characters += String(number).length + String(value).length;
+      this.#chargeRows(1);
+      return compareDecimals(String(number), String(value));
     });
     this.#connection.function('charge_row', { deterministic: false }, (_row) => this.#chargeRows(1));
   }
@@ -142,10 +152,11 @@ export class Database {
   }
 
   /**
-   * Rows of a statement that calls `walk_row(key)` for every row it looks at, by ascending keys. Begins anew behind the
-   * last key now and then: until a statement comes up with a row, Node keeps all texts that functions were given.
+   * Rows of a statement that calls `walk_row(key)`, or `walk_sorted(value, key)`, for every row it looks at, in their
+   * order. Begins anew behind the last now and then: until a statement comes up with a row, Node keeps all texts that
+   * functions were given.
    */
-  *walk<R extends Row>(sql: string, valuesFrom: (key: string) => Bound[], after: string): IterableIterator<R> {
+  *walk<R extends Row>(sql: string, valuesFrom: (position: string) => Bound[], after: string): IterableIterator<R> {
     for (let from = after; ; from = this.#walkedTo) {
       this.#characters = 0;
       try {

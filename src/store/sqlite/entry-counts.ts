@@ -32,6 +32,13 @@ interface Kept {
   readonly until: number;
 }
 
+/** A term, and the entries of its index that hold for it. */
+export interface Candidate {
+  readonly term: FilterTerm;
+  readonly entries: string;
+  readonly values: readonly string[];
+}
+
 interface CountedTrigram {
   readonly trigram: string;
   readonly count: number;
@@ -51,20 +58,21 @@ export class EntryCounts {
     this.#left = ENTRIES_MAX;
   }
 
-  /** The term with the fewest entries in its index. */
-  findFewest(recordType: KeyedType, terms: readonly FilterTerm[]): FilterTerm {
+  /** What has the fewest entries in its index. `isKnown`: so few that they were counted. */
+  findFewest(recordType: KeyedType, candidates: readonly Candidate[]): { term: FilterTerm; isKnown: boolean } {
     const { table } = RECORD_TYPES[recordType];
-    let fewest = terms[0]!;
-    for (const most of this.#bounds(terms.length)) {
+    let fewest = candidates[0]!;
+    let isKnown = false;
+    for (const most of this.#bounds(candidates.length)) {
       let least = most;
-      for (const term of terms) {
-        const { name } = term.field;
-        const count = this.#count(`${table} INDEXED BY ${table}_${name} WHERE "${name}" = ?`, term.value, most);
-        if (count < least) [fewest, least] = [term, count];
+      for (const candidate of candidates) {
+        const count = this.#count(`${table} ${candidate.entries}`, candidate.values, most);
+        if (count < least) [fewest, least] = [candidate, count];
       }
-      if (least < most) break;
+      isKnown = least < most;
+      if (isKnown) break;
     }
-    return fewest;
+    return { term: fewest.term, isKnown };
   }
 
   /**
@@ -95,7 +103,7 @@ export class EntryCounts {
     const { table } = RECORD_TYPES[recordType];
     const counted: CountedTrigram[] = [];
     for (const trigram of trigrams) {
-      const count = this.#count(`${table}_SEARCH WHERE ${table}_SEARCH MATCH ?`, quote(trigram), most);
+      const count = this.#count(`${table}_SEARCH WHERE ${table}_SEARCH MATCH ?`, [quote(trigram)], most);
       if (count < most) counted.push({ trigram, count });
       if (most === FEW_OF_A_TRIGRAM && counted.length === TRIGRAMS_ENOUGH) break;
     }
@@ -114,15 +122,15 @@ export class EntryCounts {
   }
 
   /** `most`, where there are as many or it is not known. */
-  #count(entries: string, value: string, most: number): number {
-    const key = entries + value;
+  #count(entries: string, values: readonly string[], most: number): number {
+    const key = entries + values.join('\0');
     const kept = this.#kept.get(key);
     if (kept && (kept.count < kept.most || kept.most >= most) && kept.until > performance.now()) return kept.count;
     if (this.#left <= 0) return most;
     const sql = `SELECT count(*) FROM (SELECT 1 FROM ${entries} LIMIT ? + 0)`;
-    const [count] = this.#db.row<[number]>(sql, value, most)!;
+    const [count] = this.#db.row<[number]>(sql, ...values, most)!;
     this.#left -= count + ENTRIES_OF_BEGINNING;
-    if (count >= FEW && value.length <= KEPT_CHARACTERS_MAX) this.#keep(key, count, most);
+    if (count >= FEW && key.length - entries.length <= KEPT_CHARACTERS_MAX) this.#keep(key, count, most);
     return count;
   }
 

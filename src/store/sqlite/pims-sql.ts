@@ -12,6 +12,7 @@ import {
 } from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { parseFilters } from '../../pims/filter.ts';
+import { parseSort } from '../../pims/sort.ts';
 import { VIEWED_FIELDS } from '../../pims/storefront.ts';
 import {
   buildColumn,
@@ -126,14 +127,16 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     rows,
     page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): { read: PageRead; isShort: boolean } {
       const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;
+      const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, filters);
       const isPlain = !request.fields && !hasLines;
       const builder = isPlain
         ? pages
         : new PageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
-      const { sql, values, isShort } = builder.build(recordType, tree, counts);
-      const counted = isCounted ? countedPages.build(recordType, tree, counts) : undefined;
-      return { read: { kind: 'page', sql, values, after, limit, bytesMax, hasLines, counted }, isShort };
+      const { isShort, ...page } = builder.build(recordType, tree, counts, sort);
+      const all = isCounted ? countedPages.build(recordType, tree, counts) : undefined;
+      const counted = all?.instead ?? all;
+      return { read: { kind: 'page', ...page, after, limit, bytesMax, hasLines, counted }, isShort };
     },
   };
 }

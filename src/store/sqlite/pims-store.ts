@@ -138,15 +138,18 @@ export class SqlitePimsStore implements PimsStore {
 
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
     return this.#reader.read(() => {
-      const { filters, limit, bytesMax, after, signal, fields, hasLines, isCounted } = request;
-      const asked = [recordType, filters, limit, bytesMax, after, fields, hasLines, isCounted];
+      const { filters, sort, limit, bytesMax, after, signal, fields, hasLines, isCounted } = request;
+      const asked = [recordType, filters, limit, bytesMax, after, fields, hasLines, isCounted, sort];
       const key = this.#keyOf('page', JSON.stringify(asked));
       const kept = this.#options.kept.find(key, this.#epoch) as Page | undefined;
       if (kept) return kept;
       const query = settle(() => this.#sql.page(recordType, request, this.#counts));
       if (query instanceof Refusal) return query;
       const { read, isShort } = query;
-      if (!isShort || (filters.length === 0 && limit > LOOP_RECORDS_MAX && this.#hasMany(recordType, after)))
+      if (
+        !isShort ||
+        (filters.length === 0 && limit > LOOP_RECORDS_MAX && this.#hasMany(recordType, sort === undefined ? after : ''))
+      )
         return this.#readLarge(read, signal);
       const few = { ...read, limit: Math.min(limit, LOOP_RECORDS_MAX) };
       const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);

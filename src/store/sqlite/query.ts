@@ -13,12 +13,11 @@ import type { Bound } from '../writing.ts';
 import { PageFiller } from '../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from './database.ts';
 import type { PageSql } from './page-sql.ts';
+import { KEY_LAST, walkSorted, type PageRow } from './sorted-walk.ts';
 
 /** See PageSql. */
-export interface PageRead {
+export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'instead' | 'isDescending' | 'sorted'> {
   readonly kind: 'page';
-  readonly sql: string;
-  readonly values: readonly string[];
   readonly after: string;
   readonly limit: number;
   readonly bytesMax: number;
@@ -58,6 +57,8 @@ export type FoundBy<R extends Read> = Found[R['kind']];
 const TOO_BIG = 18;
 const NO_LIMIT = -1;
 const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
+/** How long a walk along the keys may take where an index leads to many records instead. */
+const TRY_MS = 50;
 
 /**
  * What a read finds, or CUT_SHORT when its budget was used up first. `fetch`: `rows` is faster, `each` never has more
@@ -73,21 +74,22 @@ export function runRead<R extends Read>(
     if (read.kind === 'order') return readOrder(db, read);
     return read.kind === 'page' ? readPage(db, read, fetch) : lookUp(db, read, fetch);
   };
+  const instead = read.kind === 'page' && budget.ms > TRY_MS ? read.instead : undefined;
   try {
-    return db.withBudget(budget, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
+    const ms = instead ? TRY_MS : budget.ms;
+    const found = db.withBudget({ ...budget, ms }, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
+    if (found !== CUT_SHORT || !instead || budget.isEnded()) return found;
   } catch (fault) {
     // One by one, rows in front of what is too big for one value can be read.
     if (fetch === 'rows' && isTooBig(fault)) return CUT_SHORT;
     throw fault;
   }
+  return runRead(db, { ...read, ...instead, instead: undefined }, fetch, { ...budget, ms: budget.ms - TRY_MS });
 }
 
 function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Outcome<Page> {
-  const { sql, values, after, limit, bytesMax, hasLines, counted } = read;
-  const valuesFrom = (from: string): Bound[] => [from, limit + 1, ...values];
-  type PageRow = [sortKey: string, record: Json, lines?: Json];
-  const rows =
-    fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
+  const { limit, bytesMax, hasLines, counted } = read;
+  const rows = read.sorted ? walkSorted(db, { ...read, sorted: read.sorted }, fetch) : walkByKey(db, read, fetch);
   const filler = new PageFiller(limit, bytesMax);
   try {
     for (const [key, record, lines] of rows) if (!filler.take(key, record, lines?.slice(1, -1))) break;
@@ -97,6 +99,12 @@ function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Outcome
   }
   const page = hasLines ? filler.pageWithLines : filler.page;
   return counted ? { ...page, count: countRows(db, counted) } : page;
+}
+
+function walkByKey(db: Database, read: PageRead, fetch: 'rows' | 'each'): Iterable<PageRow> {
+  const { sql, values, after, limit, isDescending } = read;
+  const valuesFrom = (from: string): Bound[] => [from === '' && isDescending ? KEY_LAST : from, limit + 1, ...values];
+  return fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
 }
 
 /** Row by row: until a statement comes up with one, Node keeps every text that our functions were given. */

@@ -1,0 +1,55 @@
+/**
+ * The order of a query: by the key of its records, or by an indexed field and then by the key. A position in it is
+ * where a page ends. Source: decision 0050.
+ */
+import { Refusal } from '../errors.ts';
+import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from './fields.ts';
+import { FILTER_VALUE_CHARACTERS_MAX } from './limits.ts';
+
+export interface Sort {
+  readonly field: Field;
+  /** What of the field is sorted: see FilterTerm. */
+  readonly by: 'text' | 'day' | 'key';
+  readonly isDescending: boolean;
+}
+
+/**
+ * Parses `FIELD` or `-FIELD`. Undefined asks for the order of the keys. Throws UNKNOWN_FIELD, FIELD_NOT_SORTABLE naming
+ * the fields that can be sorted by.
+ */
+export function parseSort(dictionary: FieldDictionary, recordType: RecordType, text?: string): Sort | undefined {
+  if (text === undefined) return undefined;
+  const isDescending = text.startsWith('-');
+  const field = findField(dictionary, recordType, isDescending ? text.slice(1) : text);
+  if (!field.indexed) {
+    const known = [...dictionary.values()].filter(({ indexed }) => indexed).map(({ name }) => name);
+    const message = `Records cannot be sorted by ${field.name}, which has no index; they can by ${known.join(', ')}.`;
+    throw new Refusal('FIELD_NOT_SORTABLE', message, { field: 'sort' });
+  }
+  if (field.name !== RECORD_TYPES[recordType].key)
+    return { field, by: field.type === 'date' ? 'day' : 'text', isDescending };
+  return isDescending ? { field, by: 'key', isDescending } : undefined;
+}
+
+export interface Position {
+  /** What is sorted of the last record's field, or its start. */
+  readonly value: string;
+  readonly key: string;
+  /** Whether only the start of the value is known. */
+  readonly isCut: boolean;
+}
+
+/** Of the last record of a page. A URL has room for the start of a value. */
+export function formatPosition(value: string, key: string): string {
+  const start = value.length <= FILTER_VALUE_CHARACTERS_MAX ? value : cut(value);
+  return `${start}\0${key}`;
+}
+
+export function parsePosition(position: string): Position {
+  const [value = '', key = ''] = position.split('\0');
+  return { value, key, isCut: isCutLong(value) };
+}
+
+const cut = (value: string): string => Array.from(value).slice(0, FILTER_VALUE_CHARACTERS_MAX).join('');
+const isCutLong = (value: string): boolean =>
+  value.length >= FILTER_VALUE_CHARACTERS_MAX && Array.from(value).length === FILTER_VALUE_CHARACTERS_MAX;

@@ -1,0 +1,206 @@
+/**
+ * The SQL of a page that indexes find in another order than that of the keys, or that is sorted by a field. Where they
+ * find few records, all are found first and then sorted; else one index is walked. Source: decision 0050.
+ */
+import type { KeyedType } from '../../pims/fields.ts';
+import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
+import { parsePosition, type Sort } from '../../pims/sort.ts';
+import { buildTerm, isGathered, isIndexed, sortColumn, takeBounds, type Bounds, type Dialect } from '../pims/where.ts';
+import type { PageQuery, PageParts } from './page-sql.ts';
+
+/** So many records are found before anything else is asked. */
+const FOUND = 10_000;
+/** Greater than every sort key. */
+const KEY_LAST = '\u{10ffff}';
+const INDEXED_CHARACTERS = 256;
+
+interface Asked {
+  readonly recordType: KeyedType;
+  readonly tree: FilterTree;
+  readonly sort: Sort | undefined;
+  readonly after: string;
+  readonly limit: number;
+  readonly isCounted: boolean;
+}
+
+const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
+const isLed = (recordType: KeyedType, term: FilterTerm): boolean => isIndexed(term) || isGathered(recordType, term);
+
+/** Whether an index leads that has its records in another order than that of the page. */
+export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
+  tree.some((terms) => terms.some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term))));
+
+/** Rows as PageQuery has them, and what is sorted behind the count, in the order of the page. */
+export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts): PageQuery {
+  const { recordType, tree, sort, limit, isCounted } = asked;
+  const values: (string | number)[] = [];
+  const bind = (value: string): string => `$${values.push(value)}::text`;
+  const most = `$${values.push(limit + 1)}::int`;
+  const build = (terms: readonly FilterTerm[]): string =>
+    terms.map((term) => buildTerm(recordType, term, dialect, bind)).join(' AND ') || 'TRUE';
+  const whole = (of: FilterTree): string => of.map((terms) => `(${build(terms)})`).join(' OR ') || 'TRUE';
+  const { table, modified } = parts;
+  const record = (key: string, as: string): string =>
+    `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE "SORT_KEY" = ${key} OFFSET 0) ${as}`;
+
+  const areLed = tree.every((terms) => terms.every((term) => isLed(recordType, term)));
+  const isFound = tree.length > 0 && tree.every((terms) => terms.some((term) => isLed(recordType, term)));
+  const tables: string[] = [];
+  const rows: string[] = [];
+  const position = asked.after === '' ? undefined : parsePosition(asked.after);
+  const order = buildOrder(asked, position, bind, parts);
+  if (isFound) {
+    const found = tree.map((terms) => {
+      const led = terms.filter((term) => isLed(recordType, term));
+      const beside = led.filter(isModified);
+      const others = build(led.filter((term) => !isModified(term)));
+      const end = `LIMIT ${FOUND + 1}`;
+      if (beside.length === 0) return `(SELECT "SORT_KEY" AS k FROM ${table} WHERE ${others} ${end})`;
+      const when = build(beside).replaceAll('"MODIFIED_DATE"', 'modified');
+      const join = beside.length < led.length ? `JOIN ${table} ON "SORT_KEY" = key` : '';
+      return `(SELECT key AS k FROM ${modified} ${join} WHERE ${when} AND ${others} ${end})`;
+    });
+    tables.push(
+      `few AS MATERIALIZED (${found.join(' UNION ')})`,
+      'size AS MATERIALIZED (SELECT count(*) AS n FROM few)',
+    );
+    rows.push(
+      sort === undefined && areLed
+        ? `SELECT k, '' AS v, '' AS w FROM few WHERE (SELECT n FROM size) <= ${FOUND} AND ${order.beyond('k')} ORDER BY k LIMIT ${most}`
+        : `SELECT "SORT_KEY" AS k, ${order.value} AS v, ${order.whole} AS w FROM few ${record('few.k', 'r')}
+          WHERE (SELECT n FROM size) <= ${FOUND} AND (${whole(tree)}) AND ${order.beyond('"SORT_KEY"')}
+          ORDER BY ${order.by} LIMIT ${most}`,
+    );
+  }
+  const gate = isFound ? `(SELECT n FROM size) > ${FOUND}` : 'TRUE';
+  if (sort === undefined || sort.by === 'key')
+    rows.push(`SELECT "SORT_KEY" AS k, '' AS v, '' AS w FROM ${table}
+      WHERE ${gate} AND (${whole(tree)}) AND ${order.beyond('"SORT_KEY"')} ORDER BY ${order.by} LIMIT ${most}`);
+  else {
+    const { tree: tested, bounds } = takeBounds(recordType, tree, sort);
+    const isBeside = sort.field.name === 'MODIFIED_DATE';
+    const isTested = tested.some((terms) => terms.length > 0);
+    const from = isBeside ? `${modified} ${isTested ? record('key', 'r') : ''}` : table;
+    const condition = `${gate} AND (${whole(tested)})${buildBounds(isBeside ? 'modified' : order.column, bounds, bind)}`;
+    const walk = buildWalk({ from, condition, most, isBeside, sort, position, bind, order });
+    tables.push(...walk.tables);
+    rows.push(walk.rows);
+  }
+  const page = rows.length === 1 ? rows[0]! : `(${rows.join(') UNION ALL (')})`;
+  const { json, orderRows, fieldsVersion } = parts;
+  const all = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole(tree)})` : 'NULL';
+  const few = `CASE WHEN (SELECT n FROM size) <= ${FOUND} THEN (SELECT n::int FROM size) ELSE ${all} END`;
+  const columns = [
+    'page.k',
+    orderRows === undefined ? json : 'x.j',
+    `(${fieldsVersion})`,
+    orderRows === undefined ? 'NULL' : 'x.n',
+    isCounted && isFound && areLed ? few : all,
+    'page.v',
+  ];
+  const sql = `WITH ${[...tables, `page AS (${page})`].join(', ')}
+    SELECT ${columns.join(', ')} FROM page ${record('page.k', 'o')} ${orderRows ?? ''}`;
+  return { alone: { sql, values }, together: undefined, isByField: sort !== undefined && sort.by !== 'key' };
+}
+
+interface Order {
+  /** What is sorted, whole, and as its index has it. */
+  readonly column: string;
+  readonly value: string;
+  readonly whole: string;
+  /** Whether an index has all of it. */
+  readonly isWhole: boolean;
+  readonly by: string;
+  readonly sign: '<' | '>';
+  readonly direction: 'ASC' | 'DESC';
+  /** Placeholders of the position. */
+  readonly at: { readonly value: string; readonly whole: string; readonly key: string } | undefined;
+  /** Holds for what is behind the position. */
+  beyond(key: string): string;
+}
+
+type Position = ReturnType<typeof parsePosition>;
+
+function buildOrder(
+  { sort, after }: Asked,
+  position: Position | undefined,
+  bind: (value: string) => string,
+  { table }: PageParts,
+): Order {
+  const [sign, direction] = sort?.isDescending ? (['<', 'DESC'] as const) : (['>', 'ASC'] as const);
+  const shared = { sign, direction };
+  if (sort === undefined || sort.by === 'key') {
+    const start = bind(after === '' && sort ? KEY_LAST : after);
+    const beyond = (key: string): string => `${key} ${sign} ${start}`;
+    const none = { column: `''`, value: `''`, whole: `''`, isWhole: true, at: undefined };
+    return { ...shared, ...none, by: `"SORT_KEY" ${direction}`, beyond };
+  }
+  const column = sortColumn(sort);
+  const isWhole = sort.field.type !== 'text';
+  const value = isWhole ? column : `left(${column}, ${INDEXED_CHARACTERS})`;
+  const by = `${value} ${direction}, ${isWhole ? '' : `${column} ${direction}, `}"SORT_KEY"`;
+  const order = { ...shared, column, value, whole: isWhole ? value : column, isWhole, by };
+  if (!position) return { ...order, at: undefined, beyond: () => 'TRUE' };
+  const [start, key] = [bind(position.value), bind(position.key)];
+  const found = `(SELECT ${column} FROM ${table} WHERE "SORT_KEY" = ${key} AND ${value} = ${start})`;
+  const at = { value: start, key, whole: isWhole || !position.isCut ? start : `coalesce(${found}, ${start})` };
+  const beyond = (of: string): string =>
+    `(${order.whole} ${sign} ${at.whole} OR (${order.whole} = ${at.whole} AND ${of} > ${key}))`;
+  return { ...order, at, beyond };
+}
+
+function buildBounds(column: string, bounds: Bounds | undefined, bind: (value: string) => string): string {
+  const from = bounds?.from === undefined ? '' : ` AND ${column} >= ${bind(bounds.from)}`;
+  return bounds?.to === undefined ? from : `${from} AND ${column} < ${bind(bounds.to)}`;
+}
+
+interface WalkParts {
+  readonly from: string;
+  readonly condition: string;
+  readonly most: string;
+  readonly isBeside: boolean;
+  readonly sort: Sort;
+  readonly position: Position | undefined;
+  readonly bind: (value: string) => string;
+  readonly order: Order;
+}
+
+/**
+ * Along the index of what is sorted. From its end it has records with one value by descending keys: those of the last
+ * value that is reached are read again by ascending ones, all others are there and only sorted.
+ */
+function buildWalk({ from, condition, most, isBeside, order }: WalkParts) {
+  const [key, value, whole] = isBeside ? ['key', 'modified', 'modified'] : ['"SORT_KEY"', order.value, order.whole];
+  const { at, sign, direction, isWhole } = order;
+  const select = `SELECT ${key} AS k, ${value} AS v, ${whole} AS w FROM ${from} WHERE ${condition}`;
+  /** Those with one value. What an index has the start of is sorted here. */
+  const ties = (one: string, beyond: (isLong: boolean) => string): string => {
+    const short = `${select} AND ${value} = ${one} AND ${beyond(false)} ORDER BY ${key} LIMIT ${most}`;
+    if (isWhole) return short;
+    const isLong = `char_length(${one}) = ${INDEXED_CHARACTERS}`;
+    return `(${select} AND ${value} = ${one} AND NOT ${isLong} AND ${beyond(false)} ORDER BY ${key} LIMIT ${most})
+      UNION ALL (${select} AND ${value} = ${one} AND ${isLong} AND ${beyond(true)}
+        ORDER BY ${whole} ${direction}, ${key} LIMIT ${most})`;
+  };
+  const tables: string[] = [];
+  let start = '';
+  if (at) {
+    const behind = (isLong: boolean): string =>
+      isLong
+        ? `(${whole} ${sign} ${at.whole} OR (${whole} = ${at.whole} AND ${key} > ${at.key}))`
+        : `${key} > ${at.key}`;
+    tables.push(`begun AS MATERIALIZED (${ties(at.value, behind)})`);
+    start = `AND ${value} ${sign} ${at.value} AND (SELECT count(*) FROM begun) < ${most}`;
+  }
+  tables.push(
+    `ahead AS MATERIALIZED (${select} ${start} ORDER BY ${value} ${direction}, ${key} ${direction} LIMIT ${most})`,
+    `final AS MATERIALIZED (SELECT ${sign === '<' ? 'min' : 'max'}(v) AS v FROM ahead)`,
+  );
+  const all = [
+    ...(at ? ['SELECT * FROM begun'] : []),
+    'SELECT * FROM ahead WHERE v <> (SELECT v FROM final)',
+    ties('(SELECT v FROM final)', () => 'TRUE'),
+  ];
+  const rows = `SELECT * FROM ((${all.join(') UNION ALL (')})) walked ORDER BY v ${direction}, w ${direction}, k LIMIT ${most}`;
+  return { tables, rows };
+}
