@@ -29,6 +29,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
   },
   {
+    files: ['test/dashboard/pages-explorer.test.ts'],
+    reason: 'each operation in a browser; test/contract and test/bruno send the same examples',
+  },
+  {
     files: ['test/dashboard/pages-people.test.ts', 'test/dashboard/pages-usage.test.ts'],
     reason: 'pages of people, usage and requests; test/account has their rules, test/dashboard their answers',
   },

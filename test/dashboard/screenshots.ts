@@ -128,7 +128,7 @@ test('the explorer with an answer', async (context) => {
   const page = await openSignedIn(context);
   await goTo(page, path('explorer', 'queryOrders'));
   await page.getByLabel('maxReturn').fill('1');
-  await page.getByLabel('Filters, as JSON').fill('[\n  { "field": "CUSTOMER_CODE", "value": "VINET" }\n]');
+  await page.getByLabel('Body, as JSON').fill('[\n  { "field": "CUSTOMER_CODE", "value": "VINET" }\n]');
   await button(page, 'Send').click();
   await page.getByRole('region', { name: 'Body of the answer' }).waitFor();
   await take(page, 'explorer');

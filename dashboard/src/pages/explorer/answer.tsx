@@ -15,7 +15,16 @@ import type { ExplorerCall } from './use-call.ts';
 const SHOWN_MAX = 200_000;
 const REQUEST_ID = 'X-Request-Id';
 const CURSOR = 'X-Next-Cursor';
-const SHOWN_HEADERS = [REQUEST_ID, 'X-Month-Requests', 'X-Has-More', CURSOR, 'Retry-After', 'Idempotent-Replayed'];
+const SHOWN_HEADERS = [
+  REQUEST_ID,
+  'X-Month-Requests',
+  'ETag',
+  'X-Total-Count',
+  'X-Has-More',
+  CURSOR,
+  'Retry-After',
+  'Idempotent-Replayed',
+];
 
 export function Answer({ call }: { call: ExplorerCall }) {
   const { answer, error, isSending } = call;

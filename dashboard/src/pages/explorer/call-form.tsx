@@ -9,7 +9,7 @@ import { Checkbox, TextArea, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import type { ExplorerCall } from './use-call.ts';
-import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation } from './contract.ts';
+import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation, type Parameter } from './contract.ts';
 
 const ROWS_MIN = 6;
 const ROWS_MAX = 18;
@@ -47,7 +47,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           ))}
         {operation.body && (
           <TextArea
-            label={operation.body.isList ? 'Filters, as JSON' : 'Body, as JSON'}
+            label="Body, as JSON"
             name="body"
             isMono
             rows={Math.min(Math.max(operation.body.example.split('\n').length + 1, ROWS_MIN), ROWS_MAX)}
@@ -57,9 +57,14 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
             onValue={(body) => change({ body })}
           />
         )}
-        {operation.writes && (
-          <IdempotencyKey value={input.idempotencyKey} onValue={(idempotencyKey) => change({ idempotencyKey })} />
-        )}
+        {operation.headers.map((header) => (
+          <HeaderField
+            key={header.name}
+            header={header}
+            value={input.headers[header.name] ?? ''}
+            onValue={(value) => change({ headers: { ...input.headers, [header.name]: value } })}
+          />
+        ))}
         {operation.writes && isAllowed && (
           <Checkbox
             label="This writes to your records"
@@ -86,21 +91,28 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
   );
 }
 
-function IdempotencyKey({ value, onValue }: { value: string; onValue: (value: string) => void }) {
+interface HeaderFieldProps {
+  header: Parameter;
+  value: string;
+  onValue: (value: string) => void;
+}
+function HeaderField({ header: { name, description }, value, onValue }: HeaderFieldProps) {
   return (
     <div class="explorer-key">
       <TextField
-        label="Idempotency-Key (optional)"
-        name={IDEMPOTENCY_KEY}
+        label={`${name} (optional)`}
+        name={name}
         isMono
-        hint="Sent again with the same key, the call answers the same and writes nothing anew."
+        hint={description}
         isExact
         value={value}
         onValue={onValue}
       />
-      <Button size="small" onClick={() => onValue(crypto.randomUUID())}>
-        Make one
-      </Button>
+      {name === IDEMPOTENCY_KEY && (
+        <Button size="small" onClick={() => onValue(crypto.randomUUID())}>
+          Make one
+        </Button>
+      )}
     </div>
   );
 }

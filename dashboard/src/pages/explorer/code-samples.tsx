@@ -6,8 +6,8 @@ import { useSession } from '../../session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { findJsonFault, type CallInput } from './use-call.ts';
-import { IDEMPOTENCY_KEY, type ExplorerOperation } from './contract.ts';
+import { findJsonFault, headersOf, type CallInput } from './use-call.ts';
+import type { ExplorerOperation } from './contract.ts';
 
 /** Example: `<CallCode operation={operation} input={call.input} />`. */
 export function CallCode({ operation, input }: { operation: ExplorerOperation; input: CallInput }) {
@@ -19,7 +19,7 @@ export function CallCode({ operation, input }: { operation: ExplorerOperation; i
     path: operation.path,
     query: input.query,
     ...(operation.body && { body: JSON.parse(input.body) as unknown }),
-    ...(input.idempotencyKey !== '' && { headers: { [IDEMPOTENCY_KEY]: input.idempotencyKey } }),
+    headers: headersOf(input),
   };
   const url = callURL({ baseURL, teamID: tenant.teamID }, call);
   const languages = [
@@ -44,7 +44,7 @@ export function CallCode({ operation, input }: { operation: ExplorerOperation; i
   );
 }
 
-const headersOf = ({ body, headers = {} }: ApiCallText): [string, string][] => [
+const allHeaders = ({ body, headers = {} }: ApiCallText): [string, string][] => [
   ...(body === undefined ? [] : [['Content-Type', 'application/json'] as [string, string]]),
   ...Object.entries(headers),
 ];
@@ -62,7 +62,7 @@ const formatTypeScript = (url: string, call: ApiCallText): string =>
     ...(call.method === 'GET' ? [] : [`  method: ${quote(call.method)},`]),
     '  headers: {',
     '    Authorization: `Basic ${keys}`,',
-    ...headersOf(call).map(([name, value]) => `    ${quote(name)}: ${quote(value)},`),
+    ...allHeaders(call).map(([name, value]) => `    ${quote(name)}: ${quote(value)},`),
     '  },',
     ...(call.body === undefined ? [] : [`  body: JSON.stringify(${shift(JSON.stringify(call.body, null, 2), '  ')}),`]),
     '});',
@@ -80,7 +80,7 @@ const formatPython = (url: string, call: ApiCallText): string =>
     ...(call.method === 'GET' ? [] : [`    method=${quote(call.method)},`]),
     '    headers={',
     '        "Authorization": "Basic " + base64.b64encode(pair.encode()).decode(),',
-    ...headersOf(call).map(([name, value]) => `        ${quote(name)}: ${quote(value)},`),
+    ...allHeaders(call).map(([name, value]) => `        ${quote(name)}: ${quote(value)},`),
     '    },',
     ...(call.body === undefined
       ? []

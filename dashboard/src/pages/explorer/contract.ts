@@ -22,6 +22,7 @@ export interface ExplorerOperation {
   readonly writes: boolean;
   /** In the query string. */
   readonly parameters: readonly Parameter[];
+  readonly headers: readonly Parameter[];
   readonly body: OperationBody | undefined;
   readonly errors: readonly { readonly status: number; readonly codes: readonly string[] }[];
 }
@@ -34,7 +35,7 @@ interface OperationBody {
   readonly fields: readonly Parameter[];
 }
 
-export const IDEMPOTENCY_KEY = 'idempotency-key';
+export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 export const TEAM = 'teamID';
 /** The session stands in their place. */
 const CREDENTIALS = ['apiID', 'apiSecret'];
@@ -137,6 +138,9 @@ function toOperation(
 ): ExplorerOperation {
   const { operationId, summary = operationId, description = '', tags = [], responses } = operation;
   const parameters = (operation.parameters ?? []).map((parameter) => follow(contract, parameter));
+  const headers = parameters
+    .filter((parameter) => parameter.in === 'header')
+    .map((parameter) => ({ ...toParameter(parameter), name: titleOf(parameter.name) }));
   return {
     name: operationId,
     method: method.toUpperCase() as ExplorerOperation['method'],
@@ -144,16 +148,11 @@ function toOperation(
     tag: tags[0] ?? 'Other',
     summary,
     description,
-    writes: parameters.some((parameter) => parameter.in === 'header' && parameter.name === IDEMPOTENCY_KEY),
+    writes: headers.some(({ name }) => name === IDEMPOTENCY_KEY),
     parameters: parameters
       .filter((parameter) => parameter.in === 'query' && !CREDENTIALS.includes(parameter.name))
-      .map(({ name, required = false, description: about = '', ...more }) => ({
-        name,
-        isRequired: required,
-        description: about,
-        // eslint-disable-next-line typescript/no-base-to-string -- values of a query are texts or numbers
-        example: String(exampleOf(more) ?? ''),
-      })),
+      .map(toParameter),
+    headers,
     body: operation.requestBody && toBody(contract, operation.requestBody),
     errors: Object.entries(responses)
       .map(([status, response]) => {
@@ -164,6 +163,17 @@ function toOperation(
       .filter(({ status }) => status >= 400),
   };
 }
+
+const toParameter = ({ name, required = false, description = '', ...more }: ContractParameter): Parameter => ({
+  name,
+  isRequired: required,
+  description,
+  // eslint-disable-next-line typescript/no-base-to-string -- values of a query are texts or numbers
+  example: String(exampleOf(more) ?? ''),
+});
+
+/** `if-match` as it is usually written: `If-Match`. */
+const titleOf = (header: string): string => header.replaceAll(/(?<=^|-)./g, (letter) => letter.toUpperCase());
 
 function toBody(
   contract: Contract,

@@ -31,20 +31,13 @@ const REFUSALS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
     ),
   },
 ];
-const KEY: Taken = {
-  name: 'Idempotency-Key',
-  place: 'header',
-  isRequired: false,
-  description: 'Makes the call repeatable for at least 24 hours: the same key answers the same without writing again.',
-  example: '',
-};
 
 export function Reference({ operation }: { operation: ExplorerOperation }) {
-  const { parameters, body, writes, errors } = operation;
+  const { parameters, headers, body, writes, errors } = operation;
   const taken: Taken[] = [
     ...parameters.map((parameter) => ({ ...parameter, place: 'query' })),
-    ...(writes ? [KEY] : []),
-    ...(body?.fields ?? []).map((field) => ({ ...field, place: body?.isList ? 'each filter' : 'body' })),
+    ...headers.map((header) => ({ ...header, place: 'header' })),
+    ...(body?.fields ?? []).map((field) => ({ ...field, place: body?.isList ? 'each item' : 'body' })),
   ];
   return (
     <>

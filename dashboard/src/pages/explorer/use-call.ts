@@ -8,12 +8,14 @@ import { announce } from '../../ui/toaster.tsx';
 import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation } from './contract.ts';
 
 const KEY_FORM = /^[!-~]{1,255}$/;
+const HEADER_FORM = /^[ -~]*$/;
 
 export interface CallInput {
   /** By the name of the parameter; what is '' is not sent. */
   readonly query: Readonly<Record<string, string>>;
+  /** Likewise, by the name of the header. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly idempotencyKey: string;
 }
 export interface ExplorerCall {
   readonly input: CallInput;
@@ -30,8 +32,8 @@ export interface ExplorerCall {
 
 const firstInput = ({ parameters, body }: ExplorerOperation): CallInput => ({
   query: Object.fromEntries(parameters.filter(({ name }) => name !== TEAM).map(({ name, example }) => [name, example])),
+  headers: {},
   body: body?.example ?? '',
-  idempotencyKey: '',
 });
 
 export function useCall(operation: ExplorerOperation): ExplorerCall {
@@ -71,6 +73,10 @@ export function useCall(operation: ExplorerOperation): ExplorerCall {
   };
 }
 
+/** The headers that are sent: those that are filled in. */
+export const headersOf = ({ headers }: CallInput): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
+
 /** What keeps a text from being JSON, in the words of the browser, which say where. */
 export function findJsonFault(text: string): string | undefined {
   try {
@@ -84,10 +90,14 @@ export function findJsonFault(text: string): string | undefined {
 function refuseUnsendable({ body }: ExplorerOperation, input: CallInput): void {
   const fault = body && findJsonFault(input.body);
   if (fault !== undefined) throw new ApiError('INVALID_JSON', fault, 0, { field: 'body' });
-  if (input.idempotencyKey !== '' && !KEY_FORM.test(input.idempotencyKey))
-    throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'It is 1 to 255 printable ASCII characters, without spaces.', 0, {
-      field: IDEMPOTENCY_KEY,
-    });
+  for (const [name, value] of Object.entries(headersOf(input))) {
+    if (name === IDEMPOTENCY_KEY && !KEY_FORM.test(value))
+      throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'It is 1 to 255 printable ASCII characters, without spaces.', 0, {
+        field: name,
+      });
+    if (!HEADER_FORM.test(value))
+      throw new ApiError('INVALID_PARAMETER', 'A header holds printable ASCII characters.', 0, { field: name });
+  }
 }
 
 async function sendCall(
@@ -95,12 +105,9 @@ async function sendCall(
   input: CallInput,
   signal: AbortSignal,
 ): Promise<{ answer?: OperationAnswer; error?: ApiError }> {
-  const headers: Record<string, string> =
-    input.idempotencyKey === '' ? {} : { [IDEMPOTENCY_KEY]: input.idempotencyKey };
+  const options = { signal, headers: headersOf(input) };
   try {
-    return {
-      answer: await callOperation('/explorer', method, path, input.query, body && input.body, { signal, headers }),
-    };
+    return { answer: await callOperation('/explorer', method, path, input.query, body && input.body, options) };
   } catch (fault) {
     return { error: toApiError(fault) };
   }
