@@ -40,7 +40,7 @@ export async function measurePaging({ server, dialect }: Side, recordType: keyof
 }
 
 /** Parsing them would take the reader longer than the service takes to answer. */
-function countOf(bytes: Buffer, key: string): number {
+export function countOf(bytes: Buffer, key: string): number {
   let count = 0;
   for (let at = bytes.indexOf(key); at !== -1; at = bytes.indexOf(key, at + key.length)) count++;
   return count;

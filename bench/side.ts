@@ -41,13 +41,18 @@ const authorize = ({ apiID, apiSecret }: Keys): { authorization: string } => ({
   authorization: `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`,
 });
 
-export function ourDialect(keys: Keys): Dialect {
+/** Makes calls of the service with these keys. */
+export function callOf(keys: Keys) {
   const headers = { ...authorize(keys), 'content-type': 'application/json' };
-  const call = (method: string, path: string, parameters: Values, body?: unknown): LoadRequest => {
+  return (method: string, path: string, parameters: Values, body?: unknown): LoadRequest => {
     const query = new URLSearchParams({ teamID: keys.teamID, ...parameters });
     const request = { method, path: `${BASE_PATH}${path}?${query.toString()}`, headers };
     return body === undefined ? request : { ...request, body: JSON.stringify(body) };
   };
+}
+
+export function ourDialect(keys: Keys): Dialect {
+  const call = callOf(keys);
   return {
     getOrder: (orderNum) => call('GET', '/orders/single', { orderNum }),
     query: (type, filters, limit) => call('POST', `/${type}/query`, { maxReturn: String(limit) }, filters),

@@ -20,10 +20,11 @@ type MaybeLater<T> = T | Promise<T>;
 
 /** One tenant's inventory system as its callers and its operator see it. */
 export interface System {
-  getOrder(key: string): MaybeLater<OrderFound>;
-  getCustomer(key: string): MaybeLater<RecordFound>;
-  getInventoryItem(key: string): MaybeLater<RecordFound>;
+  getOrder(key: string, fields?: FieldNames): MaybeLater<OrderFound>;
+  getCustomer(key: string, fields?: FieldNames): MaybeLater<RecordFound>;
+  getInventoryItem(key: string, fields?: FieldNames): MaybeLater<RecordFound>;
   findOrdersByStorefrontReference(key: string): MaybeLater<Rendered>;
+  findOrdersByStorefrontReferences(numbers: unknown): MaybeLater<Rendered>;
   queryOrders(request: QueryRequest): MaybeLater<Page>;
   queryCustomers(request: QueryRequest): MaybeLater<Page>;
   queryInventoryItems(request: QueryRequest): MaybeLater<Page>;
@@ -39,12 +40,14 @@ export interface System {
   listFields(recordType: RecordType): MaybeLater<string>;
 }
 
+type FieldNames = readonly string[] | undefined;
 type Get = 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
 type Query = 'queryOrders' | 'queryCustomers' | 'queryInventoryItems';
 type OrderWrite = 'createOrder' | 'addLineItem' | 'updateLineItem' | 'updateOrder' | 'cancelOrder';
 type Write = OrderWrite | 'createCustomer' | 'updateCustomer';
 export type Call =
-  | { readonly name: Get; readonly key: string }
+  | { readonly name: Get; readonly key: string; readonly fields?: FieldNames }
+  | { readonly name: 'findOrdersByStorefrontReferences'; readonly numbers: readonly (string | number)[] }
   | { readonly name: Query; readonly request: QueryRequest }
   | { readonly name: Write; readonly body: Body; readonly context: WriteContext }
   | {
@@ -65,10 +68,11 @@ interface AdvancePlan {
 /** The operations of the service over a store. */
 export function systemOver(store: PimsStore): System {
   return {
-    getOrder: (key) => operations.getOrder(store, key, PATIENT.signal),
-    getCustomer: (key) => operations.getCustomer(store, key),
-    getInventoryItem: (key) => operations.getInventoryItem(store, key),
+    getOrder: (key, fields) => operations.getOrder(store, key, PATIENT.signal, fields),
+    getCustomer: (key, fields) => operations.getCustomer(store, key, fields),
+    getInventoryItem: (key, fields) => operations.getInventoryItem(store, key, fields),
     findOrdersByStorefrontReference: (key) => operations.findOrdersByStorefrontReference(store, key, PATIENT),
+    findOrdersByStorefrontReferences: (numbers) => operations.findOrdersByStorefrontReferences(store, numbers, PATIENT),
     queryOrders: (request) => operations.queryOrders(store, request),
     queryCustomers: (request) => operations.queryCustomers(store, request),
     queryInventoryItems: (request) => operations.queryInventoryItems(store, request),
@@ -105,21 +109,23 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
 async function answerOf(system: System, call: Call): Promise<string> {
   switch (call.name) {
     case 'getOrder': {
-      const { order, lines, tag } = await system.getOrder(call.key);
+      const { order, lines, tag } = await system.getOrder(call.key, call.fields);
       return `${order} ${lines && textOf(lines)} ${JSON.stringify({ tag })}`;
     }
     case 'getCustomer':
     case 'getInventoryItem': {
-      const { record, tag } = await system[call.name](call.key);
+      const { record, tag } = await system[call.name](call.key, call.fields);
       return `${record} ${JSON.stringify({ tag })}`;
     }
     case 'findOrdersByStorefrontReference':
       return textOf(await system[call.name](call.key));
+    case 'findOrdersByStorefrontReferences':
+      return textOf(await system[call.name](call.numbers));
     case 'queryOrders':
     case 'queryCustomers':
     case 'queryInventoryItems': {
-      const { records, next } = await system[call.name](call.request);
-      return `${textOf(records)} next: ${next}`;
+      const { records, next, lines, count } = await system[call.name](call.request);
+      return `${textOf(records)} next: ${next} lines: ${lines && textOf(lines)} count: ${count}`;
     }
     case 'advanceOrder':
       return writtenText(await system.advanceOrder(call.key, call.step, call.context));
@@ -170,8 +176,11 @@ export class Caller {
       case 'getOrder':
       case 'getCustomer':
       case 'getInventoryItem':
+        return { name: step.do, key: this.#key(step.key), fields: step.fields };
       case 'findOrdersByStorefrontReference':
         return { name: step.do, key: this.#key(step.key) };
+      case 'findOrdersByStorefrontReferences':
+        return { name: step.do, numbers: step.numbers };
       case 'query': {
         const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
         // A cursor with a NUL never comes as far as the operations.
@@ -180,7 +189,7 @@ export class Caller {
         const sort = step.sort === null ? {} : { sort: step.sort };
         return (this.#lastQuery = {
           name: QUERIES[step.recordType],
-          request: { filters, limit: step.limit, after, ...sort, ...PATIENT },
+          request: { filters, limit: step.limit, after, ...sort, ...step.more, ...PATIENT },
         });
       }
       case 'nextPage':

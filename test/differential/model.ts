@@ -9,6 +9,7 @@ import { checkText, parseValues, sortKey, type Values } from '../../src/pims/val
 import { splitList } from '../../src/pims/lists.ts';
 import {
   buildDictionaries,
+  findField,
   refuseCustomField,
   type CustomField,
   type Dictionaries,
@@ -58,24 +59,34 @@ export class Model {
   /** The order of which a partial invoice left this one. */
   orderBefore = (left: string): string | undefined => [...this.#backorders].find(([, number]) => number === left)?.[0];
 
-  getOrder(orderNumber: string): OrderFound {
+  getOrder(orderNumber: string, fields?: readonly string[]): OrderFound {
+    checkText('orderNum', orderNumber);
+    this.#checkFields('orders', fields);
     const order = this.#find('orders', orderNumber, 'orderNum', 'order');
     const lines = this.#linesOf(orderNumber);
     return {
-      order: JSON.stringify(order),
+      order: render(order, fields),
       tag: this.#tags.of('orders', orderNumber),
-      lines: lines.length === 0 ? null : JSON.stringify(lines.map((line) => ({ ORDER_LINEITEMS: line }))),
+      lines: renderLines(lines),
     };
   }
 
-  getCustomer = (customerCode: string): RecordFound => ({
-    record: JSON.stringify(this.#find('customers', customerCode, 'customerCode', 'customer')),
-    tag: this.#tags.of('customers', customerCode),
-  });
-  getInventoryItem = (partCode: string): RecordFound => ({
-    record: JSON.stringify(this.#find('inventory', partCode, 'partCode', 'part')),
-    tag: this.#tags.of('inventory', partCode),
-  });
+  getCustomer = (code: string, fields?: readonly string[]): RecordFound =>
+    this.#getRecord('customers', code, ['customerCode', 'customer'], fields);
+  getInventoryItem = (code: string, fields?: readonly string[]): RecordFound =>
+    this.#getRecord('inventory', code, ['partCode', 'part'], fields);
+
+  #getRecord(
+    recordType: KeyedType,
+    key: string,
+    [parameter, noun]: readonly [string, string],
+    fields: readonly string[] | undefined,
+  ): RecordFound {
+    checkText(parameter, key);
+    this.#checkFields(recordType, fields);
+    const record = render(this.#find(recordType, key, parameter, noun), fields);
+    return { record, tag: this.#tags.of(recordType, key) };
+  }
 
   queryOrders = (request: QueryRequest): Page => this.#query('orders', request);
   queryCustomers = (request: QueryRequest): Page => this.#query('customers', request);
@@ -313,7 +324,16 @@ export class Model {
     return records.map((record) => Object.fromEntries(this.names(recordType).map((name) => [name, record[name]!])));
   }
 
-  #query(recordType: KeyedType, { filters, limit, after, sort }: QueryRequest): Page {
+  findOrdersByStorefrontReferences(numbers: unknown): string {
+    const asked = numbers as (string | number)[];
+    const form = 'The body must be a JSON array of 1 to 100 storefront order numbers.';
+    if (asked.length === 0) throw new Refusal('INVALID_BODY', form);
+    for (const number of asked) checkText('storefront_order_number', String(number));
+    return `[${asked.map((number) => this.findOrdersByStorefrontReference(String(number))).join(',')}]`;
+  }
+
+  #query(recordType: KeyedType, request: QueryRequest): Page {
+    const { filters, limit, after, sort, fields, hasLines, isCounted } = request;
     const dictionary = this.#dictionaries[recordType];
     const sorted = parseSort(dictionary, recordType, sort);
     parseFilters(dictionary, recordType, filters);
@@ -334,8 +354,15 @@ export class Model {
     const keys = queryModel(found, {}, 'key', asked).map((record) => record['key']!);
     const { left, position } = this.#sortedBehind(recordType, keys, after, sorted);
     const page = left.slice(0, limit);
-    const records = page.map((key) => JSON.stringify(this.#records[recordType].get(key)));
-    return { records: `[${records.join(',')}]`, next: left.length > limit ? position(page.at(-1)!) : null };
+    this.#checkFields(recordType, fields);
+    const records = page.map((key) => render(this.#records[recordType].get(key)!, fields));
+    const lines = hasLines ? page.flatMap((key) => this.#linesOf(key)) : [];
+    return {
+      records: `[${records.join(',')}]`,
+      next: left.length > limit ? position(page.at(-1)!) : null,
+      lines: hasLines ? renderLines(lines) : undefined,
+      count: isCounted ? keys.length : undefined,
+    };
   }
 
   /** Keys, which come in their order, behind a position in the order asked for. */
@@ -366,6 +393,10 @@ export class Model {
       (key) => compareStart(key) > 0 || (compareStart(key) === 0 && compareTexts(sortKey(key), last) > 0),
     );
     return { left, position };
+  }
+
+  #checkFields(recordType: KeyedType, fields: readonly string[] = []): void {
+    for (const name of fields) findField(this.#dictionaries[recordType], recordType, name);
   }
 
   /** What was answered under a key before is answered again. */
@@ -461,6 +492,15 @@ function refuseMoved(orderNumber: string, left: string): never {
 
   throw new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: left });
 }
+
+/** The record, or only these fields of it, each once. */
+function render(record: Values, fields?: readonly string[]): string {
+  const names = [...new Set(fields ?? Object.keys(record))];
+  return `{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(record[name])}`).join(',')}}`;
+}
+
+const renderLines = (lines: readonly Values[]): string | null =>
+  lines.length === 0 ? null : JSON.stringify(lines.map((line) => ({ ORDER_LINEITEMS: line })));
 
 function viewOrder(order: Values, lines: readonly Values[], isCancelled: boolean): object {
   return {

@@ -165,6 +165,9 @@ const SORTED = {
   customers: 'CUSTOMER_CODE CUSTOMER_NAME BCITY BEMAIL CREATE_DATE MODIFIED_DATE'.split(' '),
   inventory: 'PART_CODE PART_DESCRIPTION BARCODE LOCATION_CODE CREATE_DATE MODIFIED_DATE'.split(' '),
 };
+/** Mostly all fields; else some, now and then one that is not there. */
+const fieldsOf = (recordType: KeyedType): fc.Arbitrary<string[] | undefined> =>
+  weighted([5, fc.constant(undefined)], [2, fc.array(fieldName(recordType), { minLength: 1, maxLength: 4 })]);
 const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').chain((recordType) =>
   fc.record({
     do: fc.constant('query' as const),
@@ -181,6 +184,11 @@ const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').c
       [6, fc.tuple(fc.constantFrom('', '-'), fc.constantFrom(...SORTED[recordType])).map((parts) => parts.join(''))],
       [1, fieldName(recordType)],
     ),
+    more: fc.record({
+      fields: fieldsOf(recordType),
+      hasLines: recordType === 'orders' ? fc.boolean() : fc.constant(undefined),
+      isCounted: fc.constantFrom(false, false, true),
+    }),
   }),
 );
 
@@ -204,9 +212,12 @@ const stepOf = <Do extends string, Plan extends object>(weight: number, what: Do
 
 const step = weighted(
   [16, query],
-  stepOf(4, 'getOrder', { key: keyOf('orders') }),
-  stepOf(2, 'getCustomer', { key: keyOf('customers') }),
-  stepOf(2, 'getInventoryItem', { key: keyOf('inventory') }),
+  stepOf(4, 'getOrder', { key: keyOf('orders'), fields: fieldsOf('orders') }),
+  stepOf(2, 'getCustomer', { key: keyOf('customers'), fields: fieldsOf('customers') }),
+  stepOf(2, 'getInventoryItem', { key: keyOf('inventory'), fields: fieldsOf('inventory') }),
+  stepOf(3, 'findOrdersByStorefrontReferences', {
+    numbers: fc.array(weighted([12, reference], [1, fc.constantFrom(1001, 0)]), { maxLength: 5, size: 'max' }),
+  }),
   stepOf(4, 'findOrdersByStorefrontReference', { key: reference }),
   stepOf(3, 'nextPage', { limit: fc.constantFrom(1, 2, 500) }),
   stepOf(8, 'createOrder', { body: bodyOf('orders'), write }),
