@@ -4,8 +4,8 @@
  */
 import { Refusal, refuseField } from '../errors.ts';
 import type { Dictionaries } from './fields.ts';
-import { BATCH_ANSWER_CHARACTERS_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
-import type { Json, Script } from './script.ts';
+import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
+import type { Json, LineUnits, Script } from './script.ts';
 import { updateOrder } from './order-writes.ts';
 import type { RawValue } from './values.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes.ts';
@@ -36,14 +36,29 @@ export function* writeBatch(
   context: WriteContext,
 ): Script<Json> {
   const answers = new Answers();
+  const released = { lines: 0 };
   for (const [step, { operation, body, refusal }] of steps.entries())
     try {
       if (refusal) throw refusal;
-      answers.add(yield* WRITES[operation](dictionaries, answers.fillIn(body), context));
+      answers.add(yield* bound(WRITES[operation](dictionaries, answers.fillIn(body), context), released));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }
   return answers.render();
+}
+
+/** Runs a step. BATCH_TOO_LONG when orders whose DROP_SHIP changes have more lines together than an order may have. */
+function* bound(script: Script<Json>, released: { lines: number }): Script<Json> {
+  let step = script.next();
+  while (!step.done) {
+    const answer = yield step.value;
+    if (step.value.name === 'unitsOfLines')
+      for (const [, , lines] of answer as readonly LineUnits[]) released.lines += lines;
+    if (released.lines > LINES_MAX)
+      throw new Refusal('BATCH_TOO_LONG', `DROP_SHIP changes for more than ${LINES_MAX} lines; send fewer steps.`);
+    step = script.next(answer);
+  }
+  return step.value;
 }
 
 /** A value without the `$` that makes the one behind it an ordinary character. */

@@ -27,6 +27,11 @@ export function multiplyDecimals(a: string, b: string): string {
   }
   return format(new Big(a || '0').times(b || '0'));
 }
+/** The decimal so many times. */
+export function multiplyDecimal(a: string, count: number): string {
+  const product = SMALL.test(a) ? Number(a) * count : NaN;
+  return Number.isSafeInteger(product) ? String(product) : format(new Big(a || '0').times(count));
+}
 /** Negative, zero or positive, as a is less than, equal to or greater than b. An empty text counts as zero. */
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');

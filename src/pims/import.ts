@@ -10,10 +10,10 @@ import { CANCELLED_MARK, saysCancelled, STAGES } from './stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
 import { load, save, type LineName, type NumberedType, type Script } from './script.ts';
-import { applyMovement, countStock, stockMovements } from './stock.ts';
+import { countStock, stockMovements } from './stock.ts';
 import { areTotalsBehind, moveTotals, TOTALS_MARK } from './totals.ts';
 import { refuseLongKey, type Values } from './values.ts';
-import { codeTaken, isCounted, orderNotFound } from './writes.ts';
+import { codeTaken, isCounted, moveStocks, orderNotFound } from './writes.ts';
 
 export interface ImportRow {
   readonly lineNumber: number;
@@ -278,12 +278,8 @@ function* commitStock(orders: Iterable<KnownOrder>, now: string): Script<void> {
         committed.set(movement.PART_CODE, addDecimals(committed.get(movement.PART_CODE) ?? '0', movement.committed));
   }
   if (committed.size === 0) return;
-  const stocks = yield* load('stocks', [...committed.keys()]);
-  const changed = stocks.map((part) => {
-    const movement = { PART_CODE: part['PART_CODE']!, committed: committed.get(part['PART_CODE']!)!, onHand: '0' };
-    return { PART_CODE: movement.PART_CODE, ...applyMovement(part, movement), MODIFIED_DATE: now };
-  });
-  yield save('updateStocks', changed);
+  const movements = [...committed].map(([PART_CODE, units]) => ({ PART_CODE, committed: units, onHand: '0' }));
+  yield* moveStocks(movements, now);
 }
 
 function* loadCommitments(partCodes: readonly string[]): Script<Map<string, string>> {

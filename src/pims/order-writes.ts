@@ -9,7 +9,7 @@ import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts
 import { cancelled, changeOrder, checkStatus } from './order-change.ts';
 import { isCancelled } from './stages.ts';
 import { ask, load, loadWith, save, type Json, type Load, type Script } from './script.ts';
-import { holdsStock, stockMovements } from './stock.ts';
+import { commitUnits, holdsStock } from './stock.ts';
 import { checkText, parseValues, type Values } from './values.ts';
 import { checkKnown, complete, createdAt, moveStock, nextNumber, orderNotFound, splitKey } from './writes.ts';
 import type { Body, WriteOptions } from './writes.ts';
@@ -19,7 +19,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
   checkStatus(change);
-  const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('stockOfLines', orderNumber)];
+  const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('unitsOfLines', orderNumber)];
   const order = yield* loadOrder(orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));
   if (options.strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
@@ -30,7 +30,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
 export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
-  const order = yield* loadOrder(orderNumber, options, [ask('stockOfLines', orderNumber)]);
+  const order = yield* loadOrder(orderNumber, options, [ask('unitsOfLines', orderNumber)]);
   if (isCancelled(order)) return JSON.stringify(complete(orders, order));
   const changed = orThrow(cancelled(order));
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
@@ -38,9 +38,10 @@ export function* cancelOrder({ orders }: Dictionaries, body: Body, options: Writ
 
 /** Saves what differs, and moves the stock that the order holds no longer, or only now. */
 function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values): Script<Json> {
-  const lines = holdsStock(order) === holdsStock(changed) ? [] : yield* load('stockOfLines', order['ORDER_NUMBER']!);
+  const isHeld = holdsStock(changed);
+  const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
   yield save('update', 'orders', order, changed);
-  yield* moveStock(stockMovements([order, lines], [changed, lines]), changed['MODIFIED_DATE']!);
+  yield* moveStock(commitUnits(units, isHeld), changed['MODIFIED_DATE']!);
   return JSON.stringify(complete(dictionary, changed));
 }
 

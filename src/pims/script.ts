@@ -54,8 +54,8 @@ export interface Loads {
   orderOfMovedLine(orderNumber: string, lockCode: string): string | undefined;
   /** In the order of their numbers. */
   lines(orderNumber: string): Values[];
-  /** PART_CODE, QUANTITY, NUMBER_SHIPPED and CARE_PLAN of each line. */
-  stockOfLines(orderNumber: string): Values[];
+  /** What the lines of the order commit where it commits stock. */
+  unitsOfLines(orderNumber: string): LineUnits[];
   /** 0 when the order has no lines. */
   lastLineNumber(orderNumber: string): number;
   /** How many lines the order has, counted up to LINES_MAX. */
@@ -64,6 +64,9 @@ export interface Loads {
   nextNumber(recordType: NumberedType): string;
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
+
+/** The QUANTITY of a part that so many lines of an order have. */
+export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
 /** What a script can load of many records at once, each with one statement. */
 export interface LoadsOfMany {

@@ -2,7 +2,8 @@
  * The stock an order holds, and what a change of it moves. QTY_AVAILABLE is QTY_ONHAND − QTY_COMMITTED.
  * Source: decision 0010.
  */
-import { addDecimals, isZero, subtractDecimals } from './decimal.ts';
+import { addDecimals, isZero, multiplyDecimal, subtractDecimals } from './decimal.ts';
+import type { LineUnits } from './script.ts';
 import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
 
@@ -50,6 +51,17 @@ export function stockMovements(before: OrderState, ...after: OrderState[]): Stoc
   return [...parts]
     .map(([PART_CODE, sums]) => ({ PART_CODE, ...sums }))
     .filter(({ PART_CODE, onHand, committed }) => PART_CODE !== '' && !(isZero(onHand) && isZero(committed)));
+}
+
+/** What an order moves that begins to hold the stock of its lines, or no longer does. */
+export function commitUnits(units: readonly LineUnits[], isHeld: boolean): StockMovement[] {
+  const sums = new Map<string, string>();
+  const combine = isHeld ? addDecimals : subtractDecimals;
+  for (const [part, quantity, lines] of units)
+    if (part !== '') sums.set(part, combine(sums.get(part) ?? '0', multiplyDecimal(quantity, lines)));
+  return [...sums]
+    .filter(([, committed]) => !isZero(committed))
+    .map(([PART_CODE, committed]) => ({ PART_CODE, onHand: '0', committed }));
 }
 
 /** The quantities of a part after a movement. */

@@ -40,6 +40,7 @@ export interface Written {
 
 /** Counters follow numbers given from outside up to here; longer ones never meet a counter. */
 const COUNTED_DIGITS_MAX = 15;
+const MOVED_SINGLY_MOST = 100;
 
 /** Data is the new order number. The order begins as the stage it sends in ORDER_TYPE, or the tenant's default. */
 export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
@@ -208,8 +209,12 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
 
 const askPart = ({ PART_CODE: code }: Values): Load[] => (code ? [ask('part', code), ask('stock', code)] : []);
 
-/** Parts that are not in INVENTORY have no stock to move. */
+/** Parts that are not in INVENTORY have no stock to move. Few are moved beside what other writes of the group do. */
 export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
+  if (movements.length > MOVED_SINGLY_MOST) {
+    yield* moveStocks(movements, now);
+    return;
+  }
   const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
   for (const movement of movements) {
     const stock = yield* loadWith(ahead.splice(0), 'stock', movement.PART_CODE);
@@ -217,6 +222,17 @@ export function* moveStock(movements: readonly StockMovement[], now: string): Sc
     const part = { ...stock, PART_CODE: movement.PART_CODE };
     yield save('update', 'inventory', part, { ...applyMovement(stock, movement), MODIFIED_DATE: now });
   }
+}
+
+/** The same of any number of parts, each with one movement, as one load and one save. */
+export function* moveStocks(movements: readonly StockMovement[], now: string): Script<void> {
+  const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
+  const parts: Values[] = [];
+  for (const part of yield* load('stocks', [...byPart.keys()])) {
+    const PART_CODE = part['PART_CODE']!;
+    parts.push({ PART_CODE, ...applyMovement(part, byPart.get(PART_CODE)!), MODIFIED_DATE: now });
+  }
+  yield save('updateStocks', parts);
 }
 
 export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });

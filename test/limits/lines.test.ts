@@ -72,3 +72,35 @@ test('an order of a few lines with high numbers takes more', async () => {
   assert.equal(code, 0);
   assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER })))['LINE_NUMBER'], '1000000000');
 });
+
+test('a long order of many parts is changed and cancelled whole; a batch moves the stock of 10,000 lines at most', async () => {
+  const part = (index: number): string => `PART-${index % 250}`;
+  await shop.load(
+    'inventory',
+    times(250, (index) => ({ PART_CODE: part(index), QTY_ONHAND: '100' })),
+  );
+  const ORDER_NUMBER = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
+  await shop.load(
+    'lines',
+    times(LINES_MAX, (index) => ({ ORDER_NUMBER, PART_CODE: part(index), QUANTITY: index % 2 ? '1.5' : '2' })),
+  );
+  const committed = async (): Promise<string[]> => {
+    const found = await succeed<Values[]>(shop.queryInventoryItems([]));
+    return [...new Set(found.map(({ QTY_COMMITTED, QTY_AVAILABLE }) => `${QTY_COMMITTED} ${QTY_AVAILABLE}`))];
+  };
+  const held = ['80 20', '60 40'];
+  const free = ['0 100'];
+  const dropShip = (value: string): object => ({ operation: 'updateOrder', body: { ORDER_NUMBER, DROP_SHIP: value } });
+  const batch = (...steps: object[]) => shop.service.call(shop.keys, 'POST', '/batch', { body: steps });
+  assert.deepEqual(await committed(), held);
+  const refused = await batch(dropShip('Y'), dropShip('N'));
+  expectRefusal(refused, 400, 'BATCH_TOO_LONG');
+  assert.equal(refused.body.step, 1);
+  assert.deepEqual(await committed(), held, 'nothing is written');
+  assert.equal((await batch(dropShip('Y'))).status, 200);
+  assert.deepEqual(await committed(), free);
+  await succeed(shop.updateOrder({ ORDER_NUMBER, DROP_SHIP: 'N' }));
+  assert.deepEqual(await committed(), held);
+  await succeed(shop.cancelOrder({ ORDER_NUMBER }));
+  assert.deepEqual(await committed(), free);
+});

@@ -144,6 +144,29 @@ test('the writes of one turn are one transaction', async () => {
   assert.equal(db.row<[number]>('PRAGMA data_version')![0], before);
 });
 
+test('writes that together take long are several transactions in their order, and others have turns between', async () => {
+  const { queue, insert, committed } = open();
+  const seen: number[][] = [];
+  const slowly = (number: number) => () => {
+    const until = performance.now() + 30;
+    while (performance.now() < until);
+    seen.push(committed());
+    return insert(number);
+  };
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const answers = await Promise.all(times(6, (index) => queue.run(slowly(index))));
+  clearInterval(timer);
+  assert.equal(answers.length, 6);
+  assert.deepEqual(committed(), [0, 1, 2, 3, 4, 5]);
+  assert.ok(seen.at(-1)!.length > 0, 'the first are on disk before the last begin');
+  assert.deepEqual(
+    seen.map((numbers) => numbers.length),
+    seen.map((numbers) => numbers.length).toSorted((a, b) => a - b),
+  );
+  assert.ok(turns > 1);
+});
+
 /**
  * Keeps every thread that syncs files busy until it is let go, so that no sync of this process can end meanwhile: each
  * opens a pipe that nobody writes to.

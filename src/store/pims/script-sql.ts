@@ -65,7 +65,6 @@ export interface ScriptSql {
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
 /** Partial invoices after which a line is still found under its first order. */
 const BACKORDERS_FOLLOWED = 100;
-const STOCK_OF_LINES = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'CARE_PLAN'];
 /** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
 const EXPIRED_PER_WRITE = 20;
 
@@ -104,7 +103,8 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
         FROM later JOIN ${backorders} b ON b."ORDER_NUMBER" = later."NUMBER" WHERE step < ${BACKORDERS_FOLLOWED})
     SELECT l."ORDER_NUMBER" FROM later JOIN ${lineTable} l ON l."ORDER_NUMBER" = later."NUMBER"
     WHERE l."LINE_REF_LOCK_CODE" = ? LIMIT 1`;
-  const stockOfLines = `SELECT ${STOCK_OF_LINES.map(quote).join(', ')} ${ofOrder}`;
+  const unitsOfLines = `SELECT "PART_CODE", "QUANTITY", count(*) ${ofOrder} AND "CARE_PLAN" <> 'Y'
+    GROUP BY "PART_CODE", "QUANTITY"`;
   const lastLineNumber = `SELECT max("LINE_NUMBER") ${ofOrder}`;
   const lineCount = `SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`;
   const atLocation = dialect.equals('"LOCATION_CODE"', true, () => '?1');
@@ -133,8 +133,10 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     orderOfMovedLine: (orderNumber, lockCode) =>
       query(orderOfMovedLine, [orderNumber, lockCode], ([found]) => found?.[0] as string | undefined),
     lines: (orderNumber) => query(lines, [orderNumber], parseRecords),
-    stockOfLines: (orderNumber) =>
-      query(stockOfLines, [orderNumber], (rows) => rows.map((row) => nameValues(STOCK_OF_LINES, row))),
+    unitsOfLines: (orderNumber) =>
+      query(unitsOfLines, [orderNumber], (rows) =>
+        rows.map(([part, quantity, count]) => [part as string, quantity as string, Number(count)] as const),
+      ),
     lastLineNumber: (orderNumber) => query(lastLineNumber, [orderNumber], (rows) => Number(rows[0]![0] ?? 0)),
     lineCount: (orderNumber) => query(lineCount, [orderNumber], (rows) => Number(rows[0]![0])),
     nextNumber: (recordType) => query(nextNumber, [recordType], (rows) => String(rows[0]![0])),

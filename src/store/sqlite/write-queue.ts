@@ -33,6 +33,8 @@ export interface SqliteWriteQueueOptions {
   readonly onFatal: (fault: unknown) => void;
 }
 
+/** A group goes on with no further write after this long. */
+const GROUP_MS_MOST = 50;
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
@@ -105,9 +107,11 @@ export class SqliteWriteQueue {
       const begun = this.#ended ?? (await this.#begin());
       const group = this.#waiting;
       this.#waiting = [];
+      const { length } = group;
       if (begun instanceof Refusal) refuseAll(group, begun);
       else await this.#commit(group);
       this.#commits++;
+      if (group.length < length) await nextTurn();
       await this.#shortenLog();
     }
     this.#flushing = undefined;
@@ -156,11 +160,13 @@ export class SqliteWriteQueue {
 
   /**
    * Savepoints are dear: SQLite copies every page that changes behind one, and FTS5 writes all it has gathered. So a
-   * group runs without them, and answers false when one of its writes has changed something that it has to undo.
+   * group runs without them, and answers false when one of its writes has changed something that it has to undo. What
+   * makes it too long for the event loop is left for the next group.
    */
-  #runAll(group: readonly SqliteWrite[], savepoints: boolean): boolean {
+  #runAll(group: SqliteWrite[], savepoints: boolean): boolean {
     const late: LateWork[] = [];
-    for (const item of group) {
+    const giveWayAt = performance.now() + GROUP_MS_MOST;
+    for (const [at, item] of group.entries()) {
       const gathered = late.length;
       const changes = savepoints ? 0 : this.#countChanges();
       if (savepoints) this.#db.run('SAVEPOINT one');
@@ -170,6 +176,7 @@ export class SqliteWriteQueue {
         late.length = gathered;
       }
       if (savepoints) this.#db.run('RELEASE one');
+      if (performance.now() > giveWayAt) this.#waiting.unshift(...group.splice(at + 1));
     }
     for (const { run } of late.toSorted((one, other) => one.id - other.id)) run();
     return true;
