@@ -81,9 +81,12 @@ function countKey(
   calls: number,
 ): void {
   const month = now.slice(0, 7);
-  const entry = byKey.get(month + apiId);
+  const first = byKey.get(apiId);
+  // A text made for each call would cost more than the rest. In the batch that spans two months the second has one.
+  const place = first === undefined || first.month === month ? apiId : `${apiId} ${month}`;
+  const entry = place === apiId ? first : byKey.get(place);
   if (!entry) {
-    byKey.set(month + apiId, { teamId, month, apiId, name, calls, usedAt: now });
+    byKey.set(place, { teamId, month, apiId, name, calls, usedAt: now });
     return;
   }
   entry.calls += calls;
