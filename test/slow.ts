@@ -83,6 +83,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'test/account has the rules, test/store what both stores keep; pages-keys signs in, sessions run on both',
   },
   {
+    files: ['test/system/lost-updates.test.ts'],
+    reason: '64 clients at once over up to three nodes; etags has If-Match call by call, on both stores',
+  },
+  {
     files: ['test/system/online-retail.test.ts'],
     store: 'postgres',
     reason: 'a file of real orders through the command; the import is in the contract that both stores pass',

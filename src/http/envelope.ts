@@ -64,10 +64,11 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
   const { counted, load } = request;
   if (counted) reply.header('x-month-requests', await counted.monthRequests());
   const coding = chooseCodingFor(body, request.headers['accept-encoding']);
-  const etag = reply.getHeader('etag');
-  if (isRead && typeof etag === 'string') {
+  const condition = request.headers['if-none-match'];
+  const etag = isRead && condition !== undefined && reply.getHeader('etag');
+  if (typeof etag === 'string') {
     const tag = coding ? tagOfCoding(etag, coding) : etag;
-    if (hasAnswer(request, tag)) return sendNotModified(reply, tag, coding);
+    if (hasAnswer(condition!, tag)) return sendNotModified(reply, tag, coding);
   }
   // A large one is kept once, as bytes.
   const made = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;

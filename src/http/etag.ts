@@ -9,29 +9,28 @@ import type { Expected } from '../pims/script.ts';
 
 interface EntityTag {
   readonly isWeak: boolean;
-  /** What stands between the quotes. */
+  /** With its quotes. */
   readonly text: string;
 }
 
-const TAG = /[\t ,]*(W\/)?"([!#-~\x80-\xff]*)"[\t ]*(?=,|$)/y;
+const TAG = /[\t ,]*(W\/)?("[!#-~\x80-\xff]*")[\t ]*(?=,|$)/y;
 const END = /[\t ,]*$/y;
 /** A tag of the store, and behind it what sets an answer apart from others of the same state: its fields, its coding. */
-const OF_STATE = /^([\w-]+\.[0-9a-f]{10})(\.[0-9a-f]{10})?(-(zstd|br|gzip))?$/;
+const OF_STATE = /^("[\w-]+\.[0-9a-f]{10})(\.[0-9a-f]{10})?(-(zstd|br|gzip))?"$/;
 const FIELDS_HASH_CHARACTERS = 10;
 
 /** Gives the answer of a single read its ETag. An answer of only these fields has one of its own. */
 export function setTag(reply: FastifyReply, tag: string, fields?: string): void {
-  const ofFields = fields === undefined ? '' : `.${hash('sha256', fields, 'hex').slice(0, FIELDS_HASH_CHARACTERS)}`;
-  reply.header('etag', `"${tag}${ofFields}"`);
+  if (fields === undefined) reply.header('etag', tag);
+  else {
+    const ofFields = hash('sha256', fields, 'hex').slice(0, FIELDS_HASH_CHARACTERS);
+    reply.header('etag', `${tag.slice(0, -1)}.${ofFields}"`);
+  }
 }
 
 /** Whether the caller has this answer already. What cannot be read is no condition: then the answer goes out. */
-export function hasAnswer(request: FastifyRequest, etag: string): boolean {
-  const header = request.headers['if-none-match'];
-  if (header === undefined) return false;
-  if (header.trim() === '*') return true;
-  return parseTags(header)?.some(({ text }) => `"${text}"` === etag) ?? false;
-}
+export const hasAnswer = (condition: string, etag: string): boolean =>
+  condition.trim() === '*' || (parseTags(condition)?.some(({ text }) => text === etag) ?? false);
 
 /** The states that the caller lets a write begin with. INVALID_IF_MATCH when they cannot be read. */
 export function parseIfMatch(request: FastifyRequest): Expected | undefined {
@@ -41,7 +40,7 @@ export function parseIfMatch(request: FastifyRequest): Expected | undefined {
   const tags = parseTags(header);
   if (!tags) throw new Refusal('INVALID_IF_MATCH', undefined, { field: 'If-Match' });
   // A weak one is never the same as a strong one.
-  return tags.filter(({ isWeak }) => !isWeak).map(({ text }) => OF_STATE.exec(text)?.[1] ?? text);
+  return tags.filter(({ isWeak }) => !isWeak).map(({ text }) => text.replace(OF_STATE, '$1"'));
 }
 
 /** Undefined when it is no list of tags, or has none. */

@@ -36,7 +36,10 @@ export interface Page {
   readonly next: string | null;
 }
 
-/** What stands for everything that a single read answers, and for nothing else: every change of it changes the tag. */
+/**
+ * What stands for everything that a single read answers, and for nothing else: every change of it changes the tag. As
+ * the header ETag has it, with quotes.
+ */
 interface Tagged {
   readonly tag: string;
 }

@@ -118,8 +118,15 @@ suite('single reads', () => {
     await checkMoved('order', order, 'a changed field');
     await succeed(shop.updateLineItem({ ...line, DISCOUNT: '5' }));
     await checkMoved('order', order, 'a changed line');
-    await shop.load('lines', [{ ORDER_NUMBER: order, PART_CODE: '', QUANTITY: '1' }]);
+    // Nothing of it but its lines changes.
+    const fixed = await shop.newOrder({ SUBTOTAL: '1', ORDER_TOTAL: '1' });
+    await checkMoved('order', fixed, 'at first');
+    await shop.load('lines', [
+      { ORDER_NUMBER: order, PART_CODE: '', QUANTITY: '1' },
+      { ORDER_NUMBER: fixed, PART_CODE: '', QUANTITY: '1' },
+    ]);
     await checkMoved('order', order, 'an imported line');
+    await checkMoved('order', fixed, 'an imported line');
     await shop.run('order', 'approve', shop.keys.teamID, order);
     await checkMoved('order', order, 'an approval');
     await checkMoved('part', '12', 'stock that an approval commits');

@@ -102,7 +102,7 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
     const { code, message, field, suggestion, retryAfterSeconds, tag } = refusal;
-    return JSON.stringify({ code, message, field, suggestion, retryAfterSeconds, tag });
+    return JSON.stringify({ code, message, field, suggestion, retryAfterSeconds, tag: withoutQuotes(tag) });
   }
 }
 
@@ -110,12 +110,12 @@ async function answerOf(system: System, call: Call): Promise<string> {
   switch (call.name) {
     case 'getOrder': {
       const { order, lines, tag } = await system.getOrder(call.key, call.fields);
-      return `${order} ${lines && textOf(lines)} ${JSON.stringify({ tag })}`;
+      return `${order} ${lines && textOf(lines)} ${JSON.stringify({ tag: withoutQuotes(tag) })}`;
     }
     case 'getCustomer':
     case 'getInventoryItem': {
       const { record, tag } = await system[call.name](call.key, call.fields);
-      return `${record} ${JSON.stringify({ tag })}`;
+      return `${record} ${JSON.stringify({ tag: withoutQuotes(tag) })}`;
     }
     case 'findOrdersByStorefrontReference':
       return textOf(await system[call.name](call.key));
@@ -138,6 +138,7 @@ async function answerOf(system: System, call: Call): Promise<string> {
   }
 }
 
+const withoutQuotes = (tag: string | undefined): string | undefined => tag?.replaceAll('"', '');
 const writtenText = ({ data, replayed }: Written): string => `${data}${replayed ? ' replayed' : ''}`;
 
 const QUERIES = { orders: 'queryOrders', customers: 'queryCustomers', inventory: 'queryInventoryItems' } as const;

@@ -81,7 +81,7 @@ class RandomNames {
     const code = this.#codes.get(String(body['LINE_REF_LOCK_CODE']));
     const expected =
       typeof context.expected === 'object'
-        ? context.expected.map((name) => this.#codes.get(name) ?? name)
+        ? context.expected.map((name) => (this.#codes.has(name) ? `"${this.#codes.get(name)}"` : name))
         : context.expected;
     return {
       ...call,

@@ -45,6 +45,19 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual((await pims.readOrder(order)).lines, [line]);
   });
 
+  test('records made alike under one number, in one tenant and another, have tags of their own', async () => {
+    const made = await Promise.all(
+      times(3, async () => {
+        const { pims } = await store.newTenant();
+        const [order, customer] = [await pims.createOrder(), await pims.createCustomer()];
+        await pims.importAll('inventory', [{ PART_CODE: 'A' }]);
+        const records = [await pims.port.getRecord('customers', customer), await pims.port.getRecord('inventory', 'A')];
+        return [accepted(await pims.port.getOrder(order)), ...records].map((found) => found!.tag);
+      }),
+    );
+    assert.equal(new Set(made.flat()).size, 9);
+  });
+
   test('a record comes back with every field of its dictionary, as it was written', async () => {
     const { pims } = await store.newTenant();
     const { orders } = await pims.port.dictionaries();

@@ -153,6 +153,21 @@ test('lines that a node of the version before writes are in the totals once a li
   await store.close();
 });
 
+test('a tenant that a node of the version before makes meanwhile is taken to this one when it is first called', async () => {
+  const [store, other] = [await open('meanwhile'), await open('meanwhile')];
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  await makeOld('meanwhile', tenant);
+  const calls = [store, store, other, other].map(async (node, at) => {
+    const pims = new Pims(node.pims(tenant));
+    const code = await pims.createCustomer({ NOTES: `note ${at}` });
+    return (await pims.readRecord('customers', code))!['NOTES'];
+  });
+  assert.deepEqual(await Promise.all(calls), ['note 0', 'note 1', 'note 2', 'note 3']);
+  const found = await store.pims(tenant).getRecord('customers', '10001');
+  assert.match(found!.tag, /^"[\w-]{12}\.[0-9a-f]{10}"$/);
+  await Promise.all([store.close(), other.close()]);
+});
+
 test('writes of a node of the version before move the versions of records, also those of lines and their imports', async () => {
   const store = await open('rolling');
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));

@@ -63,6 +63,28 @@ suite('backup', () => {
     await copy.close();
   });
 
+  test('brings back the tags of its answers, and never one that stood for another answer since', async () => {
+    const [folder, backup, restored] = [newFolder(), newFolder(), newFolder()];
+    const { store, tenant } = await makeStore(folder);
+    const live = new Pims(store.pims(tenant));
+    const [kept, changed] = [await live.createCustomer(), await live.createCustomer()];
+    const tagOf = async (pims: Pims, code: string): Promise<string> =>
+      (await pims.port.getRecord('customers', code))!.tag;
+    const tags = [await tagOf(live, kept), await tagOf(live, changed)];
+    await store.backup(backup);
+    const note = (pims: Pims, NOTES: string): Promise<unknown> => pims.updateCustomer(changed, { NOTES });
+    await note(live, 'live');
+    const later = await tagOf(live, changed);
+    await store.close();
+    restoreBackup(backup, restored);
+    const copy = openFolder(restored);
+    const pims = new Pims(copy.pims(tenant));
+    assert.deepEqual([await tagOf(pims, kept), await tagOf(pims, changed)], tags);
+    await note(pims, 'restored');
+    assert.ok(![...tags, later].includes(await tagOf(pims, changed)));
+    await copy.close();
+  });
+
   test(
     'of a store that is being written ends, and is all that was written up to one moment',
     { timeout: 30_000 },

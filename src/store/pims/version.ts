@@ -11,5 +11,6 @@ const FIELDS_HASH_CHARACTERS = 10;
 export function tagColumn(dictionaries: Dictionaries, recordType: KeyedType): string {
   const answered = recordType === 'orders' ? [dictionaries.orders, dictionaries.lines] : [dictionaries[recordType]];
   const names = JSON.stringify(answered.map((dictionary) => [...dictionary.keys()]));
-  return `"${VERSION}" || '.${hash('sha256', names, 'hex').slice(0, FIELDS_HASH_CHARACTERS)}'`;
+  // With the quotes of the header: nothing is left to do with it for most answers.
+  return `'"' || "${VERSION}" || '.${hash('sha256', names, 'hex').slice(0, FIELDS_HASH_CHARACTERS)}"'`;
 }

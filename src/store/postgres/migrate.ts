@@ -8,6 +8,8 @@ import type { Connection } from './connection.ts';
 
 /** The schema of the tables beside the tenants' inventory systems. */
 export const CONTROL = 'storeroom';
+/** Gives the version of the schema of the tenant with this STORE_ID. */
+export const SCHEMA_VERSION = `SELECT "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
 /** An advisory lock of the database. */
 const MIGRATION_LOCK = 7_301_126;
 
@@ -22,14 +24,26 @@ const migrationsOf = (kind: 'control' | 'pims'): string[] =>
   (migrations ??= { control: loadMigrations('control'), pims: loadMigrations('pims') })[kind];
 
 /** Applies the missing migrations. Throws when the database is from a newer version, or the role lacks a privilege. */
-export async function migrate(connection: Connection): Promise<void> {
-  await connection.execute(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
-  try {
+export const migrate = (connection: Connection): Promise<void> =>
+  lock(connection, async () => {
     await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
     const table = `CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`;
     await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}; ${table}`);
     await migrateControl(connection);
     await migrateTenants(connection);
+  });
+
+/** Applies the migrations that one tenant lacks. */
+export const migrateTenant = (connection: Connection, storeId: string): Promise<void> =>
+  lock(connection, async () => {
+    const [found] = await connection.queryOnce<[number]>(SCHEMA_VERSION, [storeId]);
+    if (found) await raiseTenant(connection, storeId, found[0]);
+  });
+
+async function lock(connection: Connection, work: () => Promise<void>): Promise<void> {
+  await connection.execute(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+  try {
+    await work();
   } finally {
     await connection.execute(`SELECT pg_advisory_unlock(${MIGRATION_LOCK})`);
   }
@@ -54,10 +68,14 @@ async function migrateTenants(connection: Connection): Promise<void> {
   );
   for (const [storeId, version] of tenants) {
     refuseNewer(version, newest);
-    for (let next = version + 1; next <= newest; next++) {
-      const keep = `UPDATE ${CONTROL}."TENANTS" SET "SCHEMA_VERSION" = ${next} WHERE "STORE_ID" = '${storeId}'`;
-      await connection.execute(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
-    }
+    await raiseTenant(connection, storeId, version);
+  }
+}
+
+async function raiseTenant(connection: Connection, storeId: string, version: number): Promise<void> {
+  for (let next = version + 1; next <= PIMS_VERSION(); next++) {
+    const keep = `UPDATE ${CONTROL}."TENANTS" SET "SCHEMA_VERSION" = ${next} WHERE "STORE_ID" = '${storeId}'`;
+    await connection.execute(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
   }
 }
 

@@ -18,7 +18,8 @@ import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
 import { PostgresControl } from './control-database.ts';
-import { CONTROL, migrate } from './migrate.ts';
+import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
+import { onceReady } from './once-ready.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool } from './pool.ts';
 import { PostgresRequests } from './request-store.ts';
@@ -175,8 +176,31 @@ export class PostgresStore {
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
     });
-    this.#open.set(storeId, store);
-    return store;
+    const isNewest = this.#migrateTenant(storeId);
+    const first = onceReady(isNewest, store);
+    this.#open.set(storeId, first);
+    const replace = (by?: PimsStore): void => {
+      if (this.#open.get(storeId) !== first) return;
+      if (by) this.#open.set(storeId, by);
+      else this.#open.delete(storeId);
+    };
+    isNewest.then(
+      () => replace(store),
+      () => replace(),
+    );
+    return first;
+  }
+
+  /** Another node, of the version before, may have made the tenant since this one has started. */
+  async #migrateTenant(storeId: string): Promise<void> {
+    const [found] = await this.#readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
+    if (!found || found[0] >= PIMS_VERSION()) return;
+    const connection = await this.openOwn();
+    try {
+      await migrateTenant(connection, storeId);
+    } finally {
+      await connection.close();
+    }
   }
 
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(storeId, signal, work);
