@@ -71,7 +71,7 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['keys: ', 5, 'byKey; scope; read; which pair; from before'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],
   ['guide: ', 5, 'new lines; as sent; another part; SUBTOTAL, ORDER_TOTAL; totals as sent'],
-  ['guide: ', 3, 'totals of a partial invoice; returns; LINE_MOVED'],
+  ['guide: ', 4, 'totals of a partial invoice; returns; LINE_MOVED; worked integration'],
 ];
 
 interface Row {

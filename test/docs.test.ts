@@ -18,7 +18,7 @@ import { assertShown, findLinks, loadBlocks, readSlugs, type Block } from './kit
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md'], {
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md'], {
   cwd: ROOT,
 }).toSorted();
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

@@ -21,6 +21,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: '64 clients on the same orders; test/store sends changes and cancellations of them at once, on both stores',
   },
   {
+    files: ['test/examples/kills.test.ts'],
+    reason: 'kills the programs of examples/ and the service; integration.test.ts has what they do when nobody does',
+  },
+  {
     files: ['test/limits/stalled-answers.test.ts'],
     reason: 'waits 30 s for a connection to be given up; unread-answers has what such connections cost',
   },

@@ -1,0 +1,107 @@
+/** The storefront of the examples: its folder, and the integration that runs on it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { times } from '../kit/lists.ts';
+import type { Shop } from '../kit/records.ts';
+import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
+import { waitUntil } from '../kit/wait.ts';
+
+const WAIT_MS = 60_000;
+export const EXAMPLES = join(import.meta.dirname, '../../examples');
+export const LANGUAGES = {
+  TypeScript: [process.execPath, join(EXAMPLES, 'typescript/integration.ts')],
+  Python: ['python3', join(EXAMPLES, 'python/integration.py')],
+} as const;
+
+const running = new Set<ChildProcess>();
+after(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export interface Sold {
+  readonly number: string;
+  readonly soldAt: string;
+  readonly name: string;
+  readonly shipping: string;
+  readonly lines: readonly { readonly part: string; readonly quantity: string; readonly price: string }[];
+}
+
+/** The storefront's folder, and the integration that runs on it. */
+export class Storefront {
+  readonly folder = join(temporaryFolder(), 'storefront');
+  readonly #command: readonly [string, string];
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess | undefined;
+  output = '';
+
+  constructor(command: readonly [string, string], { keys, service }: Shop) {
+    this.#command = command;
+    mkdirSync(join(this.folder, 'orders'), { recursive: true });
+    const file = join(this.folder, 'keys.json');
+    writeFileSync(file, JSON.stringify(keys));
+    const own = { KEYS_FILE: file, STOREFRONT: this.folder, ROUND_SECONDS: '0.05', PYTHONDONTWRITEBYTECODE: '1' };
+    this.#env = { ...process.env, ...own, BASE: service.origin + BASE_PATH };
+  }
+
+  start(): void {
+    const [program, file] = this.#command;
+    const child = spawn(program, [file], { env: this.#env });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    running.add((this.#child = child));
+  }
+
+  /** Resolves to the exit code: null when it was killed. */
+  async kill(): Promise<number | null> {
+    const child = this.#child!;
+    running.delete(child);
+    if (child.exitCode !== null) return child.exitCode;
+    const ended = once(child, 'exit') as Promise<[number | null]>;
+    child.kill('SIGKILL');
+    return (await ended)[0];
+  }
+
+  ended = async (): Promise<number | null> =>
+    this.#child!.exitCode ?? ((await once(this.#child!, 'exit')) as [number])[0];
+
+  /** Waits for something that the integration does. */
+  async until(isSo: () => boolean): Promise<void> {
+    await waitUntil(WAIT_MS, 'The integration has not done it in time.', isSo).catch((fault: unknown) => {
+      throw new Error(`${String(isSo)}: ${this.output}`, { cause: fault });
+    });
+  }
+
+  sell(order: Sold): void {
+    writeFileSync(join(this.folder, 'orders', `${encodeURIComponent(order.number)}.json`), JSON.stringify(order));
+  }
+
+  list<T>(kind: 'taken' | 'aside'): T[] {
+    const folder = join(this.folder, kind);
+    if (!existsSync(folder)) return [];
+    const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+    return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as T);
+  }
+
+  stock(): Record<string, string> {
+    const file = join(this.folder, 'stock.json');
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>) : {};
+  }
+}
+
+export interface Taken {
+  readonly number: string;
+  readonly orderNumber: string;
+  readonly status?: { readonly state: string; readonly shipped: number; readonly ordered: number };
+}
+
+export const sold = (number: string, lines: number, more: Partial<Sold> = {}): Sold => ({
+  number,
+  soldAt: new Date().toISOString(),
+  name: '$mith & Co',
+  shipping: '5',
+  lines: times(lines, (at) => ({ part: `P${at % 3}`, quantity: '1', price: '0.25' })),
+  ...more,
+});
