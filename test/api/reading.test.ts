@@ -203,6 +203,15 @@ test('200 fields: only these of the record, in this order, each once; lines come
   ]);
 });
 
+test('200 queries of the same filters at the same moment each get their own fields', async () => {
+  await load('#together', 98, [0]);
+  const lists = ['ORDER_NUMBER', 'REFERENCE_NUMBER', 'REFERENCE_NUMBER,ORDER_NUMBER', 'NOTES'];
+  const asked = times(24, (index) => lists[index % lists.length]!);
+  const answers = await Promise.all(asked.map((fields) => shop.queryOrders(ofReference('#together'), { fields })));
+  const found = answers.map(({ body }) => Object.keys((body.data as Values[])[0]!).join(','));
+  assert.deepEqual(found, asked);
+});
+
 test('400 UNKNOWN_FIELD for a field the record type does not have, naming the nearest', async () => {
   await load('#unknown field', 95, [0]);
   const asked = (fields: string): Promise<Answer>[] => [
