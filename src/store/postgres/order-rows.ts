@@ -27,14 +27,15 @@ export class OrderRows {
     this.#bytesMax = bytesMax;
   }
 
-  /** Takes an order (`n` is 0) or lines of the one before. False when the page has all it can have. */
-  take(sortKey: string, n: number, json: Json): boolean {
-    if (n === 0) {
+  /** Takes an order, or further lines of the one before. False when the page has all it can have. */
+  take(sortKey: string, record: Json | null, lines: Json | null): boolean {
+    if (record !== null) {
       if (!this.#finishOrder()) return false;
-      this.#order = { sortKey, record: json, lines: [], bytes: Buffer.byteLength(json) };
-    } else {
-      this.#order!.lines.push(json);
-      this.#order!.bytes += Buffer.byteLength(json);
+      this.#order = { sortKey, record, lines: [], bytes: Buffer.byteLength(record) };
+    }
+    if (lines !== null) {
+      this.#order!.lines.push(lines);
+      this.#order!.bytes += Buffer.byteLength(lines);
     }
     const { bytes } = this.#order!;
     if (this.#orders === 0) this.isTooLarge = bytes > ORDER_CHARACTERS_MAX;

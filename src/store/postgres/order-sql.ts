@@ -42,15 +42,27 @@ export function buildLargeLookup(parts: OrderParts, byReference: (number: string
   return readRows(parts, orders, [order, parts.json('lines', VIEWED_FIELDS.lines)]);
 }
 
+/** What a page has of each order `o` where lines are asked for. */
+export interface LinesOfPage {
+  readonly record: string;
+  /** Texts with commas between. */
+  readonly lines: string;
+  readonly join: string;
+}
+
 /**
- * For a page: joins rows `x` to each order `o`. The lines of most orders are one row; those of an order with many come
- * one by one, so that the server never holds all of them.
+ * One row for most orders. The lines of an order with many come one by one, so that the server never holds all of them;
+ * its record is in the first row alone.
  */
-export function joinOrderRows(parts: OrderParts, order: string): string {
+export function joinLines(parts: OrderParts, order: string): LinesOfPage {
   const lines = linesOf(parts, wrapLine(parts.json('lines')));
-  const counted = `SELECT FROM ${parts.table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
-  return `CROSS JOIN LATERAL (SELECT 0 AS n, ${order} AS j
-    UNION ALL SELECT 1, string_agg(j, ',' ORDER BY n) FROM (${lines} ORDER BY n LIMIT ${GATHERED + 1}) l
-      HAVING count(*) BETWEEN 1 AND ${GATHERED}
-    UNION ALL (${lines} AND (SELECT count(*) FROM (${counted} LIMIT ${GATHERED + 1}) l) > ${GATHERED} ORDER BY n)) x`;
+  return {
+    record: `CASE WHEN x.place > 1 THEN NULL ELSE ${order} END`,
+    lines: 'coalesce(x.j, a.lines)',
+    join: `CROSS JOIN LATERAL (
+        SELECT count(*) AS count, CASE WHEN count(*) <= ${GATHERED} THEN string_agg(j, ',' ORDER BY n) END AS lines
+        FROM (${lines} ORDER BY n LIMIT ${GATHERED + 1}) l) a
+      LEFT JOIN LATERAL (
+        SELECT row_number() OVER (ORDER BY n) AS place, j FROM (${lines}) l WHERE a.count > ${GATHERED} ORDER BY n) x ON TRUE`,
+  };
 }

@@ -8,6 +8,7 @@ import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
 import type { QueryRequest } from '../../pims/port.ts';
 import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../pims/where.ts';
 import type { Statement } from '../writing.ts';
+import type { LinesOfPage } from './order-sql.ts';
 
 /** Larger pages, and those of so many alternatives or values, are read by themselves. */
 const TOGETHER_LIMIT = 500;
@@ -26,8 +27,7 @@ export interface PageParts {
   /** The table beside it with what was modified when. */
   readonly modified: string;
   readonly json: string;
-  /** Where lines are asked for: a join that makes rows `x` of each order `o`, and columns `n` and `j`. */
-  readonly orderRows: string | undefined;
+  readonly withLines: LinesOfPage | undefined;
   readonly fieldsVersion: string;
 }
 
@@ -44,7 +44,7 @@ export interface PageQuestion {
 }
 
 export interface PageQuery {
-  /** By itself: key, record or lines, version of the dictionaries; then, where asked for, `n` and the count. */
+  /** By itself: key, record, version of the dictionaries; then, where asked for, lines and the count. */
   readonly alone: Pick<Statement, 'sql'> & { readonly values: readonly (string | number)[] };
   readonly together: PageQuestion | undefined;
   /** Whether it is sorted by a field. Its rows then have the value behind the version. */
@@ -72,14 +72,14 @@ export function buildPage(
   const shape = `${recordType} ${limit} ${fields?.join() ?? ''} ${walks.map(({ sql }) => sql).join(' OR ')}`;
   const search = (placeholder: string): string => dialect.search(RECORD_TYPES[recordType].table, placeholder);
   const sql = (): string => joinPages(walks, search, parts);
-  const { table, json, orderRows, fieldsVersion } = parts;
-  const isPlain = orderRows === undefined && !isCounted;
+  const { table, json, withLines, fieldsVersion } = parts;
+  const isPlain = withLines === undefined && !isCounted;
   const counted = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole.sql})` : 'NULL';
-  const more = isPlain ? '' : `, ${orderRows === undefined ? 'NULL' : 'x.n'}, ${counted}`;
+  const more = isPlain ? '' : `, ${withLines?.lines ?? 'NULL'}, ${counted}`;
   return {
     alone: {
-      sql: `SELECT "SORT_KEY", ${orderRows === undefined ? json : 'x.j'}, (${fieldsVersion})${more}
-        FROM (${rows}) o ${orderRows ?? ''} ORDER BY "SORT_KEY"`,
+      sql: `SELECT "SORT_KEY", ${withLines?.record ?? json}, (${fieldsVersion})${more}
+        FROM (${rows}) o ${withLines?.join ?? ''} ORDER BY "SORT_KEY"`,
       values: [
         ...(isCounted ? whole.values : []),
         ...alone.flatMap((walk) => [...walk.values, after, limit + 1]),

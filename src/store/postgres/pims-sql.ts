@@ -26,7 +26,7 @@ import {
 import { tagColumn, VERSION } from '../pims/version.ts';
 import type { Dialect } from '../pims/where.ts';
 import { statement, type Bound, type RowChange } from '../writing.ts';
-import { buildLargeLookup, buildLargeOrder, joinOrderRows, linesOf, wrapLine } from './order-sql.ts';
+import { buildLargeLookup, buildLargeOrder, joinLines, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
 import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 
@@ -143,9 +143,9 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
       const { fields, hasLines } = request;
       const record = fields ? json(recordType, fields) : pageJson[recordType]();
-      const orderRows = hasLines ? joinOrderRows(orderParts, record) : undefined;
+      const withLines = hasLines ? joinLines(orderParts, record) : undefined;
       const modified = table(`${RECORD_TYPES[recordType].table}_MODIFIED`);
-      const parts = { table: tableOf(recordType), modified, json: record, orderRows, fieldsVersion };
+      const parts = { table: tableOf(recordType), modified, json: record, withLines, fieldsVersion };
       if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filterDialect, parts);
       const { after, limit, isCounted = false } = request;
       return buildSortedPage({ recordType, tree, sort, after, limit, isCounted }, filterDialect, parts);

@@ -51,7 +51,14 @@ type Fields = [RecordType, string, CustomField['type']];
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
 /** See PageQuery. */
-type LoadedRow = [sortKey: string, json: Json, fieldsVersion: number, n?: number, count?: number, value?: string];
+type LoadedRow = [
+  sortKey: string,
+  record: Json | null,
+  fieldsVersion: number,
+  lines?: Json | null,
+  count?: number,
+  value?: string,
+];
 
 const EXPORT_ROWS = 500;
 /** The version of a tenant without custom fields, and its dictionaries. */
@@ -234,11 +241,11 @@ export class PostgresPimsStore implements PimsStore {
     const begin = () => {
       filler = new PageFiller(limit, bytesMax);
       orders = new OrderRows(limit, bytesMax);
-      return ([key, json, fieldsVersion, n, counted, value]: LoadedRow): boolean => {
+      return ([key, record, fieldsVersion, lines = null, counted, value]: LoadedRow): boolean => {
         version = fieldsVersion;
         count = counted ?? 0;
         const position = isByField ? formatPosition(value!, key) : key;
-        return hasLines ? orders.take(position, n!, json) : filler.take(position, json) || filler.isLong;
+        return hasLines ? orders.take(position, record, lines) : filler.take(position, record!) || filler.isLong;
       };
     };
     await connection.askUntil(alone, begin, { turn, cancel: this.#connections.cancel });

@@ -87,19 +87,19 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     rows.push(walk.rows);
   }
   const page = rows.length === 1 ? rows[0]! : `(${rows.join(') UNION ALL (')})`;
-  const { json, orderRows, fieldsVersion } = parts;
+  const { json, withLines, fieldsVersion } = parts;
   const all = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole(tree)})` : 'NULL';
   const few = `CASE WHEN (SELECT n FROM size) <= ${FOUND} THEN (SELECT n::int FROM size) ELSE ${all} END`;
   const columns = [
     'page.k',
-    orderRows === undefined ? json : 'x.j',
+    withLines?.record ?? json,
     `(${fieldsVersion})`,
-    orderRows === undefined ? 'NULL' : 'x.n',
+    withLines?.lines ?? 'NULL',
     isCounted && isFound && areLed ? few : all,
     'page.v',
   ];
   const sql = `WITH ${[...tables, `page AS (${page})`].join(', ')}
-    SELECT ${columns.join(', ')} FROM page ${record('page.k', 'o')} ${orderRows ?? ''}`;
+    SELECT ${columns.join(', ')} FROM page ${record('page.k', 'o')} ${withLines?.join ?? ''}`;
   return { alone: { sql, values }, together: undefined, isByField: sort !== undefined && sort.by !== 'key' };
 }
 
