@@ -13,7 +13,7 @@ export const TOTALS_MARK = '_TOTALS';
 /** The fields of an order that its totals depend on. */
 export const TOTALS_FIELDS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL', TOTALS_MARK];
 
-/** What of a new order PIMS keeps: what was not sent. The totals are empty until the first line. */
+/** What of a new order PIMS keeps: what was not sent. The totals are empty until the first line with a price. */
 export const markTotals = (sent: Values): Values => ({
   [TOTALS_MARK]: `${sent['SUBTOTAL'] === undefined ? 'S' : ''}${sent['ORDER_TOTAL'] === undefined ? 'T' : ''}`,
 });
@@ -30,13 +30,13 @@ function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): st
 
 /** The totals of an order with all these lines. None where there are no lines, or PIMS keeps none. */
 export const sumUp = (order: Values, lines: readonly Values[]): Values =>
-  lines.length === 0 ? {} : withSubtotal(order, lines.map(amountOf).reduce(addDecimals));
+  lines.length === 0 ? {} : withSubtotal(order, lines, lines.map(amountOf).reduce(addDecimals));
 
 /** The totals of an order once a line of it has become another. A new line was undefined before. */
 export function moveTotals(order: Values, before: Values | undefined, after: Values): Values {
   if (!order[TOTALS_MARK]) return {};
   const moved = before ? subtractDecimals(amountOf(after), amountOf(before)) : amountOf(after);
-  return withSubtotal(order, addDecimals(order['SUBTOTAL'] ?? '', moved));
+  return withSubtotal(order, [after], addDecimals(order['SUBTOTAL'] ?? '', moved));
 }
 
 /** The order as a caller has changed it: a total that is sent with another value is the caller's from then on. */
@@ -45,7 +45,7 @@ export function takeTotals(order: Values, changed: Values): Values {
   let mark = order[TOTALS_MARK] ?? '';
   if (isTaken('SUBTOTAL')) mark = mark.replace(/s/i, '');
   if (isTaken('ORDER_TOTAL')) mark = mark.replace(/t/i, '');
-  // Empty until the first line.
+  // Empty until the first line with a price.
   const total = keeps(mark, 'T') && order['ORDER_TOTAL'] ? { ORDER_TOTAL: addUp(changed) } : {};
   return { ...changed, ...total, [TOTALS_MARK]: mark };
 }
@@ -55,10 +55,12 @@ export const markBackorder = ({ [TOTALS_MARK]: mark = '' }: Values): Values => (
   [TOTALS_MARK]: keeps(mark, 'S') ? mark : '',
 });
 
-function withSubtotal(order: Values, subtotal: string): Values {
+/** `lines`: those that the subtotal is of, or that have moved it. */
+function withSubtotal(order: Values, lines: readonly Values[], subtotal: string): Values {
   const mark = (order[TOTALS_MARK] ?? '').toUpperCase();
   if (mark === '') return {};
   const totals: Values = { [TOTALS_MARK]: mark };
+  if (keeps(mark, 'S') && !order['SUBTOTAL'] && lines.every((line) => !line['UNIT_PRICE'])) return totals;
   if (keeps(mark, 'S')) totals['SUBTOTAL'] = subtotal;
   if (keeps(mark, 'T')) totals['ORDER_TOTAL'] = addUp({ ...order, ...totals });
   return totals;

@@ -21,7 +21,7 @@ const expectTotals = async (orderNumber: string, ...totals: string[]): Promise<v
   );
 };
 
-test('SUBTOTAL is the sum of the lines, ORDER_TOTAL adds FREIGHT and TAX_TOTAL; both are empty until the first line', async () => {
+test('SUBTOTAL is the sum of the lines, ORDER_TOTAL adds FREIGHT and TAX_TOTAL; both are empty until a line has a price', async () => {
   const number = await shop.newOrder({ FREIGHT: '12.5', TAX_TOTAL: '0.07' });
   await expectTotals(number, '', '');
   const line = await addLine(number, '3', '849');
@@ -36,6 +36,8 @@ test('SUBTOTAL is the sum of the lines, ORDER_TOTAL adds FREIGHT and TAX_TOTAL; 
   await expectTotals(number, '-847', '-834.43');
   const without = await shop.newOrder();
   await succeed(shop.addLineItem({ ORDER_NUMBER: without }));
+  await expectTotals(without, '', '');
+  await addLine(without, '1', '0');
   await expectTotals(without, '0', '0');
 });
 

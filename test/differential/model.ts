@@ -195,7 +195,7 @@ export class Model {
       this.#totals.take(order, change);
       Object.assign(order, change, { MODIFIED_DATE: context.now });
       this.#tags.moved('orders', orderNumber);
-      this.#totals.sum(order, lines);
+      if (before['ORDER_TOTAL']) this.#totals.sum(order, lines);
       this.#moveStock(movementsBetween(committedBy(before, lines), committedBy(order, lines)), context.now);
       return order;
     });

@@ -35,6 +35,8 @@ export class Totals {
   sum(order: Values, lines: readonly Values[]): void {
     if (lines.length === 0) return;
     const names = this.#names(order['ORDER_NUMBER']!);
+    const isPriced = lines.some((line) => (line['UNIT_PRICE'] ?? '') !== '');
+    if (names.includes('SUBTOTAL') && (order['SUBTOTAL'] ?? '') === '' && !isPriced) return;
     const amount = ({ QUANTITY, UNIT_PRICE, DISCOUNT }: Values): Big =>
       big(QUANTITY)
         .times(big(UNIT_PRICE))
