@@ -70,7 +70,7 @@ test('404 UNKNOWN_PATH at a path there is not, with good credentials and without
 test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names those it takes', async () => {
   const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
   const allowed = new Map<string, string[]>();
-  for (const { method, path } of shop.calls)
+  for (const { method, path } of [...shop.calls, ...shop.reads, shop.batch])
     allowed.set(BASE_PATH + path, [...(allowed.get(BASE_PATH + path) ?? []), method]);
   for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) allowed.set(path, ['GET', 'HEAD']);
   assert.equal(allowed.get(`${BASE_PATH}/orders/line_item`)!.length, 2);

@@ -7,7 +7,14 @@ import { bodyOf, type GoodCall } from '../kit/operations.ts';
 import { BASE_PATH, type Service } from '../kit/service.ts';
 import { codeOf, NEW_PASSWORD, type Role, type Visitor } from './visitor.ts';
 
-export const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'createCustomer', 'updateCustomer', 'batch'];
+export const WRITES = [
+  'createOrder',
+  'addLineItem',
+  'updateLineItem',
+  'updateOrder',
+  'cancelOrder',
+  'createCustomer',
+].concat('updateCustomer', 'batch');
 
 /** A secret as it could have been begun with. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
