@@ -5,7 +5,7 @@
 import { Refusal, refuseField } from '../errors.ts';
 import type { Dictionaries } from './fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
-import type { Json, LineUnits, Script } from './script.ts';
+import type { Json, LineUnits, Load, Script } from './script.ts';
 import { updateOrder } from './order-writes.ts';
 import type { RawValue } from './values.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes.ts';
@@ -37,10 +37,19 @@ export function* writeBatch(
 ): Script<Json> {
   const answers = new Answers();
   const released = { lines: 0 };
+  const ahead = new Ahead(
+    steps.map(
+      ({ operation, body }) =>
+        () =>
+          listLoads(dictionaries, operation, body, context),
+    ),
+  );
   for (const [step, { operation, body, refusal }] of steps.entries())
     try {
       if (refusal) throw refusal;
-      answers.add(yield* bound(WRITES[operation](dictionaries, answers.fillIn(body), context), released));
+      answers.add(
+        yield* ahead.of(step, bound(WRITES[operation](dictionaries, answers.fillIn(body), context), released)),
+      );
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }
@@ -59,6 +68,63 @@ function* bound(script: Script<Json>, released: { lines: number }): Script<Json>
     step = script.next(answer);
   }
   return step.value;
+}
+
+/** What stands for a reference while it is not known what it refers to. */
+const UNKNOWN = '$';
+/** The fields that name a record. A step cannot be looked at without them. */
+const NAMES = ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE', 'CUSTOMER_CODE'];
+
+/** What a step is likely to load, as far as that is known before the steps in front of it are done. */
+function listLoads(
+  dictionaries: Dictionaries,
+  operation: BatchOperation,
+  body: Body,
+  context: WriteContext,
+): readonly Load[] {
+  const fields = Object.entries(body).flatMap(([name, value]) => {
+    if (!isMarked(value) || value.startsWith('$$')) return [[name, isMarked(value) ? unescape(value) : value]];
+    return NAMES.includes(name) ? [[name, UNKNOWN]] : [];
+  });
+  try {
+    const first = WRITES[operation](dictionaries, Object.fromEntries(fields) as Body, context).next();
+    if (first.done || first.value.kind !== 'load') return [];
+    const loads = [first.value, ...(first.value.ahead ?? [])];
+    return loads.filter(({ args }) => !(args as readonly unknown[]).includes(UNKNOWN));
+  } catch (fault) {
+    // It will be refused when its turn comes.
+    if (fault instanceof Refusal) return [];
+    throw fault;
+  }
+}
+
+/** Has the loads of a step bring along those of the steps behind it. A store that does not look ahead never asks. */
+class Ahead {
+  readonly #steps: readonly (() => readonly Load[])[];
+  #loads: (readonly Load[])[] | undefined;
+
+  constructor(steps: readonly (() => readonly Load[])[]) {
+    this.#steps = steps;
+  }
+
+  *of(step: number, write: Script<Json>): Script<Json> {
+    const behind = (): readonly Load[] => (this.#loads ??= this.#steps.map((list) => list())).slice(step + 1).flat();
+    let asked = write.next();
+    while (!asked.done) {
+      const request = asked.value;
+      asked = write.next(yield request.kind === 'load' ? lookAhead(request, behind) : request);
+    }
+    return asked.value;
+  }
+}
+
+function lookAhead(load: Load, behind: () => readonly Load[]): Load {
+  return {
+    ...load,
+    get ahead() {
+      return [...(load.ahead ?? []), ...behind()];
+    },
+  };
 }
 
 /** A value without the `$` that makes the one behind it an ordinary character. */

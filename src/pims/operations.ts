@@ -119,7 +119,7 @@ export async function writeBatch(
   context: WriteContext,
 ): Promise<Written> {
   const writeOnce: Write<Written> = (dictionaries) => writes.once(writeSteps(dictionaries, steps, context), context);
-  return orThrow(await store.write(writeOnce, context.idempotency));
+  return orThrow(await store.write(writeOnce, context.idempotency, steps.length));
 }
 
 /** Approves or invoices an order. `backorder`: the number of the sales order a partial invoice leaves, or null. */

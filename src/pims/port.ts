@@ -81,8 +81,11 @@ export interface PimsStore {
   viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>>;
   /** The same for each of these numbers, as a list in their order. RESULT_TOO_LARGE beyond `recordsMax` of all. */
   viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>>;
-  /** Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. */
-  write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>>;
+  /**
+   * Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. `size`: how
+   * many single writes it is like.
+   */
+  write<T>(write: Write<T>, idempotency?: Idempotency, size?: number): Promise<Outcome<T>>;
   /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
   /**

@@ -85,7 +85,10 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   const { now, strict } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
-  const order = yield* loadStage(orderNumber, options, [ask('lastLineNumber', orderNumber), ...askPart(values)]);
+  const order = yield* loadStage(orderNumber, options, [
+    ask('lastLineNumber', orderNumber),
+    ...askPart(values, strict),
+  ]);
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
@@ -106,7 +109,10 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
-  const order = yield* loadStage(orderNumber, options, [ask('line', orderNumber, lockCode), ...askPart(change)]);
+  const order = yield* loadStage(orderNumber, options, [
+    ask('line', orderNumber, lockCode),
+    ...askPart(change, strict),
+  ]);
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
@@ -207,7 +213,9 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
   return code ? yield* load('part', code) : undefined;
 }
 
-const askPart = ({ PART_CODE: code }: Values): Load[] => (code ? [ask('part', code), ask('stock', code)] : []);
+/** `strict`: whether it has to be there. */
+const askPart = ({ PART_CODE: code }: Values, strict: boolean): Load[] =>
+  code ? [ask('part', code), ask('stock', code), ...(strict ? [ask('isThere', 'inventory', code)] : [])] : [];
 
 /** Parts that are not in INVENTORY have no stock to move. Few are moved beside what other writes of the group do. */
 export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {

@@ -4,6 +4,7 @@ import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
 import * as orderWrites from '../../src/pims/order-writes.ts';
 import * as writes from '../../src/pims/writes.ts';
+import type { BatchStep } from '../../src/pims/batch.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../../src/pims/port.ts';
 import { textOf, type Expected, type Rendered } from '../../src/pims/script.ts';
@@ -12,6 +13,7 @@ import type { CustomField, KeyedType, RecordType } from '../../src/pims/fields.t
 import { foldCase, type Filter, type FilterValue } from '../../src/pims/filter.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/values.ts';
 import { PATIENT } from '../kit/caller.ts';
+import { linkBody } from './batches.ts';
 import type { Model } from './model.ts';
 import { EARLIER, type BodyPlan, type FilterPlan, type KeyPlan } from './operations.ts';
 import type { RunPlan, Step, WritePlan } from './operations.ts';
@@ -36,6 +38,7 @@ export interface System {
   createCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
   updateCustomer(body: Body, context: WriteContext): MaybeLater<Written>;
   advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): MaybeLater<Written>;
+  batch(steps: readonly BatchStep[], context: WriteContext): MaybeLater<Written>;
   addField(field: CustomField): MaybeLater<void>;
   listFields(recordType: RecordType): MaybeLater<string>;
 }
@@ -50,6 +53,7 @@ export type Call =
   | { readonly name: 'findOrdersByStorefrontReferences'; readonly numbers: readonly (string | number)[] }
   | { readonly name: Query; readonly request: QueryRequest }
   | { readonly name: Write; readonly body: Body; readonly context: WriteContext }
+  | { readonly name: 'batch'; readonly steps: readonly BatchStep[]; readonly context: WriteContext }
   | {
       readonly name: 'advanceOrder';
       readonly key: string;
@@ -90,6 +94,7 @@ export function systemOver(store: PimsStore): System {
           options.idempotency,
         ),
       ),
+    batch: (steps, context) => operations.writeBatch(store, steps, context),
     addField: (field) => operations.addField(store, field),
     listFields: (recordType) => operations.listFields(store, recordType),
   };
@@ -101,8 +106,9 @@ export async function outcomeOf(system: System, call: Call): Promise<string> {
     return await answerOf(system, call);
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.code === 'STORE_UNAVAILABLE') throw refusal;
-    const { code, message, field, suggestion, retryAfterSeconds, tag } = refusal;
-    return JSON.stringify({ code, message, field, suggestion, retryAfterSeconds, tag: withoutQuotes(tag) });
+    const { code, message, field, suggestion, retryAfterSeconds, tag, step } = refusal;
+    const shown = { code, message, field, suggestion, retryAfterSeconds, tag: withoutQuotes(tag), step };
+    return JSON.stringify(shown);
   }
 }
 
@@ -129,6 +135,8 @@ async function answerOf(system: System, call: Call): Promise<string> {
     }
     case 'advanceOrder':
       return writtenText(await system.advanceOrder(call.key, call.step, call.context));
+    case 'batch':
+      return writtenText(await system.batch(call.steps, call.context));
     case 'addField':
       return String(await system.addField(call.field));
     case 'listFields':
@@ -210,6 +218,14 @@ export class Caller {
       }
       case 'split':
         return this.#split(step);
+      case 'batch': {
+        const names = step.steps.map(({ one }) => one.do);
+        const steps = step.steps.map(({ one, ...plan }, at): BatchStep => {
+          const body = linkBody(this.#body(one), one.do, names.slice(0, at), plan);
+          return { operation: one.do, body, refusal: undefined };
+        });
+        return this.#write({ name: 'batch', steps, context: this.#context(step.write, 'batch', steps) });
+      }
       default: {
         const body = this.#body(step);
         const context = { ...this.#context(step.write, step.do, body), expected: this.#expected(step.write, body) };

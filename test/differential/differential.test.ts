@@ -9,6 +9,7 @@ import type { KeyedType, RecordType } from '../../src/pims/fields.ts';
 import type { ImportResult } from '../../src/pims/import.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import { parseRecords, type Values } from '../../src/pims/values.ts';
+import type { Body } from '../../src/pims/writes.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -76,18 +77,22 @@ class RandomNames {
 
   /** The call as this store has to be asked. */
   translate(call: Call): Call {
+    if (call.name === 'batch') {
+      const steps = call.steps.map((step) => ({ ...step, body: this.#translateBody(step.body) }));
+      return { ...call, steps };
+    }
     if (!('body' in call)) return call;
     const { body, context } = call;
-    const code = this.#codes.get(String(body['LINE_REF_LOCK_CODE']));
     const expected =
       typeof context.expected === 'object'
         ? context.expected.map((name) => (this.#codes.has(name) ? `"${this.#codes.get(name)}"` : name))
         : context.expected;
-    return {
-      ...call,
-      body: code === undefined ? body : { ...body, LINE_REF_LOCK_CODE: code },
-      context: { ...context, expected },
-    };
+    return { ...call, body: this.#translateBody(body), context: { ...context, expected } };
+  }
+
+  #translateBody(body: Body): Body {
+    const code = this.#codes.get(String(body['LINE_REF_LOCK_CODE']));
+    return code === undefined ? body : { ...body, LINE_REF_LOCK_CODE: code };
   }
 }
 const NAMED = /"(?:LINE_REF_LOCK_CODE|tag)":"([^"]*)"/g;

@@ -16,10 +16,12 @@ import {
   type KeyedType,
   type RecordType,
 } from '../../src/pims/fields.ts';
+import type { BatchStep } from '../../src/pims/batch.ts';
 import type { OrderFound, Page, QueryRequest, RecordFound } from '../../src/pims/port.ts';
 import type { StockMovement } from '../../src/pims/stock.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
+import { doSteps, rememberMap } from './batches.ts';
 import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';
 import { Totals } from './totals.ts';
 import { compareSorted, compareTexts, holds, positionOf } from './filters.ts';
@@ -397,6 +399,35 @@ export class Model {
 
   #checkFields(recordType: KeyedType, fields: readonly string[] = []): void {
     for (const name of fields) findField(this.#dictionaries[recordType], recordType, name);
+  }
+
+  /** All steps, or none. What is wrong with the body of the first alone is told before its key is looked at. */
+  batch(steps: readonly BatchStep[], context: WriteContext): Written {
+    const probe = { key: '', operation: 'probe', bodyHash: '', keptMs: 0 };
+    this.#kept.set(JSON.stringify([probe.operation, probe.key]), { bodyHash: '', data: '""' });
+    doSteps(this, steps.slice(0, 1), { ...context, idempotency: probe });
+    return this.#once(context, () => {
+      const undo = this.#remember();
+      try {
+        return doSteps(this, steps, { ...context, idempotency: undefined });
+      } catch (refusal) {
+        undo();
+        throw refusal;
+      }
+    });
+  }
+
+  /** Gives what brings everything back that a batch can change. */
+  #remember(): () => void {
+    const { orders, customers, inventory } = this.#records;
+    const undo = [orders, customers, inventory].map(rememberMap);
+    undo.push(rememberMap(this.#lines), this.#tags.remember(), this.#totals.remember());
+    const [numbers, lockCodes] = [{ ...this.#nextNumber }, this.#lockCodes];
+    return () => {
+      for (const bringBack of undo) bringBack();
+      Object.assign(this.#nextNumber, numbers);
+      this.#lockCodes = lockCodes;
+    };
   }
 
   /** What was answered under a key before is answered again. */

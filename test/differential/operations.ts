@@ -210,6 +210,46 @@ type Planned<Plan> = { [Name in keyof Plan]: fc.Arbitrary<Plan[Name]> };
 const stepOf = <Do extends string, Plan extends object>(weight: number, what: Do, plan: Planned<Plan>) =>
   [weight, fc.record(plan).map((planned) => ({ do: what, ...(planned as Plan) }))] as const;
 
+const steps = {
+  createOrder: { body: bodyOf('orders'), write },
+  createCustomer: { body: bodyOf('customers'), write },
+  addLineItem: {
+    key: fc.option(keyOf('orders'), { freq: 30 }),
+    body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']),
+    write,
+  },
+  updateOrder: {
+    key: fc.option(keyOf('orders'), { freq: 30 }),
+    body: bodyOf('orders', ['ORDER_NUMBER', 'ORDER_TYPE']),
+    write,
+  },
+  updateCustomer: {
+    key: fc.option(keyOf('customers'), { freq: 30 }),
+    body: bodyOf('customers', ['CUSTOMER_CODE']),
+    write,
+  },
+  updateLineItem: {
+    line: weighted([20, nth], [1, fc.oneof(fc.constant(''), text)]),
+    otherOrder: weighted([12, fc.constant(null)], [1, keyOf('orders')], [4, fc.constant(EARLIER)]),
+    body: bodyOf('lines', ['ORDER_NUMBER']),
+    write,
+  },
+};
+/** A step of a batch, and how it refers to those before it. */
+const batched = fc.record({
+  one: weighted(
+    stepOf(4, 'createOrder', steps.createOrder),
+    stepOf(2, 'createCustomer', steps.createCustomer),
+    stepOf(8, 'addLineItem', steps.addLineItem),
+    stepOf(4, 'updateOrder', steps.updateOrder),
+    stepOf(2, 'updateCustomer', steps.updateCustomer),
+    stepOf(5, 'updateLineItem', steps.updateLineItem),
+  ),
+  link: fc.integer({ min: 0, max: 30 }),
+  to: fc.nat(8),
+  field: fc.constantFrom('', '', '.ORDER_NUMBER', '.QUANTITY', '.LINE_REF_LOCK_CODE', '.NONE', '.', '.CREATE_DATE'),
+});
+
 const step = weighted(
   [16, query],
   stepOf(4, 'getOrder', { key: keyOf('orders'), fields: fieldsOf('orders') }),
@@ -220,34 +260,18 @@ const step = weighted(
   }),
   stepOf(4, 'findOrdersByStorefrontReference', { key: reference }),
   stepOf(3, 'nextPage', { limit: fc.constantFrom(1, 2, 500) }),
-  stepOf(8, 'createOrder', { body: bodyOf('orders'), write }),
-  stepOf(8, 'createCustomer', { body: bodyOf('customers'), write }),
-  stepOf(13, 'addLineItem', {
-    key: fc.option(keyOf('orders'), { freq: 30 }),
-    body: bodyOf('lines', ['ORDER_NUMBER', 'NUMBER_SHIPPED']),
-    write,
-  }),
-  stepOf(9, 'updateOrder', {
-    key: fc.option(keyOf('orders'), { freq: 30 }),
-    body: bodyOf('orders', ['ORDER_NUMBER', 'ORDER_TYPE']),
-    write,
-  }),
+  stepOf(8, 'createOrder', steps.createOrder),
+  stepOf(8, 'createCustomer', steps.createCustomer),
+  stepOf(13, 'addLineItem', steps.addLineItem),
+  stepOf(9, 'updateOrder', steps.updateOrder),
   stepOf(4, 'cancelOrder', {
     key: fc.option(keyOf('orders'), { freq: 30 }),
     body: weighted([20, fc.constant([])], [1, bodyOf('orders')]),
     write,
   }),
-  stepOf(5, 'updateCustomer', {
-    key: fc.option(keyOf('customers'), { freq: 30 }),
-    body: bodyOf('customers', ['CUSTOMER_CODE']),
-    write,
-  }),
-  stepOf(7, 'updateLineItem', {
-    line: weighted([20, nth], [1, fc.oneof(fc.constant(''), text)]),
-    otherOrder: weighted([12, fc.constant(null)], [1, keyOf('orders')], [4, fc.constant(EARLIER)]),
-    body: bodyOf('lines', ['ORDER_NUMBER']),
-    write,
-  }),
+  stepOf(5, 'updateCustomer', steps.updateCustomer),
+  stepOf(7, 'updateLineItem', steps.updateLineItem),
+  stepOf(8, 'batch', { steps: fc.array(batched, { minLength: 1, maxLength: 6 }), write }),
   stepOf(4, 'repeat', { nth, otherBody: fc.nat(3).map((chance) => chance === 3), waitMs: fc.constantFrom(0, 1000) }),
   stepOf(3, 'approve', { order: commandKey, write }),
   stepOf(4, 'invoice', {
@@ -297,12 +321,12 @@ const row = weighted(
 
 const STEPS = 30;
 /** Steps are taken away one by one when a difference is to be shown in few. */
-const steps = fc
+const allSteps = fc
   .array(fc.option(step, { freq: 100_000 }), { minLength: STEPS, maxLength: STEPS })
   .map((list) => list.filter((one) => one !== null));
 export const runPlan = fc.record({
   defaultStage: fc.constantFrom('worksheet', 'worksheet', 'quote', 'sales_order'),
   fields: fc.array(customField, { maxLength: 4, size: 'max' }),
   rows: fc.array(row, { maxLength: 10, size: 'max' }),
-  steps,
+  steps: allSteps,
 });

@@ -1,5 +1,6 @@
 /** The tags of the model's records: another one with every write of the record, and with every field of its dictionary. */
 import type { KeyedType } from '../../src/pims/fields.ts';
+import { rememberMap } from './batches.ts';
 
 export class Tags {
   readonly #moves = new Map<string, number>();
@@ -15,6 +16,8 @@ export class Tags {
     const name = nameOf(recordType, key);
     this.#moves.set(name, (this.#moves.get(name) ?? 0) + 1);
   }
+
+  remember = (): (() => void) => rememberMap(this.#moves);
 
   fieldAdded(recordType: KeyedType): void {
     this.#fields[recordType]++;

@@ -1,6 +1,7 @@
 /** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decision 0049, written again. */
 import Big from 'big.js';
 import type { Values } from '../../src/pims/values.ts';
+import { rememberMap } from './batches.ts';
 
 const NAMES = ['SUBTOTAL', 'ORDER_TOTAL'];
 const big = (text: string | undefined): Big => new Big(text === '' || text === undefined ? 0 : text);
@@ -9,6 +10,8 @@ const show = (sum: Big): string => (sum.eq(0) ? '0' : sum.toFixed());
 export class Totals {
   /** The names that are summed up, by order. */
   readonly #kept = new Map<string, string[]>();
+
+  remember = (): (() => void) => rememberMap(this.#kept);
 
   begin(orderNumber: string, sent: Values): void {
     this.#kept.set(

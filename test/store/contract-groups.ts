@@ -10,7 +10,17 @@ import { trials } from '../kit/trials.ts';
 import { accepted, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
 const GROUPS = trials('GROUPS', { quick: 2, all: 30 });
-type Kind = 'order' | 'customer' | 'update' | 'line' | 'changeLine' | 'change' | 'cancel' | 'approve' | 'again';
+type Kind =
+  | 'order'
+  | 'customer'
+  | 'update'
+  | 'line'
+  | 'changeLine'
+  | 'change'
+  | 'cancel'
+  | 'approve'
+  | 'again'
+  | 'batch';
 /** What comes in one group. A fault makes each of its calls run by itself: few kinds show what does not end in one. */
 const GROUPED: Kind[][] = [
   ['customer', 'update', 'update'],
@@ -20,7 +30,8 @@ const GROUPED: Kind[][] = [
   ['approve', 'changeLine'],
   ['change', 'changeLine', 'line'],
   ['change', 'cancel', 'line', 'changeLine'],
-  ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again'],
+  ['batch', 'line', 'customer'],
+  ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again', 'batch'],
 ];
 const ORDERS = 3;
 const group = (kinds: Kind[]) =>
@@ -63,6 +74,22 @@ function send(pims: Pims, locks: readonly string[], { kind, n, text }: Call, at:
   if (kind === 'change')
     return pims.updateOrder(`${n + 1}`, at % 3 ? { DROP_SHIP: at % 2 ? 'Y' : 'N' } : { NOTES: text }, options);
   if (kind === 'cancel' && (at > 20 || n > 1)) return pims.cancelOrder(`${n + 1}`, options);
+  if (kind === 'batch') {
+    // Refused while the customer is not there, when much of it is done.
+    const known = { ORDER_NUMBER: `${n + 1}`, LINE_REF_LOCK_CODE: locks[n]! };
+    return pims.batch(
+      [
+        ['createOrder', { NOTES: text, ORDER_TYPE: 'sales_order' }],
+        ['addLineItem', { ...line, ORDER_NUMBER: '$0.data' }],
+        ['addLineItem', { ...line, ORDER_NUMBER: known.ORDER_NUMBER }],
+        ['updateLineItem', { ...known, DESCRIPTION: '$1.data.DESCRIPTION' }],
+        ['updateLineItem', { ...known, QUANTITY: '$2.data.LINE_NUMBER' }],
+        ['updateCustomer', { CUSTOMER_CODE: `C${n}`, BCITY: '$0.data' }],
+        ['createOrder', { REFERENCE_NUMBER: '$4.data.QUANTITY' }],
+      ],
+      options,
+    );
+  }
   if (kind === 'cancel' || kind === 'approve') return pims.advanceOrder(`${n + 1}`, { approve: true }, options);
   return pims.addLine(`${n + 1}`, line, { ...idempotency(`key ${at}`), now });
 }

@@ -12,6 +12,7 @@ import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
 import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/order-writes.ts';
+import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
 import * as writes from '../../src/pims/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
 import type { SessionStore, UserStore } from '../../src/account/port.ts';
@@ -146,6 +147,12 @@ export class Pims {
 
   cancelOrder(ORDER_NUMBER: string, options = write()): Writing {
     return this.#write(options, (dictionaries) => cancelOrder(dictionaries, { ORDER_NUMBER }, options));
+  }
+
+  /** Each step: the operation and its body. */
+  batch(steps: readonly (readonly [BatchStep['operation'], Values])[], options = write()): Writing {
+    const all = steps.map(([operation, body]) => ({ operation, body, refusal: undefined }));
+    return this.#write(options, (dictionaries) => writeBatch(dictionaries, all, context(options)));
   }
 
   advanceOrder(orderNumber: string, transition: OrderTransition, options = write()): Writing {

@@ -17,7 +17,7 @@ export interface ScriptStore {
   /** Looks whether the dictionaries have changed. */
   refresh(): Promise<unknown>;
   /** Runs a script in the next transaction, dictionaries up to date, until it is on disk. May call `begin` again. */
-  commit<T>(begin: () => StartedScript<T>): Promise<Outcome<T>>;
+  commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>>;
 }
 
 export interface StartedScript<T> {
@@ -35,7 +35,7 @@ export class ScriptRunner {
   }
 
   /** Runs a write. IDEMPOTENCY_KEY_RUNNING while another one under its key has no outcome yet. */
-  async run<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
+  async run<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
     const parsed = await parseWithFields(this.#store, (sql) => start(sql, write));
     if (parsed instanceof Refusal) return parsed;
     let started: StartedScript<T> | undefined = parsed;
@@ -49,7 +49,7 @@ export class ScriptRunner {
         const ready = started?.sql === sql ? started : start(sql, write);
         started = undefined;
         return ready;
-      });
+      }, size);
     } finally {
       if (running !== undefined) this.#running.delete(running);
     }
@@ -63,7 +63,7 @@ export class ScriptRunner {
   /** Imports batches, each in a transaction of its own. */
   async *importEach(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
     for await (const rows of batches)
-      yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, now)));
+      yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, now), 1));
   }
 }
 

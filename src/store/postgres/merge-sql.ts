@@ -33,8 +33,8 @@ export function loadTogether(connection: Connection, asks: readonly Ask[]): Prom
 /** Sends statements that write, with the effect they have one after the other. */
 export function saveTogether(connection: Connection, statements: readonly Statement[]): void {
   let groups: Group[] = [];
-  /** The last group that changes a row. */
-  let lastOf = new Map<string, Group>();
+  /** The last group that changes a row, and its place there. */
+  let lastOf = new Map<string, { readonly group: Group; readonly at: number }>();
   const flush = (): void => {
     for (const group of groups) sendGroup(connection, group);
     [groups, lastOf] = [[], new Map()];
@@ -48,10 +48,14 @@ export function saveTogether(connection: Connection, statements: readonly Statem
     }
     const row = `${change.table} ${change.keysAt.map((at) => statement.values[at]).join(' ')}`;
     const last = lastOf.get(row);
+    if (change.kind === 'update' && last?.group.alike[0]!.sql === statement.sql) {
+      // Nothing has come between the two: the second leaves what both would.
+      last.group.alike[last.at] = statement;
+      continue;
+    }
     let group = groups.findLast(({ alike }) => alike[0]!.sql === statement.sql);
-    if (!group || (last && last.place >= group.place)) groups.push((group = { place: groups.length, alike: [] }));
-    group.alike.push(statement);
-    lastOf.set(row, group);
+    if (!group || (last && last.group.place >= group.place)) groups.push((group = { place: groups.length, alike: [] }));
+    lastOf.set(row, { group, at: group.alike.push(statement) - 1 });
   }
   flush();
 }

@@ -102,7 +102,7 @@ export class PostgresPimsStore implements PimsStore {
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
-      commit: (begin) => queue.run(begin),
+      commit: (begin, size) => queue.run(begin, size),
     });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => mapOf(await this.#read(sql, keys)));
@@ -169,8 +169,8 @@ export class PostgresPimsStore implements PimsStore {
     return this.#lookups.viewEach(referenceNumbers, options);
   }
 
-  write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
-    return this.#scripts.run(write, idempotency);
+  write<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
+    return this.#scripts.run(write, idempotency, size);
   }
 
   async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {

@@ -2,14 +2,23 @@
  * What requests of scripts have to do with each other: a load depends on a source, a save affects sources. A source is
  * a record, the lines of an order, all locations, or which orders partial invoices left.
  */
-import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
-import type { Load, Save } from '../../pims/script.ts';
+import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/fields.ts';
+import type { LineUnits, Load, Save } from '../../pims/script.ts';
+import { CANCELLED_MARK } from '../../pims/stages.ts';
+import { TOTALS_MARK } from '../../pims/totals.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
+import { complete } from '../../pims/writes.ts';
 
 /** What was loaded from a source, by the name and arguments of the load. */
-export type Loaded = Map<string, unknown>;
+export type Loaded = Map<string, LoadedValue>;
+export interface LoadedValue {
+  readonly load: Load;
+  readonly value: unknown;
+}
 
 const LOCATIONS = 'locations';
+/** What an order has beside its fields. */
+const MARKS = [CANCELLED_MARK, TOTALS_MARK];
 const BACKORDERS = 'backorders';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
 const counterOf = (recordType: KeyedType): string => `counter ${recordType}`;
@@ -58,7 +67,8 @@ export function affectedBy(save: Save): readonly string[] | undefined {
     case 'update': {
       const [recordType, record] = save.args;
       const source = recordOf(recordType, record[RECORD_TYPES[recordType].key]!);
-      return recordType === 'inventory' ? [source, LOCATIONS] : [source];
+      const isMoved = save.name === 'insert' || save.args[2]['LOCATION_CODE'] !== undefined;
+      return recordType === 'inventory' && isMoved ? [source, LOCATIONS] : [source];
     }
     case 'insertLine':
     case 'updateLine':
@@ -79,15 +89,67 @@ export function affectedBy(save: Save): readonly string[] | undefined {
 /** Tells the loads of a source apart. */
 export const loadName = ({ name, args }: Load): string => [name, ...args].join(' ');
 
-/** Brings what was loaded from a source up to date with a save that affects it, or forgets it. */
-export function changeLoaded(loaded: Loaded, save: Save): void {
-  for (const [load, value] of loaded)
-    if (save.name === 'update' && typeof value === 'object' && !Array.isArray(value))
-      loaded.set(load, changeValues(value as Values, save.args[2]));
-    else if (save.name === 'insertLine' && load.startsWith('lastLineNumber'))
-      loaded.set(load, Math.max(value as number, Number(save.args[0]['LINE_NUMBER'])));
-    else if (save.name !== 'update' || value !== true) loaded.delete(load);
+/** Of a value that has to be loaded again. */
+export const FORGOTTEN = Symbol('forgotten');
+
+/** What a load gives after a save that affects its source, from what it gave before. */
+export function changeLoaded({ load, value }: LoadedValue, save: Save, dictionaries: Dictionaries): unknown {
+  switch (save.name) {
+    case 'insert': {
+      const [recordType, record] = save.args;
+      if (load.name === 'isThere') return true;
+      if (load.name !== 'record' && load.name !== 'orderStage') return FORGOTTEN;
+      const whole = complete(dictionaries[recordType], record);
+      if (recordType === 'orders') for (const mark of MARKS) whole[mark] = record[mark] ?? '';
+      return whole;
+    }
+    case 'update':
+      if (value === true) return value;
+      return isRecord(value) ? changeValues(value, save.args[2]) : FORGOTTEN;
+    case 'insertLine': {
+      const [line] = save.args;
+      if (load.name === 'lastLineNumber') return Math.max(value as number, Number(line['LINE_NUMBER']));
+      if (load.name === 'line') return isNamed(line, load.args[1]) ? complete(dictionaries.lines, line) : value;
+      if (load.name === 'lines') return [...(value as Values[]), complete(dictionaries.lines, line)];
+      return load.name === 'unitsOfLines' ? [...(value as LineUnits[]), ...unitsOf(line)] : FORGOTTEN;
+    }
+    case 'updateLine': {
+      const [line, change] = save.args;
+      if (load.name === 'lastLineNumber' || load.name === 'lineCount') return value;
+      if (load.name !== 'line') return FORGOTTEN;
+      return isRecord(value) && isNamed(line, load.args[1]) ? { ...value, ...change } : value;
+    }
+    default:
+      return FORGOTTEN;
+  }
 }
+
+/** The same for all that was loaded of a source. */
+export function changeAll(loaded: Loaded, save: Save, dictionaries: Dictionaries): void {
+  for (const [name, known] of loaded) {
+    const value = changeLoaded(known, save, dictionaries);
+    if (value === FORGOTTEN) loaded.delete(name);
+    else loaded.set(name, { load: known.load, value });
+  }
+}
+
+/** What a load gives of a record, or of the lines of an order, that is not there; undefined when that is not known. */
+export function loadNothing({ name }: Load): { value: unknown } | undefined {
+  if (name === 'isThere') return { value: false };
+  if (name === 'record' || name === 'orderStage' || name === 'line') return { value: undefined };
+  if (name === 'lastLineNumber' || name === 'lineCount') return { value: 0 };
+  return name === 'lines' || name === 'unitsOfLines' ? { value: [] } : undefined;
+}
+
+/** The source that a new record brings with it, and of which there is nothing. */
+export const sourceOfNew = (save: Save): string | undefined =>
+  save.name === 'insert' && save.args[0] === 'orders' ? linesOf(save.args[1]['ORDER_NUMBER']!) : undefined;
+
+const isRecord = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const unitsOf = ({ PART_CODE = '', QUANTITY = '', CARE_PLAN }: Values): LineUnits[] =>
+  CARE_PLAN === 'Y' ? [] : [[PART_CODE, QUANTITY, 1]];
+const isNamed = (line: Values, lockCode: string): boolean => line['LINE_REF_LOCK_CODE'] === lockCode;
 
 function changeValues(values: Values, change: Values): Values {
   const changed = { ...values };

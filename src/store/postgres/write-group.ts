@@ -4,17 +4,16 @@
  * decision 0036.
  */
 import { Refusal } from '../../errors.ts';
-import { ask, type Load, type NumberedType, type Save } from '../../pims/script.ts';
-import { settle, type StartedScript } from '../pims/script-runner.ts';
+import { ask, type Load, type NumberedType } from '../../pims/script.ts';
 import type { Query, ScriptSql } from '../pims/script-sql.ts';
 import type { Statement } from '../writing.ts';
 import type { Connection } from './connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
-import { affectedBy, changeLoaded, loadName, sourceOf, type Loaded } from './write-conflicts.ts';
-
-export type Begin = () => StartedScript<unknown>;
+import { RunningScript, type Begin } from './running-script.ts';
+import { changeAll, FORGOTTEN, loadName, sourceOf, type Loaded } from './write-conflicts.ts';
 
 interface Asked {
+  readonly load: Load;
   readonly query: Query<unknown>;
   readonly source: string;
   readonly name: string;
@@ -28,86 +27,7 @@ export interface Counters {
   readonly expected: Map<NumberedType, number>;
 }
 
-class Running {
-  readonly begin: Begin;
-  /** Given to it, again when it begins anew. */
-  readonly numbers: string[] = [];
-  started: StartedScript<unknown> | undefined;
-  /** Where it stands: at a load, or, with an outcome, at its end. */
-  load: Load | undefined;
-  outcome: unknown;
-  isDone = false;
-  /** It asks for what it has changed itself, or for too much: it goes on when it is the first. */
-  isAlone = false;
-  numbersUsed = 0;
-  readonly sources = new Set<string>();
-  readonly affected = new Set<string>();
-  saves: Save[] = [];
-  statements: Statement[] = [];
-  /** The highest number of a caller's own. */
-  readonly #raised = new Map<NumberedType, bigint>();
-
-  constructor(begin: Begin) {
-    this.begin = begin;
-  }
-
-  restart(): void {
-    this.started = this.load = this.outcome = undefined;
-    this.isDone = this.isAlone = false;
-    this.numbersUsed = 0;
-    this.sources.clear();
-    this.affected.clear();
-    this.saves = [];
-    this.statements = [];
-    this.#raised.clear();
-  }
-
-  /** Forgets what it has saved, when it is refused. */
-  discard(): void {
-    this.affected.clear();
-    this.saves = [];
-    this.statements = [];
-    this.#raised.clear();
-  }
-
-  /** What it saves, in its order; counters are raised once. */
-  takeStatements(): Statement[] {
-    for (const [recordType, number] of this.#raised)
-      this.statements.push(...this.started!.sql.saves.raiseCounter(recordType, number));
-    this.#raised.clear();
-    return this.statements.splice(0);
-  }
-
-  /** Goes on with what was loaded, as far as its next load. Builds what it saves. */
-  goOn(loaded: unknown): void {
-    this.load = undefined;
-    this.outcome = settle(() => {
-      let step = this.started ? this.started.script.next(loaded) : (this.started = this.begin()).first;
-      while (!step.done && step.value.kind === 'save') {
-        this.#save(step.value);
-        step = this.started.script.next();
-      }
-      if (step.done) return step.value;
-      this.load = step.value as Load;
-      return undefined;
-    });
-    this.isDone = this.load === undefined;
-  }
-
-  #save(save: Save): void {
-    const affected = affectedBy(save);
-    if (affected) for (const source of affected) this.affected.add(source);
-    else this.isAlone = true;
-    this.saves.push(save);
-    if (save.name === 'raiseCounter') {
-      const [recordType, number] = save.args;
-      if (number > (this.#raised.get(recordType) ?? 0n)) this.#raised.set(recordType, number);
-      return;
-    }
-    const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
-    for (const statement of build(...save.args)) this.statements.push(statement);
-  }
-}
+const NUMBERED = ['orders', 'customers'] as const;
 
 /** A script was refused after it took what only the end of the transaction gives back: each has to run by itself. */
 class RunApart extends Error {}
@@ -115,7 +35,7 @@ class RunApart extends Error {}
 export class WriteGroup {
   readonly #connection: Connection;
   readonly #counters: Counters;
-  readonly #scripts: readonly Running[];
+  readonly #scripts: readonly RunningScript[];
   readonly #loaded = new Map<string, Loaded>();
   #done = 0;
   /** What is saved and not sent yet. */
@@ -124,7 +44,7 @@ export class WriteGroup {
   constructor(connection: Connection, begins: readonly Begin[], counters: Counters) {
     this.#connection = connection;
     this.#counters = counters;
-    this.#scripts = begins.map((begin) => new Running(begin));
+    this.#scripts = begins.map((begin) => new RunningScript(begin));
   }
 
   /** Gives their outcomes. `lock` resolves once it has the tenant, and says whether the dictionaries have changed. */
@@ -156,46 +76,46 @@ export class WriteGroup {
   }
 
   /** Goes on with a script as far as what it asks is known. */
-  #goOn(script: Running): void {
+  #goOn(script: RunningScript): void {
     if (!script.started && !script.isDone) script.goOn(undefined);
     while (script.load && !script.isAlone) {
       const { load } = script;
       const source = sourceOf(load);
-      if (source === undefined || script.affected.has(source)) {
+      if (source === undefined || (load.name === 'nextNumber' && script.changes.has(source))) {
         script.isAlone = true;
         return;
       }
       if (load.name === 'nextNumber') {
-        if (script.numbersUsed === script.numbers.length) return;
-        script.goOn(script.numbers[script.numbersUsed++]);
+        const number = script.takeNumber(load.args[0]);
+        if (number === undefined) return;
+        script.goOn(number);
         continue;
       }
       script.sources.add(source);
-      const loaded = this.#loaded.get(source);
-      const name = loadName(load);
-      if (!loaded?.has(name)) return;
-      script.goOn(loaded.get(name));
+      const found = script.find(load, source, this.#loaded.get(source));
+      if (!found) return;
+      if (found.value === FORGOTTEN) script.isAlone = true;
+      else script.goOn(found.value);
     }
   }
 
   /** Takes what a script has saved for done. Those behind it that have read it begin anew. */
-  #finish(script: Running): void {
+  #finish(script: RunningScript): void {
     if (script.outcome instanceof Refusal) this.#undo(script);
     this.#done++;
     this.#statements.push(...script.takeStatements());
-    for (const save of script.saves)
-      for (const source of affectedBy(save) ?? []) {
-        const loaded = this.#loaded.get(source);
-        if (loaded) changeLoaded(loaded, save);
-      }
-    if (script.affected.size === 0) return;
+    for (const [source, { saves }] of script.changes) {
+      const loaded = this.#loaded.get(source);
+      if (loaded) for (const save of saves) changeAll(loaded, save, script.started!.sql.dictionaries);
+    }
+    if (script.changes.size === 0) return;
     for (const other of this.#scripts.slice(this.#done))
-      if (!script.affected.isDisjointFrom(other.sources)) other.restart();
+      if (!other.sources.isDisjointFrom(script.changes)) other.restart();
   }
 
   /** Takes back what a refused script has done. Nothing of it was sent, but the numbers it took are counted. */
-  #undo(script: Running): void {
-    if (script.numbers.length > 0) this.#endApart(script.outcome as Refusal);
+  #undo(script: RunningScript): void {
+    if (script.hasNumbers) this.#endApart(script.outcome as Refusal);
     script.discard();
   }
 
@@ -208,32 +128,35 @@ export class WriteGroup {
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
     const asked = new Map<string, Asked>();
-    const counting: Record<NumberedType, Running[]> = { orders: [], customers: [] };
+    const counting: Record<NumberedType, RunningScript[]> = { orders: [], customers: [] };
     for (const script of this.#scripts.slice(this.#done)) {
       const { load, started, isAlone } = script;
       if (!load || isAlone) continue;
       const wanted = [load, ...(load.ahead ?? [])];
-      if (load.name === 'nextNumber') {
-        const [recordType] = load.args;
+      for (const one of wanted) if (one.name !== 'nextNumber') this.#want(asked, started!.sql, one);
+      for (const recordType of NUMBERED) {
+        const counted = wanted.filter((one) => one.name === 'nextNumber' && one.args[0] === recordType).length;
+        const given = script.unused(recordType);
         const expected = this.#counters.expected.get(recordType);
-        if (expected !== undefined)
-          wanted[0] = ask('isThere', recordType, String(expected + counting[recordType].length));
-        else wanted.length = 0;
-        counting[recordType].push(script);
+        const numbers: (string | number)[] = [...given];
+        for (let missing = counted - given.length; missing > 0; missing--) {
+          if (expected !== undefined) numbers.push(expected + counting[recordType].length);
+          counting[recordType].push(script);
+        }
+        for (const number of numbers) this.#want(asked, started!.sql, ask('isThere', recordType, String(number)));
       }
-      for (const one of wanted) this.#want(asked, started!.sql, one);
     }
     const loads = [...asked.values()];
     const answers = loadTogether(
       this.#connection,
       loads.map(({ query }) => query),
     );
-    const numbers = (['orders', 'customers'] as const).map((type) => this.#takeAll(type, counting[type]));
+    const numbers = NUMBERED.map((type) => this.#takeAll(type, counting[type]));
     const all = await Promise.all([...answers, ...numbers]);
-    for (const [at, { query, source, name }] of loads.entries()) {
+    for (const [at, { load, query, source, name }] of loads.entries()) {
       let loaded = this.#loaded.get(source);
       if (!loaded) this.#loaded.set(source, (loaded = new Map()));
-      loaded.set(name, query.parse(all[at]!));
+      loaded.set(name, { load, value: query.parse(all[at]!) });
     }
   }
 
@@ -242,16 +165,16 @@ export class WriteGroup {
     if (source === undefined) return;
     if (asked.has(`${source} ${name}`) || this.#loaded.get(source)?.has(name)) return;
     const build = sql.loads[load.name] as (...args: unknown[]) => Query<unknown>;
-    asked.set(`${source} ${name}`, { query: build(...load.args), source, name });
+    asked.set(`${source} ${name}`, { load, query: build(...load.args), source, name });
   }
 
-  /** Takes a number for each of these scripts. */
-  async #takeAll(recordType: NumberedType, scripts: readonly Running[]): Promise<[]> {
+  /** Takes a number for each of these scripts, as often as it is there. */
+  async #takeAll(recordType: NumberedType, scripts: readonly RunningScript[]): Promise<[]> {
     if (scripts.length === 0) return [];
     const { take, expected } = this.#counters;
     const [first] = await this.#connection.query<[number]>(take(), [scripts.length, recordType]);
     expected.set(recordType, first![0] + scripts.length);
-    for (const [at, { numbers }] of scripts.entries()) numbers.push(String(first![0] + at));
+    for (const [at, { numbers }] of scripts.entries()) numbers[recordType].push(String(first![0] + at));
     return [];
   }
 
@@ -260,7 +183,7 @@ export class WriteGroup {
   }
 
   /** The rest of the first script, statement by statement. All others begin anew. */
-  async #runAlone(script: Running): Promise<void> {
+  async #runAlone(script: RunningScript): Promise<void> {
     const { sql } = script.started!;
     const send = (): void => {
       this.#statements.push(...script.takeStatements());

@@ -8,18 +8,20 @@ import type { Writing } from '../writing.ts';
 import { ConnectionLost, type Connection } from './connection.ts';
 import type { Pool } from './pool.ts';
 import type { SharedConnection } from './shared-connection.ts';
-import { WriteGroup, type Begin, type Counters } from './write-group.ts';
+import type { Begin } from './running-script.ts';
+import { WriteGroup, type Counters } from './write-group.ts';
 
 interface PostgresWrite {
   readonly begin: Begin;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
   readonly since: number;
+  readonly size: number;
 }
 
 /** A write that has waited this long is refused: its caller is about to give up. */
 const WAIT_MS = 1200;
-const GROUP_MAX = 100;
+const GROUP_SIZE_MAX = 100;
 
 export interface TenantLock {
   /** Locks the tenant, first thing in every transaction. Answers whether its dictionaries have changed. */
@@ -41,9 +43,9 @@ export class PostgresWriteQueue {
   }
 
   /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
-  run<T>(begin: () => StartedScript<T>): Promise<Outcome<T>> {
+  run<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ begin, resolve, reject, since: performance.now() });
+    this.#waiting.push({ begin, resolve, reject, since: performance.now(), size });
     if (!this.#isWorking) {
       this.#isWorking = true;
       setImmediate(() => void this.#flush());
@@ -53,7 +55,7 @@ export class PostgresWriteQueue {
 
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, GROUP_MAX).filter((item) => {
+      const group = takeGroup(this.#waiting).filter((item) => {
         const isLate = performance.now() - item.since > WAIT_MS;
         if (isLate) item.resolve(tooManyWrites() as never);
         return !isLate;
@@ -83,6 +85,16 @@ export class PostgresWriteQueue {
       else for (const item of group) await this.#commit(connection, [item]);
     }
   }
+}
+
+/** Takes the first of what waits: one at least, and else not more than GROUP_SIZE_MAX steps together. */
+function takeGroup(waiting: PostgresWrite[]): PostgresWrite[] {
+  let count = 0;
+  for (let size = 0; count < waiting.length; count++) {
+    size += waiting[count]!.size;
+    if (count > 0 && size > GROUP_SIZE_MAX) break;
+  }
+  return waiting.splice(0, count);
 }
 
 const tooManyWrites = (): Refusal =>

@@ -169,8 +169,8 @@ export class SqlitePimsStore implements PimsStore {
     return this.#reader.read(() => this.#lookups.viewEach(referenceNumbers, options));
   }
 
-  write<T>(write: Write<T>, idempotency?: Idempotency): Promise<Outcome<T>> {
-    return this.#scripts.run(write, idempotency);
+  write<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
+    return this.#scripts.run(write, idempotency, size);
   }
 
   async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {

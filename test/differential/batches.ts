@@ -1,0 +1,90 @@
+/** Batches of a plan: how their steps refer to each other, and what references stand for, written again. */
+import { Refusal } from '../../src/errors.ts';
+import type { BatchStep } from '../../src/pims/batch.ts';
+import type { RawValue } from '../../src/pims/values.ts';
+import type { Body, WriteContext, Written } from '../../src/pims/writes.ts';
+import { refuse } from './closed-orders.ts';
+
+type Operation = BatchStep['operation'];
+/** How a step refers: `link` chooses what for, `to` and `field` what to. */
+export interface LinkPlan {
+  readonly link: number;
+  readonly to: number;
+  readonly field: string;
+}
+
+const MAKERS: Partial<Record<Operation, Operation>> = {
+  addLineItem: 'createOrder',
+  updateOrder: 'createOrder',
+  updateCustomer: 'createCustomer',
+  updateLineItem: 'addLineItem',
+};
+
+/** The body with references to steps before it: mostly to what it is about, now and then to anything. */
+export function linkBody(body: Body, operation: Operation, before: readonly Operation[], plan: LinkPlan): Body {
+  const makers = [...before.keys()].filter((at) => before[at] === MAKERS[operation]);
+  const maker = makers[plan.to % makers.length];
+  const note = operation.endsWith('LineItem') ? 'DESCRIPTION' : 'NOTES';
+  if (plan.link === 0) return { ...body, [note]: `$${plan.to}.data${plan.field}` };
+  if (plan.link === 1) return { ...body, [note]: `$$${plan.field}` };
+  if (plan.link === 2 && plan.to > 4) return { ...body, [note]: `$${plan.field}` };
+  if (plan.link < 4 || maker === undefined) return body;
+  if (operation === 'updateLineItem') {
+    const line = `$${maker}.data`;
+    return { ...body, ORDER_NUMBER: `${line}.ORDER_NUMBER`, LINE_REF_LOCK_CODE: `${line}.LINE_REF_LOCK_CODE` };
+  }
+  return { ...body, [operation === 'updateCustomer' ? 'CUSTOMER_CODE' : 'ORDER_NUMBER']: `$${maker}.data` };
+}
+
+/** What a system has to do its steps with. */
+export type Single = Record<Operation, (body: Body, context: WriteContext) => Written>;
+
+/** Does the steps, and gives their envelopes. A refusal has its step. */
+export function doSteps(single: Single, steps: readonly BatchStep[], context: WriteContext): object[] {
+  const answers: unknown[] = [];
+  for (const [step, { operation, body }] of steps.entries())
+    try {
+      answers.push(JSON.parse(single[operation](fillIn(body, answers), context).data));
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      const { code, message, field, suggestion } = refusal;
+      throw new Refusal(code, message, { field, suggestion, step });
+    }
+  return answers.map((data) => ({ status: 'success', data, subRecords: null }));
+}
+
+function fillIn(body: Body, answers: readonly unknown[]): Body {
+  const fill = ([name, value]: [string, RawValue]): [string, RawValue] =>
+    typeof value === 'string' && value[0] === '$' ? [name, valueOf(name, value, answers)] : [name, value];
+  return Object.fromEntries(Object.entries(body).map(fill));
+}
+
+function valueOf(name: string, text: string, answers: readonly unknown[]): string {
+  if (text[1] === '$') return text.slice(1);
+  const wrong = (message: string): never => refuse('INVALID_REFERENCE', name, message);
+  const shown = text.slice(0, 64);
+  const [head = '', data, ...fields] = text.slice(1).split('.');
+  const form = "A reference is written '$N.data' or '$N.data.FIELD', a literal $ at the start '$$'";
+  if (!/^[0-9]{1,2}$/.test(head) || String(Number(head)) !== head || data !== 'data')
+    wrong(`${form}; '${shown}' is neither.`);
+  const field = fields.join('.');
+  if (fields.length > 0 && field === '') wrong(`${form}; '${shown}' is neither.`);
+  if (Number(head) >= answers.length) wrong(`'${shown}' does not name a step before this one.`);
+  const answer = answers[Number(head)] as string | Record<string, string>;
+  if (typeof answer === 'string') {
+    if (fields.length === 0) return answer;
+    wrong(`'${shown}' names nothing: step ${head} answered a text.`);
+  }
+  const record = new Map(Object.entries(answer));
+  const known = [...record.keys()].join(', ');
+  return record.get(field) ?? wrong(`'${shown}' names nothing: step ${head} answered a record with ${known}.`);
+}
+
+/** Gives what brings back the entries that a map has now, each as it is now. */
+export function rememberMap<T>(map: Map<string, T>): () => void {
+  const before = structuredClone(map);
+  return () => {
+    map.clear();
+    for (const [key, value] of before) map.set(key, value);
+  };
+}
