@@ -39,11 +39,13 @@ const ORDER: Step[] = [
     { ORDER_NUMBER: '$1.data', LINE_REF_LOCK_CODE: '$2.data.LINE_REF_LOCK_CODE', QUANTITY: '1', DESCRIPTION: 'Fewer' },
   ],
   ['updateCustomer', { CUSTOMER_CODE: '$0.data', NOTES: '$3.data.LINE_NUMBER' }],
+  ['updateOrder', { ORDER_NUMBER: '$1.data', NOTES: '$4.data.DESCRIPTION', FREIGHT: '5' }],
 ];
 const PATHS: Record<string, readonly [method: string, path: string]> = {
   createOrder: ['PUT', '/orders/create'],
   addLineItem: ['PUT', '/orders/line_item'],
   updateLineItem: ['POST', '/orders/line_item'],
+  updateOrder: ['POST', '/orders/update'],
   createCustomer: ['PUT', '/customers/create'],
   updateCustomer: ['POST', '/customers/update'],
 };

@@ -31,6 +31,8 @@ interface SentRecord {
   readonly recordType: 'orders' | 'customers';
   readonly idempotencyKey: string | undefined;
   readonly lines: SentLine[];
+  /** How many of its lines were sent with it, in one batch. */
+  readonly batched: number;
   number: string | undefined;
 }
 
@@ -52,6 +54,9 @@ const PAUSE_MS = 20;
 /** How often a write of unknown outcome is repeated before anything else is done. */
 const REPEATED = 0.9;
 const REPEATERS = 16;
+/** Of the new orders, those that come with lines in one batch, and how many lines they have at most. */
+const BATCHED = 0.5;
+const LINES_MOST = 20;
 const TOKEN_FIELDS = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME' } as const;
 const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
 
@@ -150,13 +155,23 @@ export class MixedLoad {
 
   async #createNew(team: TeamAccount, own: SentRecord[], recordType: SentRecord['recordType']): Promise<void> {
     const token = `#${team.keys.teamID}-${++this.#tokens}`;
-    const record: SentRecord = { token, recordType, idempotencyKey: this.#nextKey(), lines: [], number: undefined };
+    const batched = recordType === 'orders' && Math.random() < BATCHED ? 1 + Math.floor(Math.random() * LINES_MOST) : 0;
+    const lines = Array.from({ length: batched }, (_, index) => newLine(token, index, undefined));
+    const record: SentRecord = {
+      token,
+      recordType,
+      idempotencyKey: this.#nextKey(),
+      lines,
+      batched,
+      number: undefined,
+    };
     team.records.set(token, record);
     own.push(record);
     await this.#create(team, record);
   }
 
   async #create(team: TeamAccount, record: SentRecord): Promise<boolean> {
+    if (record.batched > 0) return this.#createWithLines(team, record);
     const { token, recordType, idempotencyKey } = record;
     const answer = await this.#write(
       team,
@@ -171,15 +186,26 @@ export class MixedLoad {
     return true;
   }
 
+  async #createWithLines(team: TeamAccount, order: SentRecord): Promise<boolean> {
+    const create = { operation: 'createOrder', body: { REFERENCE_NUMBER: order.token } };
+    const add = order.lines.slice(0, order.batched).map((line) => ({
+      operation: 'addLineItem',
+      body: { ORDER_NUMBER: '$0.data', DESCRIPTION: line.token, QUANTITY: line.quantities[0] },
+    }));
+    const answer = await this.#write(team, 'POST', '/batch', [create, ...add], order.idempotencyKey);
+    if (!isSuccess(answer, order.token)) return false;
+    const [number, ...lines] = (answer.body.data as { data: unknown }[]).map(({ data }) => data);
+    order.number = number as string;
+    for (const [index, data] of (lines as Values[]).entries()) {
+      order.lines[index]!.lockCode = data['LINE_REF_LOCK_CODE'];
+      order.lines[index]!.lineNumber = data['LINE_NUMBER'];
+    }
+    this.acknowledged += 1 + order.batched;
+    return true;
+  }
+
   async #addLine(team: TeamAccount, order: SentRecord): Promise<void> {
-    const line: SentLine = {
-      token: `${order.token}/${order.lines.length}`,
-      idempotencyKey: this.#nextKey(),
-      updateKey: undefined,
-      quantities: [`${order.lines.length + 1}`],
-      lockCode: undefined,
-      lineNumber: undefined,
-    };
+    const line = newLine(order.token, order.lines.length, this.#nextKey());
     order.lines.push(line);
     await this.#sendLine(team, order, line);
   }
@@ -271,11 +297,13 @@ export class MixedLoad {
 
   async #call(team: TeamAccount, method: string, path: string, options: CallOptions): Promise<Answer> {
     const pair = pick(team.pairs)!;
-    pair.sentCalls++;
+    // A batch counts as its steps.
+    const calls = path === '/batch' ? (options.body as unknown[]).length : 1;
+    pair.sentCalls += calls;
     const answer = await this.#client.call(pair.keys, method, path, options).catch((fault: unknown) => {
       if (!(fault instanceof NoAnswer)) throw fault;
       if (fault.wasSent) this.unanswered++;
-      else pair.sentCalls--;
+      else pair.sentCalls -= calls;
       throw fault;
     });
     if (this.ignoresAnswers) {
@@ -284,7 +312,7 @@ export class MixedLoad {
     }
     const kind = answer.status >= 500 ? `${answer.status} ${answer.body.code}` : answer.status;
     this.statuses.set(kind, (this.statuses.get(kind) ?? 0) + 1);
-    if (answer.status < 500) pair.answeredCalls++;
+    if (answer.status < 500) pair.answeredCalls += calls;
     else await sleep(PAUSE_MS);
     return answer;
   }
@@ -301,6 +329,15 @@ export class MixedLoad {
     await checkStore(service);
   }
 }
+
+const newLine = (order: string, index: number, idempotencyKey: string | undefined): SentLine => ({
+  token: `${order}/${index}`,
+  idempotencyKey,
+  updateKey: undefined,
+  quantities: [`${index + 1}`],
+  lockCode: undefined,
+  lineNumber: undefined,
+});
 
 /** After a 5xx the outcome is unknown. A test that expects none looks at `statuses`. */
 function isSuccess({ status, text }: Answer, token: string): boolean {
@@ -350,7 +387,9 @@ async function checkRecords(service: Service, team: TeamAccount, recordType: Sen
       assert.ok(values, `${record.token} was acknowledged as ${record.number} and is lost`);
     if (!values) continue;
     checkRecord(record, values);
-    checkLines(record, linesOf.get(values[numberField]!) ?? []);
+    const lines = linesOf.get(values[numberField]!) ?? [];
+    assert.ok(lines.length >= record.batched, `${record.token} is there in part`);
+    checkLines(record, lines);
   }
 }
 
