@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { buildDictionaries } from '../../src/pims/fields.ts';
 import { parseFilters, type Filter } from '../../src/pims/filter.ts';
+import { parseSort } from '../../src/pims/sort.ts';
 import { sortKey } from '../../src/pims/values.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { EntryCounts } from '../../src/store/sqlite/entry-counts.ts';
@@ -83,6 +84,49 @@ test('a page looks at as many records as it holds and one more, not at all that 
     const { plan, rows } = look(build(...filters));
     assert.ok(rows <= 55, `${rows} rows for ${JSON.stringify(filters)}`);
     assert.doesNotMatch(plan, /TEMP B-TREE|MATERIALIZE/);
+  }
+});
+
+const explain = (sql: string, ...values: (string | number)[]): string =>
+  db
+    .rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+    .map(([, , , detail]) => detail)
+    .join('\n');
+
+test('ranges, starts and lists of an indexed field lead by its index; where they find many, the keys are walked first', () => {
+  const cases: [Omit<Filter, 'field'>, RegExp][] = [
+    [{ op: 'gt', value: 'Firm 999' }, /INDEX CUSTOMER_CUSTOMER_NAME \(CUSTOMER_NAME>\?\)/],
+    [{ op: 'starts_with', value: 'Firm 29' }, /INDEX CUSTOMER_CUSTOMER_NAME \(CUSTOMER_NAME>\? AND CUSTOMER_NAME<\?\)/],
+    [{ op: 'in', value: ['Firm 1', 'Firm 2'] }, /INDEX CUSTOMER_CUSTOMER_NAME \(CUSTOMER_NAME=\?\)/],
+  ];
+  for (const [filter, index] of cases) {
+    const { sql, values, isShort } = build({ field: 'CUSTOMER_NAME', ...filter });
+    assert.match(explain(sql, '', 51, ...values), index);
+    assert.ok(isShort);
+  }
+  assert.match(
+    build(STATE, { field: 'CUSTOMER_NAME', op: 'lt', value: 'Firm 10' }).sql,
+    /INDEXED BY CUSTOMER_CUSTOMER_NAME/,
+  );
+  for (const filter of [{ op: 'ne', value: 'x' }, { op: 'not_empty' }] as const)
+    assert.doesNotMatch(build({ field: 'CUSTOMER_NAME', ...filter }).sql, /INDEXED BY/);
+});
+
+test('a sorted page walks the index of its field, from where it begins, and sorts nothing', () => {
+  for (const [text, filters] of [
+    ['CUSTOMER_NAME', []],
+    ['-CUSTOMER_NAME', []],
+    ['-CUSTOMER_NAME', [{ field: 'CUSTOMER_NAME', op: 'ge', value: 'Firm 10' }]],
+    ['MODIFIED_DATE', [{ field: 'MODIFIED_DATE', op: 'lt', value: '2026-01-02' }]],
+  ] as [string, Filter[]][]) {
+    const sort = parseSort(customers, 'customers', text)!;
+    const page = pages.build('customers', parseFilters(customers, 'customers', filters), counts, sort);
+    const index = new RegExp(`^SEARCH CUSTOMER USING INDEX CUSTOMER_${sort.field.name} \\(`);
+    for (const sql of [page.sql, page.sorted!.ties!]) {
+      const plan = explain(sql, '', 51, 'x', ...page.values);
+      assert.match(plan, index);
+      assert.doesNotMatch(plan, /TEMP B-TREE/);
+    }
   }
 });
 

@@ -12,8 +12,8 @@ type Bind = (value: string) => string;
 export interface Dialect {
   /** An expression that holds when the column is the value. Each `bind()` binds the value and gives a placeholder. */
   equals(column: string, isIndexed: boolean, bind: () => string): string;
-  /** Gives the texts of a JSON list. */
-  list(placeholder: string): string;
+  /** An expression that holds when the column is one of the texts of a JSON list. */
+  isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
   /** Gives the two ends of each range of a JSON list, as columns `low` and `high`. */
   ranges(placeholder: string): string;
   /** An expression that holds when the number in a column compares so with the value, and never where it is empty. */
@@ -95,7 +95,10 @@ export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dial
   const isDay = field.type === 'date' && field.indexed && dialect.findsDates === 'by day';
   const form = isKey ? sortKey : isDay ? dayOf : (text: string): string => text;
   const searched = isKey ? '"SORT_KEY"' : isDay ? dayColumn(field) : column;
-  if (term.values.length > 1) return `${searched} IN (${dialect.list(bind(JSON.stringify(term.values.map(form))))})`;
+  if (term.values.length > 1) {
+    const list = JSON.stringify(term.values.map(form));
+    return dialect.isOneOf(searched, field.indexed && field.type === 'text' && !isKey, () => bind(list));
+  }
   if (term.isNot) return `${searched} <> ${bind(form(value!))}`;
   if (isKey || isDay) return `${searched} = ${bind(form(value!))}`;
   return dialect.equals(column, field.indexed && field.type !== 'timestamp', () => bind(value!));

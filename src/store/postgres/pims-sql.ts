@@ -57,7 +57,13 @@ const filterDialect: Dialect = {
       ? // The planner would multiply the odds of both; it takes the second to be true of every other row.
         `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND coalesce(${column} = ${bind()}, FALSE)`
       : `${column} = ${bind()}`,
-  list: (placeholder) => `SELECT value FROM json_array_elements_text(${placeholder}::json) value`,
+  isOneOf: (column, isIndexed, bind) => {
+    const list = (value: string): string =>
+      `ANY (ARRAY(SELECT ${value} FROM json_array_elements_text(${bind()}::json) value))`;
+    const whole = `${column} = ${list('value')}`;
+    if (!isIndexed) return whole;
+    return `left(${column}, ${INDEXED_CHARACTERS}) = ${list(`left(value, ${INDEXED_CHARACTERS})`)} AND ${whole}`;
+  },
   ranges: (placeholder) =>
     `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_array_elements(${placeholder}::json) value) ranges`,
   compares: (column, sign, placeholder) => `(nullif(${column}, '')::numeric ${sign} ${placeholder}::numeric) IS TRUE`,

@@ -44,20 +44,23 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE "SORT_KEY" = ${key} OFFSET 0) ${as}`;
 
   const areLed = tree.every((terms) => terms.every((term) => isLed(recordType, term)));
-  const isFound = tree.length > 0 && tree.every((terms) => terms.some((term) => isLed(recordType, term)));
+  // What narrows the walk itself need not be found first.
+  const { tree: led, bounds } = takeBounds(recordType, tree, sort);
+  const leads = sort ? led : tree;
+  const isFound = leads.length > 0 && leads.every((terms) => terms.some((term) => isLed(recordType, term)));
   const tables: string[] = [];
   const rows: string[] = [];
   const position = asked.after === '' ? undefined : parsePosition(asked.after);
   const order = buildOrder(asked, position, bind, parts);
   if (isFound) {
-    const found = tree.map((terms) => {
-      const led = terms.filter((term) => isLed(recordType, term));
-      const beside = led.filter(isModified);
-      const others = build(led.filter((term) => !isModified(term)));
+    const found = leads.map((terms) => {
+      const wanted = terms.filter((term) => isLed(recordType, term));
+      const beside = wanted.filter(isModified);
+      const others = build(wanted.filter((term) => !isModified(term)));
       const end = `LIMIT ${FOUND + 1}`;
       if (beside.length === 0) return `(SELECT "SORT_KEY" AS k FROM ${table} WHERE ${others} ${end})`;
       const when = build(beside).replaceAll('"MODIFIED_DATE"', 'modified');
-      const join = beside.length < led.length ? `JOIN ${table} ON "SORT_KEY" = key` : '';
+      const join = beside.length < wanted.length ? `JOIN ${table} ON "SORT_KEY" = key` : '';
       return `(SELECT key AS k FROM ${modified} ${join} WHERE ${when} AND ${others} ${end})`;
     });
     tables.push(
@@ -77,11 +80,10 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     rows.push(`SELECT "SORT_KEY" AS k, '' AS v, '' AS w FROM ${table}
       WHERE ${gate} AND (${whole(tree)}) AND ${order.beyond('"SORT_KEY"')} ORDER BY ${order.by} LIMIT ${most}`);
   else {
-    const { tree: tested, bounds } = takeBounds(recordType, tree, sort);
     const isBeside = sort.field.name === 'MODIFIED_DATE';
-    const isTested = tested.some((terms) => terms.length > 0);
+    const isTested = led.some((terms) => terms.length > 0);
     const from = isBeside ? `${modified} ${isTested ? record('key', 'r') : ''}` : table;
-    const condition = `${gate} AND (${whole(tested)})${buildBounds(isBeside ? 'modified' : order.column, bounds, bind)}`;
+    const condition = `${gate} AND (${whole(led)})${buildBounds(isBeside ? 'modified' : order.column, bounds, bind)}`;
     const walk = buildWalk({ from, condition, most, isBeside, sort, position, bind, order });
     tables.push(...walk.tables);
     rows.push(walk.rows);
@@ -95,7 +97,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     withLines?.record ?? json,
     `(${fieldsVersion})`,
     withLines?.lines ?? 'NULL',
-    isCounted && isFound && areLed ? few : all,
+    isCounted && isFound && leads === tree && areLed ? few : all,
     'page.v',
   ];
   const sql = `WITH ${[...tables, `page AS (${page})`].join(', ')}

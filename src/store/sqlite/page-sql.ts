@@ -53,7 +53,7 @@ const SHAPES_MAX = 256;
 
 export const dialect: Dialect = {
   equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
-  list: (placeholder) => `SELECT value FROM json_each(${placeholder})`,
+  isOneOf: (column, _isIndexed, bind) => `${column} IN (SELECT value FROM json_each(${bind()}))`,
   ranges: (placeholder) => `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_each(${placeholder}))`,
   compares: (column, sign, placeholder) =>
     `(${column} <> '' AND compare_decimals(${column}, ${placeholder}) ${sign} 0)`,

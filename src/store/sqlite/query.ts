@@ -58,7 +58,7 @@ const TOO_BIG = 18;
 const NO_LIMIT = -1;
 const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
 /** How long a walk along the keys may take where an index leads to many records instead. */
-const TRY_MS = 50;
+const TRY_MS = 10;
 
 /**
  * What a read finds, or CUT_SHORT when its budget was used up first. `fetch`: `rows` is faster, `each` never has more
