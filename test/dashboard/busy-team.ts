@@ -1,6 +1,6 @@
 /**
  * A service whose demo tenant has been at work for some days, for pictures of the dashboard: calls that went well and
- * wrong, replaced keys, users of every role, a field of its own, an order invoiced in part. Earlier days are made by a
+ * wrong, keys of several programs, replaced ones, users of every role, a field of its own, an order invoiced in part. Earlier days are made by a
  * service whose clock is behind.
  */
 import { Service, type Keys } from '../kit/service.ts';
@@ -70,6 +70,10 @@ export async function startBusyTeam(): Promise<BusyTeam> {
 
   keys = await today.ask('POST /keys/replace', { overlap: '7d' });
   await makeCalls(service, keys, ROUNDS[0]!);
+  const warehouse = await today.ask('POST /keys', { name: 'Warehouse', scope: 'write' });
+  await makeCalls(service, warehouse, 2);
+  const reports = await today.ask('POST /keys', { name: 'Monthly reports', scope: 'read', days: 90 });
+  await service.call(reports, 'POST', '/orders/query', { body: [] });
   await today.ask('POST /fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' });
   await today.ask('POST /fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' });
   const { backorder } = await today.ask('POST /orders/invoice', PARTIAL_INVOICE);

@@ -134,10 +134,14 @@ test('the explorer with an answer', async (context) => {
   await take(page, 'explorer');
 });
 
-test('keys: the pair in force, replacing it, and what was issued', async (context) => {
+test('keys: those in force, making one, replacing one, and what was issued', async (context) => {
   const page = await openSignedIn(context);
   await goTo(page, '/api-settings');
   await take(page, 'api-settings');
+  await button(page, 'Create Keys').click();
+  await field(page, 'Name').fill('Web shop');
+  await take(page, 'api-settings-create');
+  await button(page, 'Cancel').click();
   await button(page, 'Replace Keys').click();
   await page.getByLabel('After 24 hours').check();
   await take(page, 'api-settings-replace');

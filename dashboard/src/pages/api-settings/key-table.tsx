@@ -1,6 +1,7 @@
 /**
  * Pairs of keys as a table: name, scope, who made them and when, their end, last use and calls; and ending one.
  */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
@@ -27,12 +28,21 @@ function formatIn(ms: number): string {
   return hours < 48 ? relative.format(hours, 'hour') : relative.format(Math.round(hours / 24), 'day');
 }
 
+/** What is said about a value, below it, so that the table fits a laptop. */
+const Below = ({ children }: { children: ComponentChildren }) => <div class="muted small">{children}</div>;
+
 const listColumns = (now: number): TableColumn<KeyRow>[] => [
-  { key: 'name', head: 'Name', cell: ({ name }) => <strong>{name}</strong> },
   {
-    key: 'apiID',
-    head: 'API ID',
-    cell: ({ apiID, name }) => <CopyText text={apiID} label={`Copy the API ID of ${name}`} />,
+    key: 'name',
+    head: 'Name and API ID',
+    cell: ({ name, apiID }) => (
+      <>
+        <strong>{name}</strong>
+        <Below>
+          <CopyText text={apiID} label={`Copy the API ID of ${name}`} />
+        </Below>
+      </>
+    ),
   },
   {
     key: 'scope',
@@ -45,21 +55,19 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
     cell: ({ issuedAt, issuedBy }) => (
       <>
         <Time at={issuedAt} />
-        {issuedBy !== '' && <span class="muted"> by {issuedBy}</span>}
+        {issuedBy !== '' && <Below>by {issuedBy}</Below>}
       </>
     ),
   },
   {
     key: 'ends',
     head: 'Ends',
-    cell: ({ endsAt }) =>
-      endsAt === null ? (
-        <span class="muted">Never</span>
-      ) : (
-        <>
-          <Time at={endsAt} /> <span class="muted">· {formatIn(Date.parse(endsAt) - now)}</span>
-        </>
-      ),
+    cell: ({ endsAt }) => (
+      <>
+        <Time at={endsAt} none="Never" />
+        {endsAt !== null && <Below>{formatIn(Date.parse(endsAt) - now)}</Below>}
+      </>
+    ),
   },
   {
     key: 'used',
@@ -68,10 +76,9 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
       <>
         <Time at={lastUsedAt} none="Not yet" />
         {lastUsedAt !== null && lastUsedFrom && (
-          <>
-            {' from '}
-            <code>{lastUsedFrom}</code>
-          </>
+          <Below>
+            from <code>{lastUsedFrom}</code>
+          </Below>
         )}
       </>
     ),
