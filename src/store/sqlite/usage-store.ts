@@ -4,16 +4,16 @@
  */
 import { orThrow, Refusal } from '../../errors.ts';
 import type { KeyCount, UsageCount } from '../../tenant/port.ts';
-import { USAGE_TABLES, type OwnUsage } from '../control/usage-store.ts';
+import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
-const ADD_MONTH =
-  'INSERT INTO USAGE_MONTHS VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS';
-const ADD_KEY = `INSERT INTO KEY_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+const ADD_MONTH = `INSERT INTO MONTH_USAGE VALUES (?, ?, '', '', ?, '')
+  ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS`;
+const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   CALLS = CALLS + excluded.CALLS, USED_AT = max(USED_AT, excluded.USED_AT)`;
 
 /** The call may have saved records before its count found no space. */
@@ -53,7 +53,7 @@ export class SqliteUsage implements OwnUsage {
 
   async deleteUsage(teamId: string): Promise<void> {
     const deleted = await this.#queue.run(() => {
-      for (const table of USAGE_TABLES) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+      for (const table of ['USAGE', 'MONTH_USAGE']) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
     });
     orThrow(deleted);
   }
