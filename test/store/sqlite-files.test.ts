@@ -84,7 +84,10 @@ suite('the schema', () => {
         recordType === 'lines' ? [] : recordType === 'orders' ? ['_VERSION', '_CANCELLED', '_TOTALS'] : ['_VERSION'];
       assert.deepEqual(columns, [...own, ...fields.map(({ name }) => name), ...added], table);
       const indexed = db
-        .prepare(`SELECT i.name FROM pragma_index_list('${table}') l, pragma_index_info(l.name) i WHERE i.seqno = 0`)
+        .prepare(
+          `SELECT coalesce(i.name, substr(l.name, length('${table}_') + 1)) name
+           FROM pragma_index_list('${table}') l, pragma_index_info(l.name) i WHERE i.seqno = 0`,
+        )
         .all()
         .map(({ name }) => name);
       const { key } = RECORD_TYPES[recordType as RecordType];
