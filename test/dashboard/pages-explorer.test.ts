@@ -1,16 +1,29 @@
 /** The explorer in a browser: every operation of the contract with its example, conditional headers, optional ones. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { BASE_PATH, ownService } from '../kit/service.ts';
+import { BASE_PATH, ownService, STORE } from '../kit/service.ts';
 import { button, field, openAs, region } from './at-pages.ts';
 import { goTo } from './browser.ts';
 import { BEHIND_PROXY } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
 const service = await ownService({ env: { ...BEHIND_PROXY, STOREROOM_DEMO: 'on' } });
+if (STORE === 'postgres') await makeDemo();
 const owner = await Visitor.make(service, 'demo', 'owner');
 const LOCK_CODE = /"LINE_REF_LOCK_CODE": "([^"]+)"/;
+
+/** The examples are of the demo tenant, which a start over PostgreSQL never makes. */
+async function makeDemo(): Promise<void> {
+  await service.makeTenant('demo');
+  for (const folder of ['northwind', 'dealer'])
+    for (const recordType of ['customers', 'orders', 'lines', 'inventory']) {
+      const file = join(import.meta.dirname, `../../demo/${folder}/${recordType}.csv`);
+      const { code, stderr } = await service.command('import', 'demo', recordType, file);
+      assert.equal(code, 0, stderr);
+    }
+}
 
 /** Goes to an operation; a write is confirmed. */
 async function openOperation(page: Page, name: string): Promise<void> {
