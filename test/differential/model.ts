@@ -248,7 +248,7 @@ export class Model {
       this.#tags.moved('orders', orderNumber);
       const kept = advanced.lines.map((line) => ({ ...line, ...modified }));
       this.#lines.set(orderNumber, kept);
-      this.#totals.sum(order, kept);
+      if ('invoice' in step) this.#totals.sum(order, kept);
       let backorder: string | null = null;
       if (advanced.backorder) {
         const { order: open, lines: openLines } = advanced.backorder;
