@@ -9,7 +9,7 @@ import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
 import { writeRequest } from '../kit/raw-http.ts';
 import { Shop } from '../kit/records.ts';
-import { BASE_PATH, Service } from '../kit/service.ts';
+import { BASE_PATH, Service, STORE } from '../kit/service.ts';
 import { waitUntil } from '../kit/wait.ts';
 
 const CONNECTIONS = 100;
@@ -17,8 +17,8 @@ const PIPELINED = 4;
 const LINES = 4000;
 const ROUNDS = 10;
 const PATIENCE_MS = 30_000;
-/** As much as answers that are not compressed. */
-const MEMORY_MIB = 300;
+/** On PostgreSQL orders of 5 MB cost 350 MiB as they are: so many are read at once. */
+const MEMORY_MIB = STORE === 'postgres' ? 700 : 300;
 
 /** Text that no coding makes much shorter, so that it waits to be taken. */
 const oddText = (): string => randomBytes(600).toString('base64');
@@ -70,7 +70,7 @@ async function endure({ shop, ask }: Attacked, coding: string, attack: () => Pro
 }
 
 for (const coding of ['zstd', 'br', 'gzip']) {
-  test(`${CONNECTIONS} connections that never read 5 MB in ${coding} cost at most 300 MiB`, async (context) => {
+  test(`${CONNECTIONS} connections that never read 5 MB in ${coding} cost at most ${MEMORY_MIB} MiB`, async (context) => {
     const attacked = await prepare(context);
     await endure(attacked, coding, async () => {
       const sockets = open(attacked, coding);
