@@ -32,6 +32,16 @@ const FAULTS = /^test\/faults\//;
 const END_MS = 30_000;
 /** These are taken early, so that the last file to end is a short one. */
 const LONG = /^test\/(system|account|docs)/;
+/** These load the machine themselves and ask what others feel of it: one worker takes them when the rest is done. */
+const ALONE = new Set(
+  ['nodes', 'metering-load', 'lost-updates', 'database-locks', 'database-loss']
+    .map((name) => `test/system/${name}.test.ts`)
+    .concat(
+      ['large-records', 'packed-answers', 'fairness', 'costly-queries', 'late-loop'].map(
+        (name) => `test/limits/${name}.test.ts`,
+      ),
+    ),
+);
 
 const words = process.argv.slice(2);
 const isAll = words.includes('--all');
@@ -66,14 +76,16 @@ function choosePasses(): Pass[] {
 }
 
 async function runAll(databaseUrl: string): Promise<void> {
-  const isAny: Choice = () => true;
-  const isNoPage: Choice = (file) => !PAGES.test(file);
-  const work = async (_: unknown, index: number): Promise<void> => {
-    for (const fits of index < PAGE_WORKERS ? [isAny] : [isNoPage, isAny])
+  const isBeside: Choice = (file) => !ALONE.has(file);
+  const isNoPage: Choice = (file) => isBeside(file) && !PAGES.test(file);
+  const work = async (turns: Choice[]): Promise<void> => {
+    for (const fits of turns)
       for (const pass of passes)
         while (pass.files.some(fits) && !cut.signal.aborted) await runWorker(pass, fits, databaseUrl);
   };
-  await Promise.all(Array.from({ length: WORKERS }).map(work));
+  const choices = Array.from({ length: WORKERS }, (_, index) => (index < PAGE_WORKERS ? [] : [isNoPage]));
+  await Promise.all(choices.map((first) => work([...first, isBeside])));
+  await work([(file) => ALONE.has(file)]);
 }
 
 /** A process that takes the files that fit until there are none, or until one of them hangs or ends it. */

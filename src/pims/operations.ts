@@ -1,5 +1,5 @@
 /**
- * The twelve operations over the port, and what an operator does beside them. Each calls the store once, and throws a
+ * The operations over the port, and what an operator does beside them. Each calls the store once, and throws a
  * Refusal when it does not succeed. Source: specification section 4.
  */
 import { orThrow, Refusal } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** One tenant in plain Maps: the twelve operations, written again from the specification. Shares the rules of pims. */
+/** One tenant in plain Maps: the operations, written again from the specification. Shares the rules of pims. */
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
 import { parseFilters } from '../../src/pims/filter.ts';

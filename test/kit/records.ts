@@ -1,5 +1,5 @@
 /**
- * One tenant and its records: the twelve operations by name, loading through `storeroom import`, and the two kinds of
+ * One tenant and its records: the operations by name, loading through `storeroom import`, and the two kinds of
  * answer: a success, or a refusal that changed nothing. The field lists are those of the documents, written out anew.
  */
 import assert from 'node:assert/strict';

@@ -14,7 +14,7 @@ import { ownService, type Answer, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
 
-const LOCK_MS = trials('LOCK_S', { quick: 5, all: 6 }) * 1000;
+const LOCK_MS = trials('LOCK_S', { quick: 6, all: 8 }) * 1000;
 /** More than may wait. */
 const WRITERS = 400;
 const NEIGHBOURS = 8;

@@ -26,6 +26,9 @@ const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 const AFTERWARDS_MS = 300;
 /** Within which something has to happen that happens many times a second. */
 const SOON_MS = 20_000;
+/** What a node may answer on a busy machine. It says nothing about keys and records. */
+const BUSY = 503;
+const BUSY_TRIES = 10;
 /** The store is checked after as many faults. */
 const CHECK_EVERY = 35;
 
@@ -78,6 +81,14 @@ const FAULTS = {
   statement: () => soon('a statement that commits by itself', proxy.cutNext('statement')),
 } as const satisfies Record<string, () => Promise<void>>;
 
+/** A read whose answer says that the node is not too busy for it. */
+async function getOrderInTime(node: Service, keys: Keys, orderNum: string) {
+  for (let tries = 1; ; tries++) {
+    const answer = await getOrder(node, keys, orderNum);
+    if (answer.status !== BUSY || tries === BUSY_TRIES) return answer;
+  }
+}
+
 /** Calls with these keys from all connections until told to stop; when each began and how it was answered. */
 async function callUntil(stop: AbortSignal, keys: Keys, orderNum: string) {
   const calls: { begunAt: number; status: number }[] = [];
@@ -85,7 +96,7 @@ async function callUntil(stop: AbortSignal, keys: Keys, orderNum: string) {
     while (!stop.aborted) {
       const begunAt = performance.now();
       const { status, text } = await getOrder(client, keys, orderNum);
-      assert.ok(status === 200 || status === 401, text);
+      assert.ok(status === 200 || status === 401 || status === BUSY, text);
       calls.push({ begunAt, status });
     }
   };
@@ -126,16 +137,16 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
       const replacedAt = performance.now();
       assert.equal(code, 0, stderr);
       const renewed = json() as Keys;
-      const answers = await Promise.all(nodes.map((node) => getOrder(node, renewed, orderNum)));
-      for (const { status } of answers) assert.equal(status, 200, 'the new keys are good on every node');
+      const answers = await Promise.all(nodes.map((node) => getOrderInTime(node, renewed, orderNum)));
+      for (const { status, text } of answers) assert.equal(status, 200, `the new keys on every node: ${text}`);
       await sleep(AFTERWARDS_MS);
       stop.abort();
       const calls = await calling;
       const late = calls.filter(({ begunAt }) => begunAt >= replacedAt);
-      const succeeded = late.filter(({ status }) => status !== 401);
+      const succeeded = late.filter(({ status }) => status === 200);
       assert.deepEqual(succeeded, [], 'calls with the old keys that succeeded after they were replaced');
-      inForce += calls.length - calls.filter(({ status }) => status === 401).length;
-      afterwards += late.length;
+      inForce += calls.filter(({ status }) => status === 200).length;
+      afterwards += late.filter(({ status }) => status === 401).length;
       keys = renewed;
     }
     context.diagnostic(`${inForce} calls with keys in force, ${afterwards} after they were replaced`);

@@ -1,5 +1,5 @@
 /**
- * What the twelve operations take and answer, as JSON Schemas: those Fastify validates requests with, and those the
+ * What the operations take and answer, as JSON Schemas: those Fastify validates requests with, and those the
  * contract names. The rules behind the values are in pims/.
  */
 import { ERRORS } from '../../errors.ts';
