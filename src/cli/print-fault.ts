@@ -3,6 +3,8 @@ import { Refusal } from '../errors.ts';
 import { faultOf } from '../store/sqlite/database.ts';
 import { printable } from './text-table.ts';
 
+const FULL = 'The disk of STOREROOM_DATA is full; nothing was written. Free space on it, or set another folder.';
+
 interface PrintedFault {
   readonly code: string;
   readonly message: string;
@@ -26,9 +28,9 @@ function describeFault(fault: unknown): PrintedFault {
   const kind = faultOf(fault);
   const { message, stack } = fault;
   const locked = 'Another process has locked the store for too long; nothing was written. Try again.';
-  const unusable = `The store cannot be used: ${message}. Check the folder, its disk and its permissions.`;
+  const unusable = `The store cannot be used: ${message}. Check the folder of STOREROOM_DATA, its disk and its permissions.`;
   if (kind === 'busy') return { code: 'STORE_UNAVAILABLE', message: locked };
-  if (kind === 'full') return { code: 'STORAGE_FULL', message: 'The disk is full; nothing was written.' };
+  if (kind === 'full') return { code: 'STORAGE_FULL', message: FULL };
   if (isUnusable(fault)) return { code: 'STORE_UNAVAILABLE', message: unusable };
   if ('syscall' in fault) return { code: 'COMMAND_REFUSED', message };
   return { code: 'INTERNAL_ERROR', message, stack };

@@ -17,6 +17,7 @@ import { Meter } from '../tenant/metering.ts';
 import { hideSecretsInJson } from '../tenant/secrets.ts';
 import { RequestLog } from '../request-log/request-log.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
+import { listen } from './listen.ts';
 import { printReady } from './print-ready.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
@@ -65,7 +66,7 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       metrics: config.metrics === 'on',
       diskFree: () => disk?.freeBytes,
     });
-    await app.listen({ port: config.port, host: config.host });
+    await listen(app, config);
     stopOnSignal(app, state, config.drainMs, {
       endQueries: () => store.endQueries(),
       close: async () => {

@@ -74,7 +74,7 @@ export function openEmbedded(settings: OpenStoreSettings, { busyTimeoutMs, onFat
 
 /** Opens a store for a move out of it or into it. Messages call it `name`. */
 export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string): Promise<MoveStore> {
-  if (databaseUrl === '') return new SqliteMoveStore(data);
+  if (databaseUrl === '') return new SqliteMoveStore(data, name);
   const { PostgresMoveStore } = await import('./postgres/move-store.ts');
   return PostgresMoveStore.open(databaseUrl, name);
 }

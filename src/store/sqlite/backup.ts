@@ -3,12 +3,13 @@
  * log; and restore, which checks every file first.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, openSync } from 'node:fs';
+import { readdirSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
 import { refuseCommand, type Refusal } from '../../errors.ts';
 import { Database, sqliteVersion } from './database.ts';
+import { DATA_FOLDER, makeStoreFolder } from './folder.ts';
 
 const MANIFEST = 'storeroom-backup.json';
 const PAGES_PER_STEP = 1000;
@@ -23,7 +24,7 @@ interface Manifest {
 /** Answers the copied files. The control file is first: a tenant made meanwhile is in the next backup. */
 export async function backupStore(folder: string, target: string): Promise<string[]> {
   requireEmpty(target, 'a backup goes into an empty folder');
-  mkdirSync(join(target, 'tenants'), { recursive: true, mode: 0o700 });
+  makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
   const copied = new Database(join(target, 'control.db'), { mode: 'read', busyTimeoutMs: 0 });
   const tenants = copied
@@ -47,13 +48,14 @@ export function restoreBackup(source: string, folder: string): string[] {
   const manifest = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as Manifest;
   for (const [file, hash] of Object.entries(manifest.files)) checkDatabase(join(source, file), hash);
   const files = Object.keys(manifest.files);
-  mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
+  makeStoreFolder(folder, DATA_FOLDER);
   for (const file of files) copyFileSync(join(source, file), join(folder, file));
   return files;
 }
 
 function requireEmpty(folder: string, why: string): void {
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw refuseCommand(`${folder} is not empty; ${why}.`);
+  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder && readdirSync(folder).length > 0) throw refuseCommand(`${folder} is not empty; ${why}.`);
 }
 
 /** The open read holds the snapshot: without it every commit of the service would restart the copy. */

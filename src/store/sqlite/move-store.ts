@@ -32,10 +32,12 @@ export class SqliteMoveStore implements MoveStore {
   /** The file used last. Tables come file by file. */
   #open: Database | undefined;
 
-  constructor(folder: string) {
+  /** Messages call the folder `movedAs`. */
+  constructor(folder: string, movedAs: string) {
     this.#folder = folder;
     const onFatal = (fault: unknown): void => void (this.#fatal ??= fault);
-    this.#store = new SqliteStore({ ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal });
+    const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs };
+    this.#store = new SqliteStore(options);
   }
 
   get tenants(): TenantStore {

@@ -1,7 +1,7 @@
 /**
  * The embedded store: control.db, usage.db, requests.db and tenants/<store>.db. Locks the folder for one service.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
@@ -17,6 +17,7 @@ import { SqlUserStore } from '../control/user-store.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
+import { DATA_FOLDER, makeStoreFolder } from './folder.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { OpenTenants } from './open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
@@ -37,6 +38,8 @@ export interface OpenStoreOptions {
   /** Not given or 0: as many as memory and file handles allow. */
   readonly openTenantsMost?: number;
   readonly onFatal: (fault: unknown) => void;
+  /** What the folder is called in messages, when it is opened for a move. */
+  readonly movedAs?: string;
   /** Told when the request log cannot be used. The rest of the store goes on. */
   readonly report?: ((event: string) => void) | undefined;
 }
@@ -68,7 +71,7 @@ export class SqliteStore {
     checkVersion();
     this.#options = options;
     const { folder, busyTimeoutMs, onFatal } = options;
-    mkdirSync(join(folder, 'tenants'), { recursive: true, mode: 0o700 });
+    makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
     // One thread more than queries have, for a tenant that has none running.
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;

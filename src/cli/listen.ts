@@ -1,0 +1,41 @@
+/** Listens on the address of the settings, says which setting is wrong, and what of it is open to others. */
+import type { FastifyInstance } from 'fastify';
+import { SETTINGS, type Config } from '../config.ts';
+import { refuseCommand } from '../errors.ts';
+
+type Place = Pick<Config, 'host' | 'port'>;
+
+/** Throws COMMAND_REFUSED when the address cannot be had. */
+export async function listen(app: FastifyInstance, { host, port }: Place): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (fault) {
+    const sentence = describeListenFault({ host, port }, (fault as NodeJS.ErrnoException).code);
+    throw sentence === undefined ? fault : refuseCommand(sentence);
+  }
+}
+
+/** What is wrong with host or port, in a sentence; undefined when it is neither. */
+export function describeListenFault({ host, port }: Place, code = ''): string | undefined {
+  const portIs = `${SETTINGS.port.variable} is ${port}`;
+  const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 takes a free port.`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${portIs}, and another program listens on it at ${host} (${code}). Stop that program. ${otherPort}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `${portIs}, on which this user may not listen (${code}). ${otherPort}`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EAI_FAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+      return (
+        `${SETTINGS.host.variable} is '${host}', which is no address of this machine (${code}). ` +
+        `Set ${SETTINGS.host.variable} (or --host) to 127.0.0.1 for this machine alone, or 0.0.0.0 for all networks.`
+      );
+    default:
+      return undefined;
+  }
+}

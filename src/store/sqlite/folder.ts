@@ -1,0 +1,51 @@
+/** Folders that hold stores and backups: makes one that can be written to, or says what is wrong with it. */
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { refuseCommand, type Refusal } from '../../errors.ts';
+
+/** What holds the folder of all data in messages. */
+export const DATA_FOLDER = 'STOREROOM_DATA';
+
+/**
+ * Makes a folder for databases, with `tenants` in it. Throws COMMAND_REFUSED when it cannot be made or written to;
+ * `name` is the setting or the argument that chose it.
+ */
+export function makeStoreFolder(folder: string, name: string): void {
+  try {
+    makeFolder(join(resolve(folder), 'tenants'));
+    const control = join(folder, 'control.db');
+    for (const place of [folder, join(folder, 'tenants')])
+      accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK);
+    if (existsSync(control)) accessSync(control, constants.R_OK | constants.W_OK);
+  } catch (fault) {
+    throw refuseFolder(folder, name, (fault as NodeJS.ErrnoException).code);
+  }
+}
+
+/** One folder after the other: Node's own way never ends where the kernel makes none, as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (fault) {
+    // Another process may have made it meanwhile.
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw fault;
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'its disk is read-only',
+  ENOSPC: 'its disk is full',
+  EDQUOT: "this user's share of its disk is used up",
+  ENOTDIR: 'it is a file, or lies below one',
+  EEXIST: 'it is a file, or lies below one',
+  ENOENT: 'no folder can be made there',
+};
+
+function refuseFolder(folder: string, name: string, code = ''): Refusal {
+  const reason = `${REASONS[code] ?? 'it cannot be used'} (${code})`;
+  return refuseCommand(`${name} is '${folder}': ${reason}. Give a folder that this user may write to.`);
+}

@@ -1,0 +1,71 @@
+/**
+ * A folder, address or port that cannot be had ends a command with one line: the setting, its value, what is wrong with
+ * it, and the way out.
+ */
+import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { describeListenFault } from '../../src/cli/listen.ts';
+import { openCommandLine } from '../kit/cli-process.ts';
+import { newPlace, runCommand, STORE } from '../kit/service.ts';
+
+/** One line on standard error, and nothing else. */
+function assertTold({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }, says: RegExp) {
+  assert.equal(`${code} ${stdout}`, '1 ');
+  assert.match(stderr, /^storeroom: [^\n]+\n$/);
+  assert.match(stderr, says);
+}
+
+suite('STOREROOM_DATA', () => {
+  const { file } = openCommandLine();
+  const plain = file('a-file', 'x');
+  const FOLDERS: [what: string, folder: string, reason: RegExp][] = [
+    ['where the kernel makes no folder', '/proc/foo', /(no folder can be made there|may not write|read-only)/],
+    ['below that', '/proc/foo/bar/data', /(no folder can be made there|may not write|read-only)/],
+    ['that is a file', plain, /it is a file/],
+    ['below a file', join(plain, 'data'), /lies below one/],
+    ['whose name is too long', `/tmp/${'x'.repeat(300)}`, /it cannot be used \(ENAMETOOLONG\)/],
+  ];
+  const create = ['tenant', 'create', 'acme', '--name', 'Acme'];
+  for (const [what, folder, reason] of FOLDERS)
+    for (const words of what === FOLDERS[0]![0] ? [create, ['serve', '--port', '0']] : [create])
+      test(`a folder ${what} ends \`${words[0]}\` with its name and the way out`, async () => {
+        const ended = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: '' } });
+        assertTold(ended, new RegExp(`STOREROOM_DATA is '${folder}': .*Give a folder that this user may write to\\.`));
+        assert.match(ended.stderr, reason);
+      });
+
+  test('a backup into such a folder names the folder', async () => {
+    const line = openCommandLine();
+    await line.ask('tenant create acme --name Acme');
+    for (const folder of ['/proc/foo', plain])
+      assert.match((await line.refused('backup', folder)).message, /^The folder of the backup is '.*Give a folder/);
+  });
+});
+
+suite(`host and port, with ${STORE}`, () => {
+  const serve = async (...words: string[]) => runCommand(await newPlace(), ['serve', ...words]);
+
+  test('a port that is taken is named with the setting that changes it', async (context) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    context.after(() => other.close());
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const told = new RegExp(`STOREROOM_PORT is ${port}, and another program listens on it at 127\\.0\\.0\\.1 .*--port`);
+    assertTold(await serve('--port', String(port)), told);
+  });
+
+  test('a host that is no address of the machine is named, and what to give instead', async () => {
+    const told = /STOREROOM_HOST is '192\.0\.2\.1', which is no address of this machine .*127\.0\.0\.1/;
+    assertTold(await serve('--port', '0', '--host', '192.0.2.1'), told);
+    for (const code of ['ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
+      assert.match(describeListenFault({ host: 'nowhere', port: 80 }, code)!, /STOREROOM_HOST is 'nowhere'/);
+  });
+
+  test('a port that this user may not take is told with the setting; other faults are no matter of it', () => {
+    const told = describeListenFault({ host: '127.0.0.1', port: 80 }, 'EACCES');
+    assert.match(told!, /^STOREROOM_PORT is 80, on which this user may not listen .*Set STOREROOM_PORT/);
+    assert.equal(describeListenFault({ host: '127.0.0.1', port: 80 }, 'EOTHER'), undefined);
+  });
+});
