@@ -1,7 +1,7 @@
 /**
  * Finds the Node that runs Storeroom, 26 or newer, which npm installs from the lockfile as an optional dependency, one
  * package for each platform. Plain JavaScript that runs under old Nodes too. Used by storeroom.js and
- * tools/check-node.js.
+ * tools/prepare-node.js.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

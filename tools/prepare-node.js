@@ -1,9 +1,11 @@
 /**
  * Run by npm after every install (`prepare`): fails, with a sentence that says what to do, when the Node the lockfile names is not there.
- * Without it the first sign would be a syntax error from an old Node. Plain JavaScript: it has to run under that old Node.
+ * Without it the first sign would be a syntax error from an old Node. Removes that Node's headers, 67 MB that only compilers read.
+ * Plain JavaScript: it has to run under an old Node.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { findNode, isNewEnough, packageName, platform, platforms } from '../bin/node-26.js';
 
 const { optionalDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -30,3 +32,6 @@ if (fault !== undefined) {
   console.error(`\nStoreroom runs on Node 26, which npm installs with it. ${fault}\n`);
   process.exit(1);
 }
+
+const node = findNode();
+if (node !== undefined) rmSync(join(dirname(node), '../include'), { recursive: true, force: true });
