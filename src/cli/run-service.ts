@@ -64,7 +64,7 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       log,
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
-      diskFree: () => disk?.freeBytes,
+      measure: () => ({ store: store.measure(), disk }),
     });
     await listen(app, config);
     stopOnSignal(app, state, config.drainMs, {

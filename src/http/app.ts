@@ -9,7 +9,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstanc
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
 import { BODY_BYTES_MAX, readBody } from './body.ts';
-import { createLinedServer } from './connections.ts';
+import { createLinedServer, type EndedFor } from './connections.ts';
 import { renderContract } from './contract.ts';
 import type { AnswerLimits } from './cursor.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
@@ -21,6 +21,7 @@ import { addMetrics } from './metrics.ts';
 import { observeCalls, observeRequests } from './observers.ts';
 import { allOperations } from './operations/all-operations.ts';
 import { BASE_PATH } from './operations/operation.ts';
+import type { Readings } from './readings.ts';
 import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './receive.ts';
 import { addReference } from './reference.ts';
 import { addOperation, admitByKey } from './stages.ts';
@@ -34,8 +35,8 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
   /** Whether the log gets a line for every request, beside faults. */
   readonly logRequests: boolean;
   readonly metrics: boolean;
-  /** Free bytes of the store's disk; undefined where they are not known. */
-  readonly diskFree: () => number | undefined;
+  /** For /metrics: what the app cannot know by itself. */
+  readonly measure: () => Pick<Readings, 'store' | 'disk' | 'backup'>;
 }
 
 const AJV_OPTIONS = {
@@ -50,7 +51,8 @@ const AJV_OPTIONS = {
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const load = new Load(options, options.log);
-  const app = createServer(options, load);
+  const early: Early = { answers: new Map(), connectionsEnded: { pipeline: 0, untaken: 0 } };
+  const app = createServer(options, load, early);
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
   addReceiving(app, options.state, load, (reply) => void answerUnknownPath(reply, methods));
@@ -59,7 +61,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, options.log));
 
   const observers = [observeCalls(options.requestLog)];
-  if (options.metrics) observers.push(addMetrics(app, options.requestLog, load, options.diskFree));
+  if (options.metrics)
+    observers.push(addMetrics(app, () => measure(options, load, early.connectionsEnded), early.answers));
   if (options.logRequests) observers.push(observeRequests(options.log));
   // One hook for all observers: each hook costs every request.
   app.addHook('onResponse', (request, reply, done) => {
@@ -79,12 +82,36 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: Load): FastifyInstance {
+/** What happens to requests that Fastify never sees. */
+interface Early {
+  /** Answers by status. */
+  readonly answers: Map<number, number>;
+  readonly connectionsEnded: Record<EndedFor, number>;
+}
+
+function measure({ state, requestLog, meter, ...options }: AppOptions, load: Load, ended: Early['connectionsEnded']) {
+  const usable = state.isUsable();
+  return {
+    ...options.measure(),
+    usable,
+    ready: usable && !state.stopping && !state.isDiskNearlyFull(),
+    inFlight: load.calls,
+    refused: load.refused,
+    connectionsEnded: ended,
+    meteringFailures: meter.failures,
+    requestLog,
+  };
+}
+
+function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: Load, early: Early): FastifyInstance {
+  const noteAnswer = (status: number): void => void early.answers.set(status, (early.answers.get(status) ?? 0) + 1);
+  const onEnded = (reason: EndedFor): void => void early.connectionsEnded[reason]++;
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
   // Ten times cheaper than Fastify's way, so that most of an overloaded service's time goes into calls it has taken.
   const refuse = (message: IncomingMessage, response: ServerResponse): boolean => {
     if (!load.isFull || !message.url!.startsWith(BASE_PATH)) return false;
     load.countRefusal();
+    noteAnswer(503);
     answerBusy(message, response, newRequestId());
     return true;
   };
@@ -94,14 +121,20 @@ function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: 
   };
   return Fastify({
     genReqId: newRequestId,
-    serverFactory: (handle) => createLinedServer(handle, { maxHeaderSize, keepAliveMs, refuse, onClosed }),
+    serverFactory: (handle) => createLinedServer(handle, { maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: { customOptions: AJV_OPTIONS },
-    frameworkErrors: (_error, _request, reply) => void answerUndecodable(reply),
-    clientErrorHandler: (error, socket) => answerMalformed(error, socket, newRequestId()),
+    frameworkErrors: (_error, _request, reply) => {
+      noteAnswer(400);
+      return void answerUndecodable(reply);
+    },
+    clientErrorHandler: (error, socket) => {
+      const status = answerMalformed(error, socket, newRequestId());
+      if (status !== undefined) noteAnswer(status);
+    },
   });
 }
 

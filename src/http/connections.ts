@@ -45,6 +45,9 @@ interface LinedSocket extends Socket {
 }
 type ExpectingMessage = IncomingMessage & { [EXPECTING]?: ServerResponse };
 
+/** More requests sent ahead than may wait, or an answer that nobody takes. */
+export type EndedFor = 'pipeline' | 'untaken';
+
 interface ConnectionOptions {
   readonly maxHeaderSize: number;
   readonly keepAliveMs: number;
@@ -52,6 +55,8 @@ interface ConnectionOptions {
   readonly refuse: (message: IncomingMessage, response: ServerResponse) => boolean;
   /** Gets every request whose answer is taken, or whose connection has ended. */
   readonly onClosed: (request: FastifyRequest) => void;
+  /** Told of a connection that is ended, and why. */
+  readonly onEnded: (reason: EndedFor) => void;
 }
 
 /** Notes which request the connection is answering. */
@@ -73,7 +78,7 @@ export const signalOf = ({ request }: FastifyReply): (() => AbortSignal) => {
 export const invite = (message: ExpectingMessage): void => message[EXPECTING]?.writeContinue();
 
 export function createLinedServer(handle: RequestListener, options: ConnectionOptions): Server {
-  const { maxHeaderSize, keepAliveMs, refuse, onClosed } = options;
+  const { maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded } = options;
   const open = new Set<LinedSocket>();
   let waitingInAll = 0;
 
@@ -81,6 +86,11 @@ export function createLinedServer(handle: RequestListener, options: ConnectionOp
     line.isBusy = true;
     response.on('close', line.next);
     if (!refuse(message, response)) handle(message, response);
+  };
+  const end = (socket: LinedSocket, reason: EndedFor): void => {
+    // Node has parsed more of them than one.
+    if (!socket.destroyed) onEnded(reason);
+    socket.destroy();
   };
   const goOn = (socket: LinedSocket, line: Line): void => {
     line.isBusy = false;
@@ -97,7 +107,7 @@ export function createLinedServer(handle: RequestListener, options: ConnectionOp
     const socket = message.socket as LinedSocket;
     const line = socket[LINE];
     if (!line.isBusy) return begin(line, message, response);
-    if (line.waiting.length >= WAITING_MAX || waitingInAll >= WAITING_IN_ALL_MAX) return void socket.destroy();
+    if (line.waiting.length >= WAITING_MAX || waitingInAll >= WAITING_IN_ALL_MAX) return end(socket, 'pipeline');
     waitingInAll += 1;
     line.waiting.push([message, response]);
     stopReading(socket);
@@ -137,7 +147,7 @@ export function createLinedServer(handle: RequestListener, options: ConnectionOp
   server.on('connect', (_message, socket) => server.emit('clientError', { code: 'CONNECT' }, socket));
   // A timeout of each socket would cost every request, and Node's own waits twice as long when a part was taken.
   setInterval(() => {
-    for (const socket of open) if (isStuck(socket)) socket.destroy();
+    for (const socket of open) if (isStuck(socket)) end(socket, 'untaken');
   }, LOOK_MS).unref();
   return server;
 }

@@ -84,12 +84,15 @@ export function answerBusy(message: IncomingMessage, response: ServerResponse, r
   response.writeHead(503, headers).end(body);
 }
 
-/** Answers a request that Node could not parse, straight on its socket. */
-export function answerMalformed(error: ConnectionError, socket: Socket, requestId: string): void {
-  if (!socket.writable) return;
+/** Answers a request that Node could not parse, straight on its socket. Returns the status, if there is an answer. */
+export function answerMalformed(error: ConnectionError, socket: Socket, requestId: string): number | undefined {
+  if (!socket.writable) return undefined;
   // As Node's own handler does: no second answer follows one that has begun.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
-  if (begun?.headersSent) return socket.destroySoon();
+  if (begun?.headersSent) {
+    socket.destroySoon();
+    return undefined;
+  }
   const codes = {
     HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
     ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
@@ -112,6 +115,7 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${httpStatus} ${STATUS_CODES[httpStatus]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  return httpStatus;
 }
 
 /** Sends a refusal with the headers its code asks for. */

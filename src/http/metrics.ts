@@ -1,52 +1,45 @@
 /** `/metrics` in the format of Prometheus. It needs no credentials and names no tenant. */
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { RequestLog } from '../request-log/request-log.ts';
-import type { Load } from './load.ts';
 import type { AnswerObserver } from './observers.ts';
+import { MEASURED, type Readings } from './readings.ts';
 
 const TAKEN_MAX = 256;
 
 const CALLS = { name: 'storeroom_requests_total', help: 'Answered requests.', labelNames: ['operation', 'status'] };
 const DURATIONS = {
-  name: 'storeroom_request_seconds',
+  name: 'storeroom_request_duration_seconds',
   help: 'Time from the request line to the answer.',
   labelNames: ['operation'],
-  buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+  buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 };
-const LOST = {
-  name: 'storeroom_request_log_dropped',
-  help: 'Requests that are in no log, because the store did not take them.',
-};
-const BEYOND_RATE = {
-  name: 'storeroom_request_log_beyond_rate',
-  help: 'Requests that are in no log, because their tenant made more in a second than it may log.',
-};
-const DISK = { name: 'storeroom_disk_free_bytes', help: 'Free bytes of the disk of the embedded store.' };
-
-const REFUSED = { name: 'storeroom_overload_refusals', help: 'Requests refused with 503 SERVICE_BUSY.' };
+/** prom-client's own that break its conventions (a gauge never ends with `_total`) and say what others say. */
+const LEFT_OUT = ['handles', 'requests', 'resources'].flatMap((of) => [
+  `nodejs_active_${of}_total`,
+  ...(of === 'resources' ? [] : [`nodejs_active_${of}`]),
+]);
 
 interface Series {
   readonly calls: Counter.Internal;
   readonly durations: Histogram.Internal<'operation'>;
 }
 
-/** Calls by operation and status, their durations, what the request log left out, refusals, the disk, the process. */
+/**
+ * Calls by operation and status, their durations, what readings.ts lists, the process. `answeredEarly` counts, by
+ * status, answers to requests that Fastify never saw.
+ */
 export function addMetrics(
   app: FastifyInstance,
-  requestLog: RequestLog,
-  load: Load,
-  diskFree: () => number | undefined,
+  measure: () => Readings,
+  answeredEarly: Map<number, number>,
 ): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   const registers = [registry];
   const calls = new Counter({ ...CALLS, registers });
   const durations = new Histogram({ ...DURATIONS, registers });
-  const lost = new Gauge({ ...LOST, registers });
-  const beyondRate = new Gauge({ ...BEYOND_RATE, registers });
-  const disk = diskFree() === undefined ? undefined : new Gauge({ ...DISK, registers });
-  const refused = new Gauge({ ...REFUSED, registers });
+  const showReadings = addReadings(registry, measure());
   const known = new Map<string, Series>();
   // Observed many at a time: one by one, between an answer and the next request, each costs several times as much.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
@@ -59,10 +52,9 @@ export function addMetrics(
   };
   app.get('/metrics', { exposeHeadRoute: true }, async (_request, reply) => {
     observeTaken();
-    lost.set(requestLog.dropped);
-    beyondRate.set(requestLog.beyondRate);
-    disk?.set(diskFree() ?? 0);
-    refused.set(load.refused);
+    for (const [status, count] of answeredEarly) calls.labels('other', String(status)).inc(count);
+    answeredEarly.clear();
+    showReadings(measure());
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return ({ operation = 'other' }, { statusCode }, ms) => {
@@ -73,5 +65,22 @@ export function addMetrics(
       known.set(key, series);
     }
     if (taken.push({ series, ms }) >= TAKEN_MAX) observeTaken();
+  };
+}
+
+/** Registers those that exist on this node. */
+function addReadings(registry: Registry, first: Readings): (readings: Readings) => void {
+  const shown = MEASURED.filter(({ read }) => read(first) !== undefined).map(({ name, help, label = [], read }) => {
+    const options = { name, help, labelNames: [label].flat(), registers: [registry] };
+    const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
+    return { metric, label: String(label), read };
+  });
+  return (readings) => {
+    for (const { metric, label, read } of shown) {
+      const value = read(readings)!;
+      metric.reset();
+      if (typeof value === 'number') metric.inc(value);
+      else for (const [of, part] of Object.entries(value)) metric.inc({ [label]: of }, part);
+    }
   };
 }

@@ -73,6 +73,8 @@ export class RequestLog {
   dropped = 0;
   /** Calls that are in no log: their tenant made more in a second than it may log. */
   beyondRate = 0;
+  /** Whether the store, or its disk, took no lines when it was last asked. */
+  isStopped = false;
   /** Bytes in the store since the oldest were last deleted. */
   #added = 0;
 
@@ -80,6 +82,11 @@ export class RequestLog {
     this.#store = store;
     this.#options = options;
     this.#rooms = new Rooms(options.requestLogRate);
+  }
+
+  /** Lines that wait for the store. */
+  get waiting(): number {
+    return this.#rooms.waitingLines;
   }
 
   /** Adds a call. Returns at once and never throws. */
@@ -219,7 +226,8 @@ export class RequestLog {
 
   /** False when the store did not take a batch, which stays in the queue with those behind it. */
   async #saveQueue(): Promise<boolean> {
-    if (this.#options.hasDisk?.() === false) return false;
+    this.isStopped = this.#options.hasDisk?.() === false;
+    if (this.isStopped) return false;
     try {
       for (let batch = this.#queue[0]; batch; batch = this.#queue[0]) {
         await this.#saveBatch(batch);
@@ -227,6 +235,7 @@ export class RequestLog {
         this.#queue.shift();
       }
     } catch {
+      this.isStopped = true;
       return false;
     }
     const bytesMax = this.#options.requestLogMb * 1024 * 1024;

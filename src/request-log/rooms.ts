@@ -44,6 +44,10 @@ export class Rooms {
     this.#burst = linesPerSecond * BURST_SECONDS;
   }
 
+  get waitingLines(): number {
+    return this.#waiting.lines;
+  }
+
   find(teamId: string): Room {
     let room = this.#rooms.get(teamId);
     if (!room) {

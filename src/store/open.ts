@@ -7,6 +7,7 @@ import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
 import type { RequestStore } from '../request-log/port.ts';
 import { SqliteStore } from './sqlite/store.ts';
 import { refuseUnfinishedFolder, SqliteMoveStore } from './sqlite/move-store.ts';
+import type { StoreLoad } from './load.ts';
 import type { MoveStore } from './move/tables.ts';
 
 export interface Store {
@@ -24,6 +25,8 @@ export interface Store {
   loadCursorKey(): Promise<Uint8Array>;
   /** Whether the store answers, as far as is known now. */
   isUsable(): boolean;
+  /** What it is busy with now. It costs little. */
+  measure(): StoreLoad;
   /** Ends costly work, waiting and running, with SERVICE_BUSY. The service stops. */
   endQueries(): void;
   close(): Promise<void>;

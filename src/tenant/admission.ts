@@ -92,6 +92,13 @@ export class Turns {
     }
   }
 
+  /** How much runs and how much waits now. */
+  measure(): { running: number; waiting: number } {
+    let waiting = 0;
+    for (const queue of this.#queues.values()) waiting += queue.waiting.length;
+    return { running: this.#running.size, waiting };
+  }
+
   /** Ends everything with SERVICE_BUSY, and takes nothing more. */
   close(): void {
     this.#isClosed = true;

@@ -21,6 +21,8 @@ export class Meter {
   readonly #store: UsageStore;
   #open: CountBatch | undefined;
   #adding: Promise<void> | undefined;
+  /** Batches that the store did not take. Their calls were answered with the fault. */
+  failures = 0;
 
   constructor(store: UsageStore) {
     this.#store = store;
@@ -66,6 +68,7 @@ export class Meter {
       try {
         batch.settle.resolve(await this.#store.addUsage([...batch.counts.values()], [...batch.byKey.values()]));
       } catch (fault) {
+        this.failures++;
         batch.settle.reject(fault);
       }
     }

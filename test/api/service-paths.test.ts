@@ -34,7 +34,7 @@ test('503 /readyz, and 200 /healthz, while the service drains before it stops', 
 });
 
 test('/metrics tells what the request log has lost: nothing', async () => {
-  assert.match(await (await get('/metrics')).text(), /^storeroom_request_log_dropped 0$/m);
+  assert.match(await (await get('/metrics')).text(), /^storeroom_request_log_dropped_total 0$/m);
 });
 
 test('/metrics tells calls by operation and status, and names no tenant, no record and no secret', async () => {
@@ -52,7 +52,7 @@ test('/metrics tells calls by operation and status, and names no tenant, no reco
         text.includes(`\nstoreroom_requests_total{operation="${operation}",status="${status}"} 1\n`),
         operation,
       );
-  assert.match(text, /^storeroom_request_seconds_count\{operation="getOrder"\} 3$/m);
+  assert.match(text, /^storeroom_request_duration_seconds_count\{operation="getOrder"\} 3$/m);
   assert.match(text, /^process_resident_memory_bytes \d+/m);
   const { apiID, apiSecret } = shop.keys;
   for (const secret of ['mytenant', apiID, apiSecret, 'wrong-secret', 'no-such-order', 'sr_id', 'sr_sk'])

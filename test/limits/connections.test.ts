@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Contract } from '../kit/contract.ts';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { basicOf } from '../kit/operations.ts';
 import { exchange, openSocket, readAnswers, send, writeRequest, type RawAnswer } from '../kit/raw-http.ts';
 import { Shop } from '../kit/records.ts';
@@ -48,7 +49,10 @@ test('200 requests sent at once are worked on one after the other and answered i
     }
 });
 
-test('a connection on which too many requests wait is ended, and others are answered', async () => {
+test('a connection on which too many requests wait is ended and counted, and others are answered', async () => {
+  const countEnded = async (): Promise<number> =>
+    sumOf((await readMetrics(shop.service)).samples, 'storeroom_connections_ended_total', { reason: 'pipeline' })!;
+  const before = await countEnded();
   const socket = openSocket(origin);
   const ended = once(socket, 'close', { signal: AbortSignal.timeout(5000) });
   socket.on('error', () => undefined);
@@ -57,6 +61,7 @@ test('a connection on which too many requests wait is ended, and others are answ
   socket.write(Buffer.concat([create, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2000))]));
   await ended;
   assert.equal((await shop.createOrder({})).status, 200);
+  assert.equal(await countEnded(), before + 1);
 });
 
 test('405 CONNECT and QUERY, 404 QUERY at a path there is not', async () => {

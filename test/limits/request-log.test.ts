@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Visitor } from '../dashboard/visitor.ts';
 import { HttpClient } from '../kit/http-client.ts';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { ownService, STORE, type Keys, type Service } from '../kit/service.ts';
 
 const CONNECTIONS = 32;
@@ -53,11 +54,8 @@ const noise = (characters: number): string => randomBytes(characters).toString('
 const logBytes = ({ dataFolder }: Service): number =>
   globSync('requests.db*', { cwd: dataFolder }).reduce((sum, name) => sum + statSync(join(dataFolder, name)).size, 0);
 
-const metric = async ({ origin }: Service, name: string): Promise<number | undefined> => {
-  const text = await (await fetch(`${origin}/metrics`)).text();
-  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? [];
-  return value === undefined ? undefined : Number(value);
-};
+const metric = async (service: Service, name: string): Promise<number | undefined> =>
+  sumOf((await readMetrics(service)).samples, name);
 
 async function start(env: Record<string, string>): Promise<{ service: Service; client: HttpClient; keys: Keys }> {
   const service = await ownService({ env });
@@ -84,7 +82,7 @@ test('refused calls beyond a rate are counted and not kept, and no other tenant 
   assert.ok(kept >= 5 * RATE - 1 && kept <= most, `${kept} lines are kept, and at most ${most} may be`);
   assert.equal((await readLog(owners[1])).length, OTHERS);
   if (STORE === 'sqlite') assert.ok(logBytes(service) < 2_000_000, `${logBytes(service)} bytes`);
-  assert.equal(await metric(service, 'storeroom_request_log_beyond_rate'), REFUSED - kept);
+  assert.equal(await metric(service, 'storeroom_request_log_beyond_rate_total'), REFUSED - kept);
   assert.equal(await service.usageOf('flood'), REFUSED);
   const { body } = await owners[0].get('/usage');
   assert.match(JSON.stringify(body), new RegExp(`"refused":${REFUSED}\\b`));
@@ -129,9 +127,14 @@ test('below its bound of free disk the log stops and says so, calls go on; /read
   assert.equal(ready.status, isEmbedded ? 503 : 200);
   assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
   assert.equal((await readLog(owner)).length, isEmbedded ? 0 : 100);
+  assert.equal(await metric(service, 'storeroom_request_log_stopped'), isEmbedded ? 1 : 0);
+  assert.equal(await metric(service, 'storeroom_ready'), isEmbedded ? 0 : 1);
+  assert.equal(await metric(service, 'storeroom_store_usable'), 1);
   const free = await metric(service, 'storeroom_disk_free_bytes');
   if (isEmbedded) {
     assert.ok(free! > 0, String(free));
+    const low = await metric(service, 'storeroom_disk_low_bytes');
+    assert.equal(low, await metric(service, 'storeroom_disk_size_bytes'));
     assert.match(service.output, /The request log stops: the disk has \d+ free bytes\./);
   } else assert.equal(free, undefined);
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendUnread } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { basicOf } from '../kit/operations.ts';
 import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
 import { writeRequest } from '../kit/raw-http.ts';
@@ -23,8 +24,9 @@ test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics coun
   for (const { body, headers } of refused)
     assert.deepEqual([body.code, headers.get('retry-after')], ['SERVICE_BUSY', '1']);
   assert.equal(await service.usageOf('shop'), answers.length - refused.length, 'refusals are not counted');
-  const metrics = await (await fetch(`${service.origin}/metrics`)).text();
-  assert.match(metrics, new RegExp(`^storeroom_overload_refusals ${refused.length}$`, 'm'));
+  const { samples } = await readMetrics(service);
+  assert.equal(sumOf(samples, 'storeroom_overload_refusals_total'), refused.length);
+  assert.equal(sumOf(samples, 'storeroom_requests_total', { status: '503' }), refused.length);
   await sleep(1500);
   const lines = service.output.split('\n').filter((line) => line.includes('SERVICE_BUSY'));
   assert.ok(lines.length > 0 && lines.length <= 5, `${lines.length} lines`);

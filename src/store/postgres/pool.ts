@@ -1,5 +1,6 @@
 /** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
 import { Refusal } from '../../errors.ts';
+import type { PoolLoad } from '../load.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
 const WAITING_MAX = 200;
@@ -33,6 +34,11 @@ export class Pool {
         next.take(connection);
       } else this.#free.push(connection);
     }
+  }
+
+  get load(): PoolLoad {
+    const { length: size } = this.#all;
+    return { size, inUse: size - this.#free.length, waiting: this.#waiting.size };
   }
 
   destroy(): void {

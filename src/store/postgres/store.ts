@@ -14,6 +14,7 @@ import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
 import { SqlUsageStore } from '../control/usage-store.ts';
 import { SqlUserStore } from '../control/user-store.ts';
+import type { PoolLoad, StoreLoad } from '../load.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
@@ -207,6 +208,11 @@ export class PostgresStore {
 
   loadCursorKey(): Promise<Uint8Array> {
     return loadCursorKey(this.#control);
+  }
+
+  measure(): StoreLoad {
+    const [writes, queries] = this.#pools.map(({ load }) => load) as [PoolLoad, PoolLoad];
+    return { queries: this.#turns.measure(), pools: { writes, queries } };
   }
 
   isUsable(): boolean {

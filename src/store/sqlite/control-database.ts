@@ -61,6 +61,11 @@ export class SqliteControl implements ControlDatabase {
     }
   }
 
+  /** Bytes of its write-ahead log. */
+  get logBytes(): number {
+    return this.#queue.logBytes;
+  }
+
   async close(): Promise<void> {
     await this.#queue.close();
     this.#db.close();

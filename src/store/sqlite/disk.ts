@@ -21,6 +21,7 @@ export class Disk {
   readonly #bounds: DiskBounds;
   readonly #report: (event: string) => void;
   #free = Infinity;
+  #size = 0;
   #isLow = false;
 
   /** Measures at once, and then by itself until the process ends. Reports when the log stops and when it goes on. */
@@ -36,6 +37,16 @@ export class Disk {
     return this.#free;
   }
 
+  get sizeBytes(): number {
+    return this.#size;
+  }
+
+  /** The request log stops below it. */
+  get lowBytes(): number {
+    const { diskFreeMb, diskFreePercent } = this.#bounds;
+    return Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (this.#size * diskFreePercent) / 100));
+  }
+
   /** Whether the request log has to stop. */
   get isLow(): boolean {
     return this.#isLow;
@@ -47,10 +58,9 @@ export class Disk {
   }
 
   #note({ bavail, blocks, bsize }: StatsFs): void {
-    const { diskFreeMb, diskFreePercent } = this.#bounds;
     this.#free = bavail * bsize;
-    const bound = Math.min(diskFreeMb * MIB, (blocks * bsize * diskFreePercent) / 100);
-    const isLow = this.#free < Math.max(BOUND_LEAST, bound);
+    this.#size = blocks * bsize;
+    const isLow = this.#free < this.lowBytes;
     if (isLow !== this.#isLow)
       this.#report(
         isLow ? `The request log stops: the disk has ${this.#free} free bytes.` : 'The request log goes on.',

@@ -60,6 +60,15 @@ export class OpenTenants {
     return open.store;
   }
 
+  get size(): number {
+    return this.#all.length;
+  }
+
+  /** Bytes of the longest write-ahead log. */
+  get longestLog(): number {
+    return this.#all.reduce((most, { store }) => Math.max(most, store.logBytes), 0);
+  }
+
   /** Resolves when nothing has the tenant's files open. */
   async close(storeId: string): Promise<void> {
     const open = this.#byId.get(storeId);

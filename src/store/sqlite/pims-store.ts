@@ -225,6 +225,11 @@ export class SqlitePimsStore implements PimsStore {
     this.#writer?.db.limitCache(kib);
   }
 
+  /** Bytes of its write-ahead log. */
+  get logBytes(): number {
+    return this.#writer?.queue.logBytes ?? 0;
+  }
+
   /** Waits for the calls under way. `aside`: the event loop does not wait for the disk, nor do other tenants. */
   async close(aside = false): Promise<void> {
     await this.#reader.close();

@@ -89,6 +89,11 @@ export class SqliteRequests implements OwnRequests {
     });
   }
 
+  /** Bytes of its write-ahead log. */
+  get logBytes(): number {
+    return this.#opened?.queue.logBytes ?? 0;
+  }
+
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#isUnusable = true;

@@ -14,6 +14,7 @@ import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
 import { SqlUsageStore } from '../control/usage-store.ts';
 import { SqlUserStore } from '../control/user-store.ts';
+import type { StoreLoad } from '../load.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
@@ -118,6 +119,13 @@ export class SqliteStore {
 
   loadCursorKey(): Promise<Uint8Array> {
     return loadCursorKey(this.#control);
+  }
+
+  measure(): StoreLoad {
+    const [control, usage, requests] = [this.#control, this.#usage, this.#requests].map(({ logBytes }) => logBytes);
+    const { size: openTenants, longestLog: tenants } = this.#open;
+    const logBytes = { control: control!, usage: usage!, requests: requests!, tenants };
+    return { queries: this.#turns.measure(), logBytes, openTenants };
   }
 
   isUsable(): boolean {

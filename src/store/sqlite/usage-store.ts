@@ -58,6 +58,11 @@ export class SqliteUsage implements OwnUsage {
     orThrow(deleted);
   }
 
+  /** Bytes of its write-ahead log. */
+  get logBytes(): number {
+    return this.#queue.logBytes;
+  }
+
   async close(): Promise<void> {
     await this.#queue.close();
     this.#db.close();

@@ -65,6 +65,7 @@ export class SqliteWriteQueue {
   #logFile: number | undefined;
   /** Since the log last started over. */
   #commits = 0;
+  #logBytes = 0;
   /** What every further write is answered with, once the file is closed or can no longer be trusted. */
   #ended: Refusal | undefined;
   #checkpoint: Checkpoint | undefined;
@@ -90,6 +91,11 @@ export class SqliteWriteQueue {
    */
   get unsynced(): Promise<void> | undefined {
     return this.#unsynced;
+  }
+
+  /** Bytes of the log when it was last measured, a few commits ago. */
+  get logBytes(): number {
+    return this.#logBytes;
   }
 
   /** Waits for what is queued, brings the log into the file, and lets go of it. */
@@ -246,7 +252,8 @@ export class SqliteWriteQueue {
 
   #isLogLong(): boolean {
     if (this.#commits % COMMITS_PER_LOOK !== 0) return false;
-    return (statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX;
+    this.#logBytes = statSync(`${this.#db.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return this.#logBytes > LOG_BYTES_MAX;
   }
 
   /**

@@ -1,0 +1,19 @@
+/** What a store is busy with at a moment, for /metrics. */
+
+/** Connections of a pool, those that are lent, and callers that wait for one. */
+export interface PoolLoad {
+  readonly size: number;
+  readonly inUse: number;
+  readonly waiting: number;
+}
+
+export interface StoreLoad {
+  /** Long queries and searches of logs. */
+  readonly queries: { readonly running: number; readonly waiting: number };
+  /** Of PostgreSQL: connections for writes and for long queries, those lent, and callers that wait for one. */
+  readonly pools?: Readonly<Record<'writes' | 'queries', PoolLoad>>;
+  /** Of the embedded store: bytes of the write-ahead log of each database; of tenants, the longest of the open ones. */
+  readonly logBytes?: Readonly<Record<'control' | 'usage' | 'requests' | 'tenants', number>>;
+  /** Of the embedded store: tenants whose files are open. */
+  readonly openTenants?: number;
+}
