@@ -197,12 +197,6 @@ suite('what the documents name', () => {
       assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
   });
 
-  test('the systemd unit starts what is in this repository', () => {
-    const [{ text } = { text: '' }] = blocksOf('docs/operations.md', 'ini');
-    const [, program = '', script = ''] = /^ExecStart=\/opt\/storeroom\/(\S+) (\S+) serve$/m.exec(text) ?? [];
-    for (const file of [program, script]) assert.ok(file !== '' && existsSync(join(ROOT, file)), file);
-  });
-
   test('every npm script that is named exists', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const file of DOCUMENTS)

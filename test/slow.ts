@@ -9,6 +9,10 @@ interface SlowFiles {
 
 export const SLOW: readonly SlowFiles[] = [
   {
+    files: ['test/deploy/systemd.test.ts'],
+    reason: 'runs systemd-analyze, which few machines of developers have',
+  },
+  {
     files: ['test/dashboard/pages-axe.test.ts'],
     reason: 'every page and dialog in two looks; pages-load checks the sign-in page and the records with axe',
   },

@@ -7,11 +7,13 @@ import type { CommandContext } from './command.ts';
 import { addExportCommand } from './commands/export.ts';
 import { printErrorObject, printFault } from './print-fault.ts';
 import { addFieldCommands } from './commands/fields.ts';
+import { addHealthCommand } from './commands/health.ts';
 import { addImportCommand } from './commands/import.ts';
 import { addKeyCommands } from './commands/keys.ts';
 import { addMoveCommand } from './commands/move.ts';
 import { addOrderCommands } from './commands/order.ts';
 import { addServeCommand } from './commands/serve.ts';
+import { addServiceCommands } from './commands/service.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addTenantCommands } from './commands/tenant.ts';
 import { addUsageCommand } from './commands/usage.ts';
@@ -54,6 +56,8 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
     .exitOverride()
     .configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) });
   addServeCommand(program, context);
+  addHealthCommand(program, context);
+  addServiceCommands(program);
   addTenantCommands(program, context);
   addKeyCommands(program, context);
   addUserCommands(program, context);

@@ -1,0 +1,104 @@
+/** `storeroom service`: has systemd run this program as it is installed, or no longer, or shows the unit. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { isSea } from 'node:sea';
+import type { Command } from 'commander';
+import { refuseCommand } from '../../errors.ts';
+import { addCommand, addGroup, printAnswer, type CommandOptions } from '../command.ts';
+import { renderSettings, renderUnit, renderUser, SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../systemd-unit.ts';
+
+/** The unit hides these from the service, or they are empty after a restart. */
+const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;
+const NEXT_STEPS = `Next:
+  1. Settings, such as the address of a database:   edit /${SETTINGS_FILE}
+  2. Start it now and at every boot:                systemctl enable --now storeroom
+  3. See that it is well:                           systemctl status storeroom; journalctl -u storeroom
+  4. A tenant and its keys, as the same user:
+       sudo -u storeroom env STOREROOM_DATA=/var/lib/storeroom PROGRAM tenant create acme --name 'Acme Ltd.'
+       sudo -u storeroom env STOREROOM_DATA=/var/lib/storeroom PROGRAM keys replace acme`;
+
+interface ServiceOptions extends CommandOptions {
+  readonly root: string;
+}
+
+export function addServiceCommands(program: Command): void {
+  const group = addGroup(program, 'service', 'service install').description('Have systemd run the service (Linux).');
+  const rootOption = ['--root <folder>', 'change files under this folder, and ask systemd for nothing', '/'] as const;
+  addCommand(group, 'install', 'service install')
+    .description('Write the unit, its user and its settings. Run it as root; settings that are there stay.')
+    .option(...rootOption)
+    .action(({ root, ...options }: ServiceOptions) => {
+      const words = findProgram();
+      if (isMachine(root)) checkReach(words);
+      checkMachine(root);
+      const written = [
+        writeUnder(root, UNIT_FILE, renderUnit(words), 0o644),
+        writeUnder(root, USER_FILE, renderUser(), 0o644),
+      ];
+      if (!existsSync(join(root, SETTINGS_FILE)))
+        written.push(writeUnder(root, SETTINGS_FILE, renderSettings(), 0o600));
+      if (isMachine(root)) {
+        runOrRefuse('systemd-sysusers', join(root, USER_FILE));
+        runOrRefuse('systemctl', 'daemon-reload');
+      }
+      const list = written.map((file) => `Wrote ${file}`).join('\n');
+      printAnswer(options, { written }, `${list}\n\n${NEXT_STEPS.replaceAll('PROGRAM', words.join(' '))}`);
+    });
+  addCommand(group, 'uninstall', 'service uninstall')
+    .description('Stop the service and remove its unit. Data, settings and the user stay.')
+    .option(...rootOption)
+    .action(({ root, ...options }: ServiceOptions) => {
+      checkMachine(root);
+      const removed = [UNIT_FILE, USER_FILE].map((file) => join(root, file)).filter((file) => existsSync(file));
+      if (isMachine(root) && existsSync(join(root, UNIT_FILE)))
+        runOrRefuse('systemctl', 'disable', '--now', 'storeroom');
+      for (const file of removed) rmSync(file);
+      if (isMachine(root)) runOrRefuse('systemctl', 'daemon-reload');
+      const list = removed.map((file) => `Removed ${file}`).join('\n') || 'There is no unit.';
+      printAnswer(options, { removed }, `${list}\nData, settings and the user storeroom are left as they are.`);
+    });
+  addCommand(group, 'print', 'service print')
+    .description('Print the unit that install would write.')
+    .action((options: CommandOptions) => {
+      const unit = renderUnit(findProgram());
+      printAnswer(options, { unit }, unit.trimEnd());
+    });
+}
+
+/** What has to be run to get this program again: an executable by itself, or Node and a file. */
+const findProgram = (): string[] =>
+  isSea() ? [process.execPath] : [process.execPath, realpathSync(resolve(process.argv[1]!))];
+
+const isMachine = (root: string): boolean => resolve(root) === '/';
+
+function checkMachine(root: string): void {
+  if (!isMachine(root)) return;
+  if (!existsSync('/run/systemd/system'))
+    throw refuseCommand('This machine is not run by systemd. `storeroom service print` shows the unit.');
+  if (process.getuid?.() !== 0) throw refuseCommand('Only root may do that: put sudo before the command.');
+}
+
+function checkReach(words: readonly string[]): void {
+  const [hidden] = words.filter((word) => UNREACHABLE.test(word));
+  if (hidden === undefined) return;
+  const remedy = 'Install it for the whole machine (npm i -g with a Node of the system, or the executable in';
+  throw refuseCommand(`The service may not read ${hidden}. ${remedy} /usr/local/bin), and run this again from there.`);
+}
+
+/** Its mode is the given one whatever file was there before. */
+function writeUnder(root: string, name: string, text: string, mode: number): string {
+  const file = join(root, name);
+  const umask = process.umask(0o022);
+  mkdirSync(dirname(file), { recursive: true });
+  process.umask(umask);
+  writeFileSync(file, text, { mode });
+  chmodSync(file, mode);
+  return file;
+}
+
+function runOrRefuse(program: string, ...words: readonly string[]): void {
+  const { status, stderr, error } = spawnSync(program, words, { encoding: 'utf8' });
+  if (status === 0) return;
+  throw refuseCommand(`${[program, ...words].join(' ')} failed: ${error?.message ?? stderr.trim()}`);
+}

@@ -1,0 +1,99 @@
+/** The files by which systemd runs the service: the unit, its user, its settings. Texts alone; writes nothing. */
+import { SETTINGS } from '../config.ts';
+
+export const UNIT_FILE = 'etc/systemd/system/storeroom.service';
+export const USER_FILE = 'etc/sysusers.d/storeroom.conf';
+export const SETTINGS_FILE = 'etc/storeroom/storeroom.env';
+const DATA = '/var/lib/storeroom';
+const DRAIN_MS = 2000;
+/** Longer than the drain, the ten seconds that calls get to finish, and the saving of counts and logs. */
+const STOP_SECONDS = 60;
+/** How long `systemctl start` waits for the first answer. A node of PostgreSQL may wait for another's migration. */
+const START_SECONDS = 60;
+
+/**
+ * The unit that runs this program: the words that start it, without `serve`. Left open, as `systemd-analyze security`
+ * counts it: the network, the JIT of Node (MemoryDenyWriteExecute would end it), and setpriority, by which the threads
+ * of long queries step back.
+ */
+export function renderUnit(program: readonly string[]): string {
+  const words = program.map(quoteWord).join(' ');
+  return `# Written by "storeroom service install", which replaces it. Change it with "systemctl edit storeroom".
+[Unit]
+Description=Storeroom, an API over an inventory system
+After=network-online.target
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+User=storeroom
+Group=storeroom
+ExecStart=${words} serve
+ExecStartPost=-${words} health --wait ${START_SECONDS}
+Environment=${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}
+EnvironmentFile=-/${SETTINGS_FILE}
+WorkingDirectory=${DATA}
+Restart=always
+RestartSec=1
+TimeoutStartSec=${START_SECONDS + 30}
+TimeoutStopSec=${STOP_SECONDS}
+LimitNOFILE=65536
+
+StateDirectory=storeroom
+StateDirectoryMode=0700
+# Backups outside the data folder: make this folder, owned by storeroom.
+ReadWritePaths=-/var/backups/storeroom
+UMask=0077
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+KeyringMode=private
+LockPersonality=yes
+PrivateDevices=yes
+PrivateTmp=yes
+PrivateUsers=yes
+ProcSubset=pid
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallFilter=setpriority
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+export const renderUser = (): string => `u storeroom - "Storeroom" ${DATA}\n`;
+
+/** Settings to begin with, all of them comments. */
+export const renderSettings =
+  (): string => `# Settings of Storeroom, a NAME=value a line: docs/configuration.md has all of them.
+# This file may hold the password of a database: only root reads it. After a change: systemctl restart storeroom
+#${SETTINGS.port.variable}=${SETTINGS.port.default}
+#${SETTINGS.host.variable}=${SETTINGS.host.default}
+#${SETTINGS.publicUrl.variable}=https://pims.example.com
+#${SETTINGS.trustedProxies.variable}=127.0.0.1
+#${SETTINGS.databaseUrl.variable}=postgres://storeroom:PASSWORD@10.0.0.20:5432/storeroom
+`;
+
+/** A word of a command line as systemd reads it back: nothing in it is a specifier, a variable or the end of it. */
+function quoteWord(word: string): string {
+  const text = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,83 @@
+/**
+ * `storeroom service`: the files it writes, and what systemd-analyze says of its unit. Needs Debian's package systemd;
+ * whether the program then runs is test/deploy/image.test.ts's to see.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { SETTINGS } from '../../src/config.ts';
+import { runProcess } from '../kit/commands.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+const EXPOSURE_MOST = 2.0;
+const UNIT = 'etc/systemd/system/storeroom.service';
+const SETTINGS_FILE = 'etc/storeroom/storeroom.env';
+
+const runService = (...words: string[]) => runProcess({ words: ['service', ...words], env: process.env });
+
+function analyze(...words: string[]): { status: number | null; text: string } {
+  const { status, stdout, stderr, error } = spawnSync('systemd-analyze', words, { encoding: 'utf8' });
+  assert.equal(error, undefined, 'This test runs systemd-analyze (Debian: apt-get install systemd).');
+  return { status, text: stdout + stderr };
+}
+
+/** The unit as `install` writes it. */
+async function installUnit(): Promise<string> {
+  const root = temporaryFolder();
+  const { exitCode, err } = await runService('install', '--root', root);
+  assert.equal(exitCode, 0, err);
+  return join(root, UNIT);
+}
+
+suite('storeroom service', () => {
+  test('installs a unit in which systemd-analyze finds no fault', async () => {
+    const { status, text } = analyze('verify', await installUnit());
+    assert.deepEqual([status, text], [0, '']);
+  });
+
+  test(`its unit is exposed ${EXPOSURE_MOST.toFixed(1)} at most, of 10`, async () => {
+    const unit = await installUnit();
+    const { status, text } = analyze('security', '--offline=true', `--threshold=${EXPOSURE_MOST * 10}`, unit);
+    const [, exposure] = /Overall exposure level for storeroom\.service: ([\d.]+)/.exec(text) ?? [];
+    assert.ok(Number(exposure) <= EXPOSURE_MOST, text);
+    assert.equal(status, 0, text);
+  });
+
+  test('the unit names the program that wrote it, and only settings that there are', async () => {
+    const unit = readFileSync(await installUnit(), 'utf8');
+    const [, start = ''] = /^ExecStart=(.+) serve$/m.exec(unit) ?? [];
+    const { status, stdout } = spawnSync('sh', ['-c', `${start} service print`], { encoding: 'utf8' });
+    assert.equal(status, 0);
+    assert.equal(stdout, unit);
+    const known = new Set(Object.values(SETTINGS).map(({ variable }): string => variable));
+    for (const [variable] of unit.matchAll(/STOREROOM_[A-Z_]+/g)) assert.ok(known.has(variable), variable);
+  });
+
+  test('only root reads the settings; a second install and an uninstall leave them as they are', async () => {
+    const root = temporaryFolder();
+    const file = join(root, SETTINGS_FILE);
+    await runService('install', '--root', root);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    for (const line of readFileSync(file, 'utf8').trim().split('\n')) assert.match(line, /^#/, 'it sets nothing');
+    writeFileSync(file, 'STOREROOM_PORT=9000\n');
+    assert.equal((await runService('install', '--root', root)).exitCode, 0);
+    assert.equal((await runService('uninstall', '--root', root)).exitCode, 0);
+    assert.equal(readFileSync(file, 'utf8'), 'STOREROOM_PORT=9000\n');
+    assert.throws(() => statSync(join(root, UNIT)), { code: 'ENOENT' });
+  });
+
+  test('is refused for a program that the service could not read', () => {
+    const folder = mkdtempSync('/tmp/storeroom-node-');
+    try {
+      copyFileSync(process.execPath, join(folder, 'node'));
+      const words = [join(import.meta.dirname, '../../src/main.ts'), 'service', 'install'];
+      const { status, stderr } = spawnSync(join(folder, 'node'), words, { encoding: 'utf8' });
+      assert.equal(status, 1);
+      assert.ok(stderr.includes(`The service may not read ${folder}/node.`), stderr);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

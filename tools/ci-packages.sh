@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that `npm run test:all` runs programs of, where they are missing. Root of a Debian machine.
+set -euo pipefail
+
+# program=package
+wanted=(systemd-analyze=systemd)
+
+missing=()
+for pair in "${wanted[@]}"; do
+  command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+apt-get update -q
+DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends "${missing[@]}"
