@@ -43,7 +43,12 @@ function compressFiles(): Plugin {
   };
 }
 
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
 export default defineConfig({
+  define: { VERSION: JSON.stringify(version) },
   base: '/dashboard/',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [addThemeScript(), compressFiles()],

@@ -15,6 +15,7 @@ import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/limits.ts'
 import { FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/limits.ts';
 import { DICTIONARY_MAX } from '../src/pims/fields.ts';
 import { assertShown, findLinks, loadBlocks, readSlugs, type Block } from './kit/documents.ts';
+import { PROGRAM } from './kit/program.ts';
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -57,7 +58,7 @@ suite('what the documents tell to type', () => {
     const npx = join(folder, 'bin', 'npx');
     writeFileSync(
       npx,
-      `#!/bin/sh\n[ "$1" = storeroom ] || exit 64\nshift\nexec '${process.execPath}' '${ROOT}/src/main.ts' "$@"\n`,
+      `#!/bin/sh\n[ "$1" = storeroom ] || exit 64\nshift\nexec ${PROGRAM.map((word) => `'${word}'`).join(' ')} "$@"\n`,
     );
     chmodSync(npx, 0o755);
     environment = {

@@ -9,6 +9,8 @@ import { readCsv, type CsvRow } from './csv-reader.ts';
 export interface ImportRequest {
   readonly recordType: RecordType;
   readonly file: string;
+  /** What is in the file; else it is read. */
+  readonly content?: Buffer;
   readonly now: string;
   /** All rows or none. */
   readonly atomic: boolean;
@@ -74,7 +76,7 @@ function addRejection(report: ImportReport, line: number, reason: Error & { fiel
 }
 
 async function* parseBatches(
-  { recordType, file, atomic, onRead }: ImportRequest,
+  { recordType, file, content, atomic, onRead }: ImportRequest,
   dictionary: FieldDictionary,
   report: ImportReport,
 ): AsyncGenerator<ImportRow[]> {
@@ -82,7 +84,7 @@ async function* parseBatches(
   let batch: ImportRow[] = [];
   let characters = 0;
   let rowsMost = BATCH_ROWS_FIRST;
-  for await (const rows of readCsv(file, onRead))
+  for await (const rows of readCsv(content ?? file, onRead))
     for (const row of rows) {
       if (!parser) {
         parser = new RowParser(parseHeader(row, dictionary, recordType));

@@ -21,14 +21,15 @@ const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
 const BOM = '\u{feff}';
 
-/** Yields the rows of each chunk, the header first. `onRead` is called with the bytes of each chunk. */
+/** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` is called with a chunk's bytes. */
 export async function* readCsv(
-  file: string,
+  source: string | Buffer,
   onRead: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<CsvRow[]> {
   const parser = new ChunkParser();
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
+  const chunks = typeof source === 'string' ? createReadStream(source, { highWaterMark: CHUNK_BYTES }) : [source];
+  for await (const chunk of chunks as AsyncIterable<Buffer>) {
     // The parser gets whole lines, so that no character is cut in two.
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end > 0) yield parser.parse(Buffer.concat([rest, chunk.subarray(0, end)]), false);

@@ -1,8 +1,8 @@
 /** The demo tenant: imports the files of demo/ and issues keys, so that the first start has something to show. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Users } from '../account/users.ts';
+import { readAsset } from '../assets.ts';
 import { byCommand } from '../audit/entry.ts';
 import { orThrow } from '../errors.ts';
 import type { Store } from '../store/open.ts';
@@ -46,8 +46,9 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
   const pims = store.pims(tenant);
   for (const folder of FOLDERS)
     for (const recordType of RECORD_TYPES_IN_ORDER) {
-      const file = fileURLToPath(new URL(`../../demo/${folder}/${recordType}.csv`, import.meta.url));
-      const { rejections } = await importCsv(pims, { recordType, file, now, atomic: true });
+      const file = `demo/${folder}/${recordType}.csv`;
+      const content = readAsset(file);
+      const { rejections } = await importCsv(pims, { recordType, file, content, now, atomic: true });
       if (rejections[0]) throw new Error(`${file}, line ${rejections[0].line}: ${rejections[0].reason}`);
     }
   const key = issueKey();

@@ -1,6 +1,7 @@
 /** What `serve` prints when it listens: addresses, and how to try the demo tenant. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { VERSION } from '../assets.ts';
 import type { Config } from '../config.ts';
 import { BASE_PATH } from '../http/operations/operation.ts';
 import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
@@ -21,7 +22,7 @@ export function printReady(app: FastifyInstance, config: Config, demo: Demo | un
   };
   const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
   const addresses = [`  Base URL    ${baseURL}`, `  Dashboard   ${dashboard}`, `  Reference   ${reference}`];
-  const lines = ['Storeroom is ready.', ...addresses];
+  const lines = [`Storeroom ${VERSION} is ready.`, ...addresses];
   if (tenant)
     lines.push(
       `  Team ID     ${DEMO_TEAM}`,
@@ -33,6 +34,6 @@ export function printReady(app: FastifyInstance, config: Config, demo: Demo | un
       call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
       call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
     );
-  const json = JSON.stringify({ baseURL, dashboard, reference, demo: tenant });
+  const json = JSON.stringify({ version: VERSION, baseURL, dashboard, reference, demo: tenant });
   process.stdout.write(asJson ? `${json}\n` : `${lines.join('\n')}\n\n`);
 }

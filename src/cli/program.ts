@@ -1,5 +1,6 @@
 /** Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use. */
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../assets.ts';
 import type { Environment } from '../config.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addBackupCommands } from './commands/backup.ts';
@@ -51,6 +52,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   const program = new Command('storeroom');
   program
     .description('A tenant-scoped HTTP API over an inventory management system, and the commands that administer it.')
+    .version(VERSION, '--version', 'print the version')
     .addHelpText('after', `\n${INTRODUCTION}`)
     .showHelpAfterError('(add --help for what this command takes)')
     .exitOverride()

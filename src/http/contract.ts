@@ -2,6 +2,7 @@
  * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an
  * example for every request and answer. Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
  */
+import { VERSION } from '../assets.ts';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { BASE_PATH, type Operation, type OperationKind } from './operations/operation.ts';
@@ -101,7 +102,7 @@ const HEAD = {
   openapi: '3.1.1',
   info: {
     title: 'Storeroom: Order, Customer and Inventory Open API',
-    version: '1.0.0',
+    version: VERSION,
     description: 'An HTTP API over the inventory systems (PIMS) of many tenants. Every authenticated call counts.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },

@@ -1,6 +1,7 @@
 /** `/metrics` in the format of Prometheus. It needs no credentials and names no tenant. */
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { COMMIT, VERSION } from '../assets.ts';
 import type { AnswerObserver } from './observers.ts';
 import { MEASURED, type Readings } from './readings.ts';
 
@@ -18,6 +19,7 @@ const LEFT_OUT = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}_total`,
   ...(of === 'resources' ? [] : [`nodejs_active_${of}`]),
 ]);
+const BUILD = { name: 'storeroom_build_info', help: 'Always 1; the labels say which build runs.' };
 
 interface Series {
   readonly calls: Counter.Internal;
@@ -25,8 +27,8 @@ interface Series {
 }
 
 /**
- * Calls by operation and status, their durations, what readings.ts lists, the process. `answeredEarly` counts, by
- * status, answers to requests that Fastify never saw.
+ * The build, calls by operation and status, their durations, what readings.ts lists, the process. `answeredEarly`
+ * counts, by status, answers to requests that Fastify never saw.
  */
 export function addMetrics(
   app: FastifyInstance,
@@ -37,6 +39,8 @@ export function addMetrics(
   collectDefaultMetrics({ register: registry });
   for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   const registers = [registry];
+  const build = { version: VERSION, ...(COMMIT !== undefined && { commit: COMMIT }) };
+  new Gauge({ ...BUILD, labelNames: Object.keys(build), registers }).set(build, 1);
   const calls = new Counter({ ...CALLS, registers });
   const durations = new Histogram({ ...DURATIONS, registers });
   const showReadings = addReadings(registry, measure());

@@ -2,8 +2,8 @@
  * `/openapi.json`, and `/docs` with the reference page made from it. The page works offline. A thread makes it when it
  * is first asked for: loading what makes it would hold the event loop for 250 ms.
  */
-import { Worker } from 'node:worker_threads';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import { startThread } from '../assets.ts';
 import { Refusal } from '../errors.ts';
 import { chooseCoding, compress, type Coding } from './compression.ts';
 import { JSON_TYPE } from './envelope.ts';
@@ -38,7 +38,7 @@ export function addReference(app: FastifyInstance, contract: () => object): void
 
 function renderFiles(contract: object): Promise<Map<string, ReferenceFile>> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('reference-worker.ts', import.meta.url), { workerData: contract });
+    const worker = startThread(new URL('reference-worker.ts', import.meta.url), { workerData: contract });
     worker.once('message', resolve).once('error', reject);
   });
 }

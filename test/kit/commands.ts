@@ -4,20 +4,20 @@
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { CommandOutcome, CommandRequest } from './command-runner.ts';
+import { isFromSources, PROGRAM } from './program.ts';
 
 /** Its exit code is null when a signal ended its process. */
 export type Outcome = Omit<CommandOutcome, 'exitCode'> & { readonly exitCode: number | null };
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const RUNNER = new URL('command-runner.ts', import.meta.url);
 
 let runner: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /** What `storeroom …words` prints and ends with, in this environment and no other. */
-export function runInRunner(request: CommandRequest): Promise<CommandOutcome> {
+export function runInRunner(request: CommandRequest): Promise<Outcome> {
+  if (!isFromSources) return runProcess(request);
   const outcome = last.then(() => send(request));
   last = outcome.catch(() => undefined);
   return outcome;
@@ -54,7 +54,8 @@ function startRunner(): ChildProcess {
 
 /** The same in a process of its own; with `stopsReading` its reader goes away after the first of its output. */
 export async function runProcess({ words, env }: CommandRequest, { stopsReading = false } = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program, ...before] = PROGRAM;
+  const child = spawn(program, [...before, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   if (stopsReading) child.stdout.once('data', () => child.stdout.destroy());

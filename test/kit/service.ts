@@ -8,14 +8,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { runInRunner, runProcess } from './commands.ts';
 import { Contract } from './contract.ts';
 import { newDatabase } from './postgres.ts';
+import { PROGRAM } from './program.ts';
 import { share } from './shared.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const START_MS = 20_000;
 /** Nobody can make a folder there. */
 const NOWHERE = '/dev/null/data';
@@ -151,7 +150,7 @@ export class Service {
   /** Starts the process (again) on the same store. */
   async restart(): Promise<void> {
     const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
-    const words = [...this.#under, process.execPath, MAIN, 'serve', '--port', port];
+    const words = [...this.#under, ...PROGRAM, 'serve', '--port', port];
     const child = spawn(words[0]!, words.slice(1), {
       env: { ...process.env, ...placeVariables(this.place), ...this.#env },
     });

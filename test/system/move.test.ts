@@ -16,6 +16,7 @@ import { TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
 import { createOrder } from '../kit/orders.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
+import { PROGRAM } from '../kit/program.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
 import { IS_THOROUGH, trials } from '../kit/trials.ts';
 import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../kit/service.ts';
@@ -25,7 +26,6 @@ import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
 
 const ORDERS = trials('MOVE_ORDERS', { quick: 400, all: 3000 });
 const KILLS = trials('KILLS', { quick: 1, all: 5 });
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const TYPES = ['orders', 'lines', 'customers', 'inventory'];
 
 interface Report {
@@ -74,7 +74,8 @@ after(async () => {
 
 /** Begins a move and kills it once `wait` is over. False when the move was over before. */
 async function killMove(from: string, to: string, wait: Promise<unknown>): Promise<boolean> {
-  const child = spawn(process.execPath, [MAIN, 'move', '--to', addressOf(to)], {
+  const [program, ...before] = PROGRAM;
+  const child = spawn(program, [...before, 'move', '--to', addressOf(to)], {
     env: { ...process.env, ...placeVariables(from) },
     stdio: 'ignore',
   });

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   customerCode,
@@ -17,10 +16,10 @@ import {
 } from '../kit/online-retail.ts';
 import { cellsOf } from '../kit/lists.ts';
 import { getOrder } from '../kit/orders.ts';
+import { PROGRAM } from '../kit/program.ts';
 import { trials } from '../kit/trials.ts';
 import { placeVariables, sharedService, temporaryFolder } from '../kit/service.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const LINES = trials('RETAIL_ROWS', { quick: 3000, all: RETAIL_ROWS });
 const SAMPLE = trials('SAMPLE', { quick: 60, all: 500 });
 /** Of each kind that a sample could miss. */
@@ -94,9 +93,7 @@ test('imported customers can be changed one after the other, and are found by wh
 test('on a terminal an import shows a progress bar', async () => {
   await service.makeTenant('watched');
   const [customers] = files;
-  const command = [process.execPath, MAIN, 'import', 'watched', 'customers', customers!.file]
-    .map((word) => `'${word}'`)
-    .join(' ');
+  const command = [...PROGRAM, 'import', 'watched', 'customers', customers!.file].map((word) => `'${word}'`).join(' ');
   const terminal = spawn('script', ['-qec', command, '/dev/null'], {
     env: { ...process.env, ...placeVariables(service.place) },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { findFreePort } from '../kit/raw-http.ts';
 import { createOrder } from '../kit/orders.ts';
+import { PROGRAM } from '../kit/program.ts';
 import { ownService, runCommand, temporaryFolder } from '../kit/service.ts';
 
 interface Setting {
@@ -18,7 +19,6 @@ interface Setting {
   source: string;
 }
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const UNSET = { STOREROOM_DATA: '', STOREROOM_PORT: '', STOREROOM_HOST: '', STOREROOM_DATABASE_URL: '' };
 
 async function readSettings(env: Record<string, string>): Promise<Map<string, string>> {
@@ -30,7 +30,8 @@ async function readSettings(env: Record<string, string>): Promise<Map<string, st
 
 /** Runs `storeroom serve` with these options and variables until the test is over, and gives the origin it tells. */
 async function serve(context: TestContext, options: readonly string[], env: Record<string, string>): Promise<string> {
-  const child = spawn(process.execPath, [MAIN, 'serve', ...options], {
+  const [program, ...before] = PROGRAM;
+  const child = spawn(program, [...before, 'serve', ...options], {
     env: { ...process.env, STOREROOM_DEMO: 'off', ...env },
   });
   context.after(async () => {

@@ -14,6 +14,9 @@ import { Copy } from '../ui/copy.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toaster.tsx';
 
+/** Of the service, put in by the build. */
+declare const VERSION: string;
+
 interface Item {
   readonly label: string;
   readonly to: string;
@@ -139,6 +142,7 @@ function Sidebar() {
           <ThemeChoice />
           <IconButton size="small" icon="signOut" label="Sign out" onClick={() => void leave()} />
         </div>
+        <p class="foot-version">Storeroom {VERSION}</p>
       </div>
     </aside>
   );

@@ -2,17 +2,16 @@
  * The built pages of the dashboard: files with their headers, and the one HTML page for every other path below
  * /dashboard/. Source: https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/.
  */
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import helmet from '@fastify/helmet';
-import files from '@fastify/static';
 import { Refusal } from '../../errors.ts';
+import { sendPageFile } from './page-files.ts';
 
-const DIST = fileURLToPath(new URL('../../../dashboard/dist/', import.meta.url));
 const PREFIX = '/dashboard/';
 const PAGE = 'index.html';
 const YEAR_S = 31_536_000;
+/** Names of assets have their content's hash; the page is asked for anew each time. All else stays `no-store`. */
+const FOR_EVER = `public, max-age=${YEAR_S}, immutable`;
 
 const NO_PERMISSIONS = 'camera=(), geolocation=(), microphone=(), payment=(), usb=()';
 
@@ -49,26 +48,18 @@ export async function addPages(app: FastifyInstance): Promise<void> {
       xFrameOptions: { action: 'deny' },
       strictTransportSecurity: false,
     });
-    await scope.register(files, {
-      root: `${DIST}assets/`,
-      prefix: `${PREFIX}assets/`,
-      index: false,
-      preCompressed: true,
-      cacheControl: false,
-      setHeaders: cacheByName,
-    });
     const add = (url: string, handler: RouteHandlerMethod): void =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
+    add(`${PREFIX}assets/*`, (request, reply) => {
+      const name = `assets/${(request.params as { '*': string })['*']}`;
+      if (sendPageFile(name, FOR_EVER, request, reply)) return reply;
+      throw new Refusal('UNKNOWN_PATH');
+    });
     add(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
-      if (existsSync(DIST + PAGE)) return reply.sendFile(PAGE, DIST);
+      if (sendPageFile(PAGE, 'no-cache', request, reply)) return reply;
       throw new Refusal('UNKNOWN_PATH', 'The dashboard was not built: run `npm run build` and start again.');
     });
     for (const url of ['/', '/dashboard']) add(url, (_request, reply) => reply.redirect(PREFIX));
   });
-}
-
-/** Names of assets have their content's hash; the page is asked for anew each time. All else stays `no-store`. */
-function cacheByName(reply: FastifyReply, path: string): void {
-  reply.header('cache-control', path.includes('/assets/') ? `public, max-age=${YEAR_S}, immutable` : 'no-cache');
 }

@@ -2,7 +2,7 @@
  * Migrates a database to the newest schema: the files of migrations/ in order, each with its number in one transaction,
  * under the lock of one node. Migrations only add, so that older nodes go on; released ones never change.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { listAssets, readAsset } from '../../assets.ts';
 import { newVersion } from '../pims/random-text.ts';
 import type { Connection } from './connection.ts';
 
@@ -13,12 +13,11 @@ export const SCHEMA_VERSION = `SELECT "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS"
 /** An advisory lock of the database. */
 const MIGRATION_LOCK = 7_301_126;
 
-const folder = new URL('migrations/', import.meta.url);
+const FOLDER = 'src/store/postgres/migrations/';
 const loadMigrations = (kind: 'control' | 'pims'): string[] =>
-  readdirSync(folder)
-    .filter((name) => name.startsWith(`${kind}-`))
-    .toSorted()
-    .map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  listAssets(FOLDER)
+    .filter((name) => name.startsWith(`${FOLDER}${kind}-`))
+    .map((name) => readAsset(name).toString());
 let migrations: Record<'control' | 'pims', string[]> | undefined;
 const migrationsOf = (kind: 'control' | 'pims'): string[] =>
   (migrations ??= { control: loadMigrations('control'), pims: loadMigrations('pims') })[kind];

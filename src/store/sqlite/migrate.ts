@@ -2,13 +2,13 @@
  * Migrates a file to the newest schema: the files of migrations/ in order, each with its number in one transaction, so
  * that a crash leaves the old schema or the new one. Released migrations never change.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { listAssets, readAsset } from '../../assets.ts';
 import { newVersion } from '../pims/random-text.ts';
 import { OPENING_TIMEOUT_MS, retryWhileBusy, type Database } from './database.ts';
 
 export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 
-const folder = new URL('migrations/', import.meta.url);
+const FOLDER = 'src/store/sqlite/migrations/';
 const migrations = new Map<SqliteSchema, string[]>();
 
 /** Whether there is nothing to migrate. Waits for a process that opens the file. */
@@ -49,8 +49,8 @@ function migrateOnce(db: Database, next: number, isMissing: () => boolean, scrip
 function loadMigrations(schema: SqliteSchema): string[] {
   let scripts = migrations.get(schema);
   if (!scripts) {
-    const names = readdirSync(folder).filter((name) => name.startsWith(`${schema}-`));
-    scripts = names.toSorted().map((name) => readFileSync(new URL(name, folder), 'utf8'));
+    const names = listAssets(FOLDER).filter((name) => name.startsWith(`${FOLDER}${schema}-`));
+    scripts = names.map((name) => readAsset(name).toString());
     migrations.set(schema, scripts);
   }
   return scripts;

@@ -1,5 +1,6 @@
 /** A few threads for long work, each with one job at a time. What waits for one is bounded by its users. */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../assets.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { Turn } from '../../tenant/admission.ts';
 import type { Job, Reply, WorkerData } from './store-worker.ts';
@@ -85,7 +86,7 @@ export class WorkerPool {
 
   #start(): Thread {
     const isEnded = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const worker = new Worker(new URL('store-worker.ts', import.meta.url), {
+    const worker = startThread(new URL('store-worker.ts', import.meta.url), {
       workerData: { isEnded, niceness: this.#niceness } satisfies WorkerData,
       resourceLimits: HEAP,
     });

@@ -1,0 +1,57 @@
+/**
+ * `npm run build`: makes build/server, the compiled program with every file it needs, from src and the built dashboard.
+ * The same checkout gives the same bytes. The files keep the names src/assets.ts finds them by.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const ROOT = join(import.meta.dirname, '../..');
+const OUT = join(ROOT, 'build/server');
+/** The program and its threads. Each is one file, since the executable can import none. */
+const ENTRIES = ['src/main.ts', 'src/http/reference-worker.ts', 'src/store/sqlite/store-worker.ts'];
+const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql'];
+
+process.chdir(ROOT);
+rmSync(OUT, { recursive: true, force: true });
+for (const entry of ENTRIES) await compile(entry);
+for (const file of globSync(ASSETS)) {
+  mkdirSync(join(OUT, dirname(file)), { recursive: true });
+  cpSync(file, join(OUT, file));
+}
+if (globSync('dashboard/dist/index.html').length === 0)
+  throw new Error('The dashboard was not built: run `npm run build`.');
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+const manifest = { name: '@storeroom/server', version, type: 'module', commit: findCommit() };
+writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+
+async function compile(entry: string): Promise<void> {
+  const bundle = await rolldown({
+    input: entry,
+    platform: 'node',
+    // Its paths are then the same wherever node_modules is.
+    resolve: { symlinks: false },
+    onLog: (_level, { message }) => {
+      throw new Error(message);
+    },
+  });
+  await bundle.write({
+    dir: OUT,
+    entryFileNames: '[name].js',
+    format: 'esm',
+    codeSplitting: false,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  });
+  await bundle.close();
+}
+
+/** undefined outside of a checkout. */
+function findCommit(): string | undefined {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return undefined;
+  }
+}
