@@ -359,6 +359,29 @@ test('429 QUOTA_EXCEEDED leaves batches sent at once exactly their quota, and no
   assert.equal(body.data.length, 10 * taken);
 });
 
+test('429 QUOTA_EXCEEDED also where single calls take the last of the quota: no step of a refused batch is counted', async () => {
+  const keys = await service.makeTenant('quota-mix', '--quota', '300');
+  const step = { operation: 'createCustomer', body: {} };
+  const singles = times(30, async () => {
+    for (let call = 0; call < 10; call++) await service.call(keys, 'PUT', '/orders/create', { body: {} });
+  });
+  const answers = await Promise.all(
+    times(20, () =>
+      send(
+        times(10, () => step),
+        { keys },
+      ),
+    ),
+  );
+  await Promise.all(singles);
+  const taken = answers.filter(({ status }) => status === 200).length;
+  await service.command('tenant', 'set', 'quota-mix', '--quota', 'none');
+  const counts = await countsOf('quota-mix');
+  assert.deepEqual([counts['createCustomer'] ?? 0, counts['batch'] ?? 0], [10 * taken, 20 - taken]);
+  const { body } = await service.call(keys, 'POST', '/customers/query', { body: [] });
+  assert.equal(body.data.length, 10 * taken);
+});
+
 test('429 RATE_LIMITED for a batch whose steps would pass the rate, whole; it counts one call of batch', async () => {
   const keys = await service.makeTenant('rate-batch', '--rate', '5');
   const refused = await send(
@@ -398,7 +421,8 @@ test('an Idempotency-Key covers the whole batch: its answer is repeated, and ano
     const again = await send(body, { key: 'whole' });
     assert.deepEqual([again.status, again.text, again.headers.get('idempotent-replayed')], [200, first.text, 'true']);
   }
-  for (const body of [steps.slice(0, 5), [...steps, GOOD], [GOOD], steps.with(5, GOOD)])
+  const otherwise = steps.with(5, { ...steps[5], operation: 'createCustomer' });
+  for (const body of [steps.slice(0, 5), [...steps, GOOD], [GOOD], steps.with(5, GOOD), otherwise])
     expectRefusal(await send(body, { key: 'whole' }), 422, 'IDEMPOTENCY_KEY_REUSED');
   assert.equal(await shop.everything(), records);
   const single = await service.call(shop.keys, 'PUT', '/orders/create', {

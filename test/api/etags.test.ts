@@ -17,9 +17,9 @@ const READS = {
   part: { path: '/inventory/single', parameter: 'partCode', operation: 'getInventoryItem' },
 };
 
-const read = (subject: Subject, key: string, condition?: string): Promise<Answer> =>
+const read = (subject: Subject, key: string, condition?: string, fields?: string): Promise<Answer> =>
   shop.service.call(shop.keys, 'GET', READS[subject].path, {
-    query: { [READS[subject].parameter]: key },
+    query: { [READS[subject].parameter]: key, ...(fields !== undefined && { fields }) },
     headers: { ...(condition !== undefined && { 'if-none-match': condition }) },
   });
 
@@ -186,6 +186,31 @@ suite('single reads', () => {
       const gone = await change('updateCustomer', { CUSTOMER_CODE: customer, BCITY: coding }, now);
       expectRefusal(gone, 412, 'RECORD_CHANGED');
       tags.splice(0, 3, ...(await Promise.all(codings.map(async (one) => (await readAs(one)).headers.get('etag')!))));
+    }
+  });
+
+  test('304 only for the fields that were asked for: answers of other fields have other ETags, If-Match takes each', async () => {
+    const [order, customer] = [await shop.newOrder(), await succeed<string>(shop.createCustomer({}))];
+    const keys = { order, customer, part: '11' };
+    const fieldsOf = { order: 'ORDER_NUMBER', customer: 'CUSTOMER_CODE', part: 'PART_CODE' };
+    for (const [subject, key] of Object.entries(keys) as [Subject, string][]) {
+      const name = fieldsOf[subject];
+      const asked = [undefined, name, 'MODIFIED_DATE', `${name},MODIFIED_DATE`, `MODIFIED_DATE,${name}`];
+      const answers = await Promise.all(asked.map((fields) => read(subject, key, undefined, fields)));
+      const tags = answers.map(({ headers }) => headers.get('etag')!);
+      assert.equal(new Set(answers.map(({ text }) => text)).size, asked.length, 'each is another answer');
+      assert.equal(new Set(tags).size, asked.length, subject);
+      for (const [at, fields] of asked.entries())
+        for (const tag of tags) {
+          const { status } = await read(subject, key, tag, fields);
+          assert.equal(status, tag === tags[at] ? 304 : 200, `${subject} ${fields} ${tag}`);
+        }
+    }
+    for (const fields of ['CUSTOMER_CODE', 'NOTES,CUSTOMER_CODE']) {
+      const tag = (await read('customer', customer, undefined, fields)).headers.get('etag')!;
+      assert.equal((await change('updateCustomer', { CUSTOMER_CODE: customer, NOTES: fields }, tag)).status, 200);
+      const gone = await change('updateCustomer', { CUSTOMER_CODE: customer, NOTES: fields }, tag);
+      expectRefusal(gone, 412, 'RECORD_CHANGED');
     }
   });
 

@@ -6,7 +6,7 @@ import { sendUnread } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
 import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { basicOf } from '../kit/operations.ts';
-import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
+import { expectRefusal, Shop, WIDE_CUSTOMER } from '../kit/records.ts';
 import { writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
@@ -61,4 +61,30 @@ test('429 TOO_MANY_QUERIES while answers to the tenant wait to be taken; another
   assert.equal((await busy.createOrder({})).status, 200, 'writes go on');
   for (const socket of sockets) socket.destroy();
   await told('200');
+});
+
+test('429 TOO_MANY_QUERIES for a record that was read and has no room left has no ETag', async () => {
+  const load = (shop: Shop): Promise<void> =>
+    shop.load(
+      'customers',
+      times(20, (index) => ({ CUSTOMER_CODE: `${index}`, ...WIDE_CUSTOMER })),
+    );
+  const before = await Shop.shared('alike');
+  await load(before);
+  const [page, one] = [await before.queryCustomers([]), await before.getCustomer('7')];
+  assert.ok(one.headers.has('etag'));
+  // There is room for the page beside half a record.
+  const most = 2 * page.text.length + one.text.length;
+  const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(most) } });
+  const shop = await Shop.open(service, 'alike');
+  await load(shop);
+  const lines = [`Authorization: ${basicOf(shop.keys)}`, 'Content-Type: application/json'];
+  const query = writeRequest('POST', `${BASE_PATH}/customers/query?teamID=alike`, lines, '[]');
+  const socket = sendUnread(service.origin, Buffer.concat(times(10, () => query)));
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  let refused = await shop.getCustomer('7');
+  for (; refused.status === 200 && performance.now() < giveUpAt; await sleep(20)) refused = await shop.getCustomer('7');
+  expectRefusal(refused, 429, 'TOO_MANY_QUERIES');
+  assert.equal(refused.headers.get('etag'), null);
+  socket.destroy();
 });
