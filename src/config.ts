@@ -30,9 +30,18 @@ function anyText(variable: string, defaultValue: string): Setting<string> {
 }
 
 function databaseAddress(variable: string): Setting<string> {
-  const parse = (url: string): string | undefined =>
-    /^postgres(ql)?:\/\/[^\s]+$/.test(url) && URL.canParse(url) ? url : undefined;
-  const form = 'an address such as postgres://user:password@host:5432/database';
+  const parse = (url: string): string | undefined => {
+    const [, before = '', hosts = '', after = ''] =
+      /^(postgres(?:ql)?:\/\/(?:[^\s/?#]*@)?)([^\s/?#]*)(\S*)$/.exec(url) ?? [];
+    const urls = hosts.split(',').map((host) => before + host + after);
+    const isForm = before !== '' && urls.every((one) => URL.canParse(one)) && !/^,|,,|,$/.test(hosts);
+    const wanted = isForm ? new URL(urls[0]!).searchParams.get('target_session_attrs') : '';
+    // The service writes, so it never uses another.
+    return wanted === null || ['read-write', 'primary'].includes(wanted) ? url : undefined;
+  };
+  const form =
+    'an address such as postgres://user:password@host:5432/database, or with several servers host:5432,other:5432 and ' +
+    'no target_session_attrs but read-write or primary';
   return { variable, default: '', parse, form, secret: true };
 }
 
@@ -68,7 +77,9 @@ export const SETTINGS = {
   },
   databaseUrl: {
     ...databaseAddress('STOREROOM_DATABASE_URL'),
-    meaning: 'Address of a PostgreSQL database. If it is set, it is used instead of the embedded store.',
+    meaning:
+      'Address of a PostgreSQL database. If it is set, it is used instead of the embedded store. Of several servers ' +
+      'with commas between them the primary is used, also after another one was promoted.',
   },
   databaseConnections: {
     ...wholeNumber('STOREROOM_DATABASE_CONNECTIONS', 4, [1, 100]),

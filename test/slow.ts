@@ -83,6 +83,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'reads by key have connections of their own there; costly-queries has the turns on both stores',
   },
   {
+    files: ['test/system/failover.test.ts'],
+    reason:
+      'two PostgreSQL servers, killed and rebuilt under load; database-loss has a database that goes and comes back',
+  },
+  {
     files: ['test/dashboard/second-factor.test.ts'],
     reason: 'each answer over HTTP; test/account has the rules',
   },

@@ -83,6 +83,9 @@ test('STOREROOM_DATABASE_URL is told with its password left out', async () => {
   const settings = await readSettings({ STOREROOM_DATABASE_URL: 'postgres://storeroom:hidden@127.0.0.1:1/storeroom' });
   const shown = settings.get('STOREROOM_DATABASE_URL');
   assert.equal(shown, 'postgres://storeroom:…@127.0.0.1:1/storeroom from environment');
+  const several = { STOREROOM_DATABASE_URL: 'postgres://storeroom:hidden@one:1,[::1]:2,three/storeroom' };
+  const shownOfSeveral = (await readSettings(several)).get('STOREROOM_DATABASE_URL');
+  assert.equal(shownOfSeveral, 'postgres://storeroom:…@one:1,[::1]:2,three/storeroom from environment');
 });
 
 test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no folder made instead', async () => {
@@ -90,6 +93,9 @@ test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no f
   for (const [url, sentence] of [
     ['mysql://storeroom:hidden@127.0.0.1:1/storeroom', /STOREROOM_DATABASE_URL must be an address such as postgres:/],
     ['postgres://storeroom:hidden@127.0.0.1:1/storeroom', /database/],
+    ['postgres://storeroom:hidden@127.0.0.1:1,/storeroom', /STOREROOM_DATABASE_URL must be an address such as/],
+    ['postgres://storeroom:hidden@127.0.0.1:1/storeroom?target_session_attrs=any', /target_session_attrs/],
+    ['postgres://storeroom:hidden@127.0.0.1:1,127.0.0.1:2/storeroom', /127\.0\.0\.1:1: .+; 127\.0\.0\.1:2: .+/],
   ] as const)
     for (const words of [
       ['serve', '--port', '0'],

@@ -6,11 +6,10 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import type { Service } from '../kit/service.ts';
 
-export async function checkStore(service: Service): Promise<void> {
-  if (/^postgres(ql)?:/.test(service.place)) await checkDatabase(service.place);
-  else checkFiles(service.place);
+export async function checkStore(place: string): Promise<void> {
+  if (/^postgres(ql)?:/.test(place)) await checkDatabase(place);
+  else checkFiles(place);
 }
 
 function checkFiles(folder: string): void {

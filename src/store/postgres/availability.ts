@@ -1,13 +1,24 @@
-/** Whether the database answers and takes writes. Lost at the first sign; callers are refused until it is back. */
-import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
+/**
+ * Whether the database answers and takes writes, and on which of its servers. Lost at the first sign; callers are
+ * refused until it is back.
+ */
+import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection.ts';
+import type { Servers } from './servers.ts';
 
 const ASK_WHILE_LOST_MS = 250;
 const ASK_WHILE_USABLE_MS = 1000;
 
+interface Listeners {
+  /** Destroys the connections, so that nobody waits for them. */
+  readonly onLost: () => void;
+  /** Tells the operator. */
+  readonly report: (event: string) => void;
+}
+
 export class Availability {
+  readonly #servers: Servers;
   readonly #options: ConnectionOptions;
-  readonly #onLost: () => void;
-  readonly #report: (event: string) => void;
+  readonly #listeners: Listeners;
   #lostAt = 0;
   #isUsable = true;
   #connection: Connection | undefined;
@@ -15,16 +26,20 @@ export class Availability {
   #isClosed = false;
   #isAsking = false;
 
-  /** `onLost` destroys the connections, so that nobody waits for them. `report` tells the operator. */
-  constructor(options: ConnectionOptions, onLost: () => void, report: (event: string) => void) {
+  constructor(servers: Servers, options: ConnectionOptions, listeners: Listeners) {
+    this.#servers = servers;
     this.#options = options;
-    this.#onLost = onLost;
-    this.#report = report;
+    this.#listeners = listeners;
     this.#askAfter(ASK_WHILE_USABLE_MS);
   }
 
   get isUsable(): boolean {
     return this.#isUsable;
+  }
+
+  /** The address of the primary, as far as is known now. */
+  get url(): string {
+    return this.#servers.url;
   }
 
   /** Throws STORE_UNAVAILABLE while the database is gone. */
@@ -42,8 +57,9 @@ export class Availability {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
     this.#lostAt = performance.now();
-    this.#report(`The database is gone: ${reason}. Calls are answered 503 until it is back.`);
-    this.#onLost();
+    this.#listeners.report(`The database is gone: ${reason}. Calls are answered 503 until it is back.`);
+    this.#connection?.destroy('the database is gone');
+    this.#listeners.onLost();
     this.#askAfter(ASK_WHILE_LOST_MS);
   }
 
@@ -62,16 +78,19 @@ export class Availability {
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
+    const { url } = this.#servers;
+    const open = this.#connection?.isOpen ? this.#connection : undefined;
     try {
-      if (!this.#connection?.isOpen) this.#connection = await Connection.open(this.#options);
+      if (open) await this.#servers.check(open);
+      else this.#connection = await this.#servers.find(this.#options);
       // A connection that opens after close() would keep the process alive.
-      if (this.#isClosed) return this.#connection.destroy('it was closed');
-      const [answer] = await this.#connection.query<[boolean]>('SELECT pg_is_in_recovery()');
-      if (answer?.[0] === false) this.#find();
-      else this.lose('it is a standby');
+      if (this.#isClosed) return this.#connection?.destroy('it was closed');
+      if (this.#servers.url !== url) this.#listeners.onLost();
+      this.#find();
     } catch (fault) {
       // An administrator can end one connection. The server is gone when a new one fails too.
-      if (this.#isUsable && fault instanceof ConnectionLost && !fault.isSilent) return this.#askAfter(0);
+      const isEnded = open?.isOpen === false && !(fault instanceof ConnectionLost && fault.isSilent);
+      if (this.#isUsable && isEnded) return this.#askAfter(0);
       this.lose(reasonOf(fault));
     } finally {
       this.#isAsking = false;
@@ -80,8 +99,10 @@ export class Availability {
   }
 
   #find(): void {
-    if (!this.#isUsable)
-      this.#report(`The database is back after ${((performance.now() - this.#lostAt) / 1000).toFixed(1)} s.`);
+    if (!this.#isUsable) {
+      const seconds = ((performance.now() - this.#lostAt) / 1000).toFixed(1);
+      this.#listeners.report(`The database is back after ${seconds} s, on ${this.#servers.host}.`);
+    }
     this.#isUsable = true;
   }
 }

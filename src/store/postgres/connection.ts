@@ -6,7 +6,6 @@ import type { Bound, Row } from '../writing.ts';
 import { Copy } from './copy.ts';
 
 export interface ConnectionOptions {
-  readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly name: string;
   /** Settings of the session, such as `statement_timeout`. */
@@ -25,6 +24,7 @@ const PREPARED_MAX = 600;
 const STATEMENTS_PER_LIFE = 5000;
 const SILENCE_CHECK_MS = 100;
 const BIGINT = 20;
+export const IS_STANDBY = 'it is a standby and takes no writes';
 
 /** The connection was lost or fell silent, or none could be opened. The outcome of running statements is unknown. */
 export class ConnectionLost extends Refusal {
@@ -62,6 +62,8 @@ export class Connection {
   #pid: Promise<number> | undefined;
   #sentFault: unknown;
   #isCorked = false;
+  #isStandby = false;
+  #isUnconfirmed = false;
 
   private constructor(client: Client, silenceMs: number) {
     this.#client = client;
@@ -69,10 +71,18 @@ export class Connection {
     // Without a listener the end of an idle connection would end the process.
     client.on('error', (fault) => this.destroy(fault.message));
     client.on('end', () => this.destroy('it ended'));
+    // The server tells its role with the first packet, and what has become of a commit with a warning.
+    wireOf(client).on('parameterStatus', ({ parameterName, parameterValue }) => {
+      if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
+    });
+    client.on('notice', ({ routine }) => {
+      if (routine === 'SyncRepWaitForLSN') this.#refuseUnconfirmed();
+    });
   }
 
-  /** Throws what the driver or the server said. */
-  static async open({ url, name, session, silenceMs, connectTimeoutMs }: ConnectionOptions): Promise<Connection> {
+  /** Throws what the driver or the server said, and ConnectionLost for a standby. */
+  static async open(options: ConnectionOptions, url: string): Promise<Connection> {
+    const { name, session, silenceMs, connectTimeoutMs } = options;
     // See migrations/pims-0003.sql.
     const own = { 'storeroom.moves_versions': 'on' };
     const settings = { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...own, ...session };
@@ -87,6 +97,7 @@ export class Connection {
     const connection = new Connection(client, silenceMs);
     try {
       await client.connect();
+      if (connection.#isStandby) throw new ConnectionLost(IS_STANDBY);
       return connection;
     } catch (fault) {
       connection.destroy('it could not be opened');
@@ -186,7 +197,13 @@ export class Connection {
   }
 
   get #stream(): Socket {
-    return (this.#client as unknown as { connection: { stream: Socket } }).connection.stream;
+    return wireOf(this.#client).stream;
+  }
+
+  /** Somebody has canceled the wait for a standby: the transaction is on this server alone, and may be lost with it. */
+  #refuseUnconfirmed(): void {
+    this.#isUnconfirmed = true;
+    this.destroy('no standby has confirmed a transaction', true);
   }
 
   /** Statements of one moment leave in one packet. */
@@ -225,7 +242,9 @@ export class Connection {
     if (this.#unanswered++ === 0) this.#heardAt = performance.now();
     this.#watch ??= setInterval(() => this.#checkSilence(), SILENCE_CHECK_MS).unref();
     try {
-      return await answer;
+      const given = await answer;
+      if (this.#isUnconfirmed) throw this.#lost;
+      return given;
     } catch (fault) {
       // The driver reports the end of a session before its socket ends; no statement may be sent in between.
       if (isLoss(fault)) this.destroy(reasonOf(fault));
@@ -242,6 +261,14 @@ export class Connection {
       this.destroy(`no answer within ${this.#silenceMs} ms`, true);
   }
 }
+
+/** The driver's connection, which its types leave out. */
+interface Wire {
+  readonly stream: Socket;
+  on(name: 'parameterStatus', take: (status: { parameterName: string; parameterValue: string }) => void): void;
+}
+
+const wireOf = (client: Client): Wire => (client as unknown as { connection: Wire }).connection;
 
 /** The address with the settings of the session. Options of the address come first, so that ours override them. */
 function addSession(url: string, name: string, session: ConnectionOptions['session']): string {

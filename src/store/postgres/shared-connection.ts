@@ -118,7 +118,7 @@ export class SharedConnection {
   async #open(): Promise<Connection> {
     const before = this.#connection;
     try {
-      this.#connection = await Connection.open(this.#options);
+      this.#connection = await Connection.open(this.#options, this.#availability.url);
       void before?.close();
       return this.#connection;
     } catch (fault) {

@@ -24,11 +24,13 @@ import { onceReady } from './once-ready.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool } from './pool.ts';
 import { PostgresRequests } from './request-store.ts';
+import { Servers } from './servers.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { PostgresTenants } from './tenant-store.ts';
 import { PostgresUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
+  /** Names one server or several. */
   readonly url: string;
   /**
    * For each of: reads by key, short queries, long queries, writes. Four more: keys, counts, availability, queries of
@@ -72,6 +74,7 @@ const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 
 export class PostgresStore {
   readonly #options: OpenPostgresOptions;
+  readonly #servers: Servers;
   readonly #availability: Availability;
   readonly #shared: readonly SharedConnection[];
   readonly #readers: readonly SharedConnection[];
@@ -108,7 +111,9 @@ export class PostgresStore {
       plan_cache_mode: 'force_custom_plan',
     };
     const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
-    this.#availability = new Availability(short, () => this.#destroy(), options.report ?? (() => undefined));
+    const report = options.report ?? (() => undefined);
+    this.#servers = new Servers(options.url);
+    this.#availability = new Availability(this.#servers, short, { onLost: () => this.#destroy(), report });
     const walks = this.#connect({
       statement_timeout: SHORT_QUERY_MS,
       default_transaction_read_only: 'on',
@@ -139,7 +144,7 @@ export class PostgresStore {
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {
-      const connection = await store.openOwn();
+      const connection = await store.#servers.find(store.#connectOwn());
       try {
         await checkServer(connection);
         await migrate(connection);
@@ -232,11 +237,14 @@ export class PostgresStore {
   /** Opens an unshared connection without time limits, for long work. */
   async openOwn(): Promise<Connection> {
     try {
-      const options = this.#connect({}, LONG_WORK_SILENCE_MS);
-      return await Connection.open({ ...options, connectTimeoutMs: LONG_WORK_CONNECT_MS });
+      return await Connection.open(this.#connectOwn(), this.#servers.url);
     } catch (fault) {
       throw new ConnectionLost(reasonOf(fault));
     }
+  }
+
+  #connectOwn(): ConnectionOptions {
+    return { ...this.#connect({}, LONG_WORK_SILENCE_MS), connectTimeoutMs: LONG_WORK_CONNECT_MS };
   }
 
   #destroy(): void {
@@ -244,8 +252,8 @@ export class PostgresStore {
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
-    const { url, name, isService = false } = this.#options;
-    return { url, name, session, silenceMs, connectTimeoutMs: isService ? CONNECT_MS : LONG_WORK_CONNECT_MS };
+    const { name, isService = false } = this.#options;
+    return { name, session, silenceMs, connectTimeoutMs: isService ? CONNECT_MS : LONG_WORK_CONNECT_MS };
   }
 }
 
@@ -262,6 +270,4 @@ async function checkServer(connection: Connection): Promise<void> {
       );
   if ((await show('server_encoding')) !== 'UTF8')
     throw refuseCommand(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
-  if ((await connection.queryOnce<[boolean]>('SELECT pg_is_in_recovery()'))[0]![0])
-    throw refuseCommand('The database is a standby and takes no writes. Point STOREROOM_DATABASE_URL at the primary.');
 }

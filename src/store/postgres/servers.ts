@@ -1,0 +1,91 @@
+/**
+ * The servers of a database and which of them is the primary. Source: decision 0053.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection, ConnectionLost, IS_STANDBY, reasonOf, type ConnectionOptions } from './connection.ts';
+
+interface Primary {
+  readonly place: number;
+  readonly connection: Connection;
+  /** Each promotion begins a new one. */
+  readonly timeline: number;
+}
+
+/** What the other servers get to answer once one has said that it is the primary. */
+const OTHERS_MS = 200;
+/** Everybody may ask this. A standby has no log of its own that could be asked. */
+const READ_ROLE = `SELECT current_setting('transaction_read_only') = 'on', CASE WHEN NOT pg_is_in_recovery()
+  THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END`;
+
+export class Servers {
+  readonly #urls: readonly string[];
+  #place = 0;
+  #timeline = 0;
+
+  /** Of an address with one server or several: `postgres://user:password@one:5432,two:5432/database`. */
+  constructor(url: string) {
+    const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+    this.#urls = hosts.split(',').map((host) => before + host + after);
+  }
+
+  /** The address of the server that was the primary when last looked for. */
+  get url(): string {
+    return this.#urls[this.#place]!;
+  }
+
+  get host(): string {
+    return this.#hostAt(this.#place);
+  }
+
+  /**
+   * Asks all servers at the same time and remembers the primary; of two that take writes the one that was promoted
+   * last. Throws ConnectionLost with what each has said.
+   */
+  async find(options: ConnectionOptions): Promise<Connection> {
+    const found: Primary[] = [];
+    const first = Promise.withResolvers<void>();
+    const asking = this.#urls.map(async (url, place) => {
+      const connection = await Connection.open(options, url);
+      try {
+        found.push({ place, connection, timeline: await this.#checkRole(connection) });
+        first.resolve();
+      } catch (fault) {
+        connection.destroy('it is not the primary');
+        throw fault;
+      }
+    });
+    const all = Promise.allSettled(asking);
+    await Promise.race([all, first.promise.then(() => sleep(OTHERS_MS, undefined, { ref: false }))]);
+    const [best, ...others] = found.toSorted((a, b) => b.timeline - a.timeline || a.place - b.place);
+    for (const { connection } of others) connection.destroy('it is not the primary');
+    // Those that answer too late.
+    void all.then(() => found.forEach((one) => one !== best && one.connection.destroy('it is not the primary')));
+    if (!best) throw new ConnectionLost(this.#describe(await all));
+    this.#place = best.place;
+    this.#timeline = best.timeline;
+    return best.connection;
+  }
+
+  /** Throws ConnectionLost when the server takes no writes, or another one was promoted in its place. */
+  async check(connection: Connection): Promise<void> {
+    this.#timeline = await this.#checkRole(connection);
+  }
+
+  async #checkRole(connection: Connection): Promise<number> {
+    const [[isReadOnly, timeline] = [true, null]] = await connection.query<[boolean, number | null]>(READ_ROLE);
+    if (timeline === null) throw new ConnectionLost(IS_STANDBY);
+    if (isReadOnly) throw new ConnectionLost('it takes no writes');
+    if (timeline < this.#timeline) throw new ConnectionLost('another server was promoted in its place');
+    return timeline;
+  }
+
+  #describe(answers: readonly PromiseSettledResult<void>[]): string {
+    const reasons = answers.map((answer) => reasonOf((answer as PromiseRejectedResult).reason));
+    if (reasons.length === 1) return reasons[0]!;
+    return reasons.map((reason, place) => `${this.#hostAt(place)}: ${reason}`).join('; ');
+  }
+
+  #hostAt(place: number): string {
+    return new URL(this.#urls[place]!).host;
+  }
+}

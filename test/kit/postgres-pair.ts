@@ -1,0 +1,136 @@
+/**
+ * A PostgreSQL and its standby for tests of failover: made, promoted and rebuilt as an operator or Patroni does. The
+ * base backup is made by SQL and copying, as the programs that npm has lack pg_basebackup.
+ */
+import { chownSync, copyFileSync, globSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { PostgresServer, runStatement } from './postgres.ts';
+
+const ROLE = 'shop';
+const PASSWORD = 'correct-horse-battery';
+const FOLLOWS_MS = 60_000;
+/** Belong to one server; the folders stay, empty. */
+const OWN =
+  /^(postgresql\.conf|postgresql\.auto\.conf|pg_hba\.conf|pg_ident\.conf|postmaster\.(pid|opts)|standby\.signal)$/;
+const EMPTIED = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./;
+
+export class PostgresPair {
+  primary: PostgresServer;
+  standby: PostgresServer;
+  readonly #servers: readonly PostgresServer[];
+  readonly #isSynchronous: boolean;
+
+  private constructor(servers: readonly [PostgresServer, PostgresServer], isSynchronous: boolean) {
+    this.#servers = servers;
+    [this.primary, this.standby] = servers;
+    this.#isSynchronous = isSynchronous;
+  }
+
+  /** Two servers, with an empty database. Without `isSynchronous` no commit waits for the standby. */
+  static async start({ isSynchronous = true } = {}): Promise<PostgresPair> {
+    const settings = { wal_keep_size: '1GB', max_wal_senders: '4' };
+    const [one, other] = await Promise.all([PostgresServer.start({ settings }), PostgresServer.start({ settings })]);
+    const pair = new PostgresPair([one, other], isSynchronous);
+    await runStatement(one.url, `CREATE ROLE ${ROLE} SUPERUSER LOGIN PASSWORD '${PASSWORD}'`);
+    await runStatement(one.url, `CREATE DATABASE ${ROLE} OWNER ${ROLE}`);
+    await pair.rebuild();
+    return pair;
+  }
+
+  /** Of both servers, in an order that never changes. */
+  get url(): string {
+    const hosts = this.#servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    return `postgres://${ROLE}:${PASSWORD}@${hosts}/${ROLE}?target_session_attrs=read-write`;
+  }
+
+  /** Of the primary alone. */
+  get primaryUrl(): string {
+    return urlOf(this.primary);
+  }
+
+  /** From now on the standby gets nothing from the primary, not even what is under way. */
+  async cutOff(): Promise<void> {
+    const url = urlOf(this.standby);
+    await runStatement(url, `ALTER SYSTEM SET primary_conninfo = ''`);
+    await runStatement(url, 'SELECT pg_reload_conf()');
+    while ((await runStatement(url, 'SELECT 1 FROM pg_stat_wal_receiver')).length > 0) await sleep(5);
+  }
+
+  /** Makes the standby the primary. No commit waits for another server until there is one. */
+  async promote(): Promise<void> {
+    await runStatement(urlOf(this.standby), 'SELECT pg_promote(true)');
+    [this.primary, this.standby] = [this.standby, this.primary];
+  }
+
+  /** Makes the standby anew from a base backup of the primary, and waits until it has all that was ever committed. */
+  async rebuild(): Promise<void> {
+    const { primary, standby } = this;
+    await standby.kill();
+    const backup = new Client({ connectionString: urlOf(primary) });
+    await backup.connect();
+    try {
+      await backup.query("SELECT pg_backup_start('standby', true)");
+      copyData(primary.dataFolder, standby.dataFolder);
+      const { rows } = await backup.query<{ labelfile: string }>('SELECT * FROM pg_backup_stop()');
+      const source = `host=127.0.0.1 port=${primary.port} user=${ROLE} password=${PASSWORD} application_name=standby`;
+      writeFileSync(join(standby.dataFolder, 'backup_label'), rows[0]!.labelfile);
+      writeFileSync(join(standby.dataFolder, 'standby.signal'), '');
+      writeFileSync(join(standby.dataFolder, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
+    } finally {
+      await backup.end();
+    }
+    giveTo(standby.dataFolder);
+    await standby.restart();
+    await this.#follow();
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.remove()));
+  }
+
+  async #follow(): Promise<void> {
+    const url = this.primaryUrl;
+    if (this.#isSynchronous) {
+      await runStatement(url, `ALTER SYSTEM SET synchronous_standby_names = '*'`);
+      await runStatement(url, 'SELECT pg_reload_conf()');
+    }
+    await this.#untilFollows(`sync_state = '${this.#isSynchronous ? 'sync' : 'async'}'`);
+    // What was acknowledged before it was synchronous has to be there too.
+    const [now] = await runStatement(url, 'SELECT pg_current_wal_lsn() AS lsn');
+    await this.#untilFollows(`flush_lsn >= '${now!['lsn'] as string}'`);
+  }
+
+  async #untilFollows(condition: string): Promise<void> {
+    const until = performance.now() + FOLLOWS_MS;
+    const ask = `SELECT 1 FROM pg_stat_replication WHERE ${condition}`;
+    while ((await runStatement(this.primaryUrl, ask)).length === 0) {
+      if (performance.now() > until) throw new Error(`The standby does not follow: ${this.standby.log}`);
+      await sleep(20);
+    }
+  }
+}
+
+const urlOf = ({ port }: PostgresServer): string => `postgres://${ROLE}:${PASSWORD}@127.0.0.1:${port}/${ROLE}`;
+
+/** Replaces one server's data by another's, which may be running. Files that vanish meanwhile are in its log. */
+function copyData(source: string, target: string): void {
+  for (const name of readdirSync(target).filter((one) => !OWN.test(one) || one === 'standby.signal'))
+    rmSync(join(target, name), { recursive: true });
+  for (const path of globSync('**', { cwd: source }).toSorted()) {
+    if (OWN.test(path) || EMPTIED.test(path)) continue;
+    try {
+      if (statSync(join(source, path)).isDirectory()) mkdirSync(join(target, path), { recursive: true, mode: 0o700 });
+      else copyFileSync(join(source, path), join(target, path));
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') throw fault;
+    }
+  }
+}
+
+/** To the user that the server runs as, to whom its folder belongs. */
+function giveTo(folder: string): void {
+  const { uid, gid } = statSync(folder);
+  for (const path of globSync('**', { cwd: folder })) chownSync(join(folder, path), uid, gid);
+}
