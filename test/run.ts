@@ -62,6 +62,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 function choosePasses(): Pass[] {
   const fitsBoth = [
     'test/{api,dashboard,limits}/**/*.test.ts',
+    'test/client/operations.test.ts',
     'test/system/{kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
   ];
   const choose = (store: string, patterns: string[]): Pass => {

@@ -29,6 +29,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'kills the programs of examples/ and the service; integration.test.ts has what they do when nobody does',
   },
   {
+    files: ['test/client/package.test.ts'],
+    reason: 'packs and compiles the client for several hosts; operations and repeats run the same sources',
+  },
+  {
     files: ['test/limits/stalled-answers.test.ts'],
     reason: 'waits 30 s for a connection to be given up; unread-answers has what such connections cost',
   },

@@ -1,7 +1,7 @@
 /**
  * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
- * docs/configuration.md, examples/bruno. With --check it writes nothing and fails when one of them is not in step.
- * Never holds a fact of its own.
+ * docs/configuration.md, examples/bruno, client/src/contract.ts. With --check it writes nothing and fails when one of
+ * them is not in step. Never holds a fact of its own.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,6 +14,7 @@ import { ERRORS, type ErrorPlace } from '../src/errors.ts';
 import { renderContract } from '../src/http/contract.ts';
 import { allOperations } from '../src/http/operations/all-operations.ts';
 import { renderBruno } from './bruno.ts';
+import { renderClientTypes } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const HOUR_MS = 3_600_000;
@@ -44,6 +45,7 @@ const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
   'docs/errors.md': writeErrors(),
   'docs/configuration.md': await writeConfiguration(),
+  'client/src/contract.ts': renderClientTypes(contract),
   ...renderBruno(contract),
 };
 

@@ -1,0 +1,112 @@
+/** Several writes in one call: its steps, the references from one to another, and the types that check both. */
+import type { BatchOperations, Order, OrderLine } from './contract.ts';
+import type * as records from './records.ts';
+
+type Operation = keyof BatchOperations;
+type RecordTypeOf<Name> = Name extends `${string}Line${string}`
+  ? 'lines'
+  : Name extends `${string}Order`
+    ? 'orders'
+    : 'customers';
+type BodyOf<Custom, Name extends Operation> = BatchOperations[Name]['body'] &
+  records.Written<Custom, RecordTypeOf<Name>>;
+type DataOf<Custom, Name extends Operation> = {
+  readonly createOrder: string;
+  readonly addLineItem: records.OrderLine<Custom>;
+  readonly updateLineItem: records.OrderLine<Custom>;
+  readonly updateOrder: records.OrderFields<Custom>;
+  readonly createCustomer: string;
+  readonly updateCustomer: string;
+}[Name];
+
+const REFERENCE = Symbol('reference');
+
+/** Stands for a text that an earlier step answers: its data, or a field of it. */
+export interface Reference<At extends number = number, Name extends string = string> {
+  readonly [REFERENCE]: readonly [at: At, name: Name];
+}
+
+/** The data of a step, where it is a number or code; its fields, where it is a record. */
+export type StepData<At extends number> = Reference<At, ''> & {
+  readonly [Name in keyof Order | keyof OrderLine]: Reference<At, Name>;
+};
+
+/** What a step, counted from 0, will have answered: `step(0).data`, `step(1).data.LINE_REF_LOCK_CODE`. */
+export function step<const At extends number>(at: At): { readonly data: StepData<At> } {
+  const data = new Proxy<Reference>(
+    { [REFERENCE]: [at, ''] },
+    {
+      get: (whole, name) =>
+        typeof name === 'string' ? { [REFERENCE]: [at, name] } : (whole as unknown as Record<symbol, unknown>)[name],
+    },
+  );
+  return { data: data as unknown as StepData<At> };
+}
+
+export type BatchStep<Custom = unknown> = {
+  readonly [Name in Operation]: {
+    readonly operation: Name;
+    readonly body: { readonly [Field in keyof BodyOf<Custom, Name>]: BodyOf<Custom, Name>[Field] | Reference };
+  };
+}[Operation];
+
+/** The data of each step, in order. */
+export type BatchAnswers<Custom, Steps extends readonly BatchStep<Custom>[]> = {
+  -readonly [At in keyof Steps]: DataOf<Custom, Steps[At]['operation']>;
+};
+
+/** The steps where each field is known and each reference names a text of a step before; else what is wrong. */
+export type CheckedSteps<
+  Custom,
+  Left,
+  Before extends readonly unknown[] = [],
+  Checked extends readonly unknown[] = [],
+> = Left extends readonly [infer First, ...infer Rest]
+  ? CheckedSteps<Custom, Rest, [...Before, First], [...Checked, CheckedStep<Custom, First, Before>]>
+  : Left extends readonly unknown[]
+    ? readonly [...Checked, ...Left]
+    : never;
+
+type CheckedStep<Custom, Step, Before> = Step extends {
+  readonly operation: infer Name extends Operation;
+  readonly body: infer Body;
+}
+  ? {
+      readonly operation: Name;
+      readonly body: {
+        readonly [Field in keyof Body]: Field extends keyof BodyOf<Custom, Name>
+          ? CheckedValue<Body[Field], Before>
+          : `${Name} takes no such field.`;
+      };
+    }
+  : Step;
+
+type CheckedValue<Value, Before> =
+  Value extends Reference<infer At, infer Name>
+    ? number extends At
+      ? Value
+      : Before extends { readonly [Index in `${At}`]: { readonly operation: infer Step extends Operation } }
+        ? BatchOperations[Step]['data'] extends string
+          ? Name extends ''
+            ? Value
+            : `The data of ${Step} has no fields: it is a text.`
+          : Name extends keyof BatchOperations[Step]['data']
+            ? Value
+            : `The data of ${Step} is a record: name a field of it.`
+        : `There is no step ${At} before this one.`
+    : Value;
+
+/** The steps as they are sent: references in the words of the API, and texts that only look like one marked. */
+export function renderSteps(steps: readonly BatchStep[]): object[] {
+  return steps.map(({ operation, body }) => ({
+    operation,
+    body: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, renderValue(value)])),
+  }));
+}
+
+function renderValue(value: unknown): unknown {
+  if (typeof value === 'string') return value.startsWith('$') ? `$${value}` : value;
+  if (typeof value !== 'object' || value === null || !(REFERENCE in value)) return value;
+  const [at, name] = (value as Reference)[REFERENCE];
+  return name === '' ? `$${at}.data` : `$${at}.data.${name}`;
+}

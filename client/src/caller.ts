@@ -1,0 +1,235 @@
+/** One call from its first try to its answer: credentials, time limits, repetitions. Knows no record and no operation. */
+import { OPERATIONS } from './contract.ts';
+import { StoreroomError, type Refusal } from './error.ts';
+
+export type OperationName = keyof typeof OPERATIONS;
+
+export interface StoreroomOptions {
+  /** The base URL as the service prints it: `http://127.0.0.1:8080/tenant/api/pims/v1`. */
+  readonly baseUrl: string;
+  readonly teamID: string;
+  readonly apiID: string;
+  readonly apiSecret: string;
+  /** Milliseconds for a try: 10,000 by default, 30,000 for queries, lookups and batches. */
+  readonly timeoutMs?: number | undefined;
+  /** Milliseconds for a call with all its tries and waits: 120,000 by default. A longer wait is not begun. */
+  readonly totalTimeoutMs?: number | undefined;
+  /** How often a call is sent at most: 5 by default; 1 never repeats. */
+  readonly tries?: number | undefined;
+  /** Milliseconds before the second try when the service names no time: 1,000 by default, doubled up to 30,000. */
+  readonly firstWaitMs?: number | undefined;
+  /** Told of every try, for logs and figures. */
+  readonly onTry?: ((tried: Try) => void) | undefined;
+  /** Instead of the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly totalTimeoutMs?: number | undefined;
+  readonly tries?: number | undefined;
+}
+
+/** What came of a try. It holds no secret. */
+export interface Try {
+  readonly operation: OperationName;
+  /** Which one of the call, from 1. */
+  readonly number: number;
+  /** Of HTTP; 0 without an answer. */
+  readonly status: number;
+  /** Of an error. */
+  readonly code: string | undefined;
+  readonly requestId: string | undefined;
+  /** The team's calls of this month, this one included. */
+  readonly monthRequests: number | undefined;
+  /** Whether a write had happened before, under the same Idempotency-Key. */
+  readonly replayed: boolean;
+  readonly durationMs: number;
+  /** Until the next try, if there is one. */
+  readonly waitMs: number | undefined;
+}
+
+export interface Call {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  readonly options?: CallOptions | undefined;
+}
+
+/** An answer without an error. Of a 304 the body is undefined. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+const TIMEOUT_MS = 10_000;
+const LONG_TIMEOUT_MS = 30_000;
+const LONG = /^(query|find|batch)/;
+const TOTAL_TIMEOUT_MS = 120_000;
+const TRIES = 5;
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
+/** Callers that were told the same time to wait do not come back together. */
+const SPREAD_MS = 250;
+
+export class Caller {
+  readonly #base: string;
+  readonly #teamID: string;
+  readonly #authorization: string;
+  readonly #settings: StoreroomOptions;
+
+  constructor(options: StoreroomOptions) {
+    for (const name of ['baseUrl', 'teamID', 'apiID', 'apiSecret'] as const)
+      if (!/^[!-~]+$/.test(options[name] ?? '')) throw new TypeError(`Storeroom needs the option ${name}.`);
+    const { baseUrl, teamID, apiID, apiSecret, ...settings } = options;
+    const url = new URL(baseUrl);
+    if (url.username !== '' || url.password !== '' || url.search !== '')
+      throw new TypeError('baseUrl must have no credentials and no query.');
+    this.#base = url.origin + url.pathname.replace(/\/+$/, '');
+    this.#teamID = teamID;
+    this.#authorization = `Basic ${btoa(`${apiID}:${apiSecret}`)}`;
+    // The rest of the options; the credentials are kept nowhere else.
+    this.#settings = settings as StoreroomOptions;
+  }
+
+  /** Sends it until it is answered, as often and as long as it may. Throws a StoreroomError, or why it was aborted. */
+  async call(operation: OperationName, call: Call): Promise<Answer> {
+    const { tries = TRIES, totalTimeoutMs = TOTAL_TIMEOUT_MS } = { ...this.#settings, ...dropUnset(call.options) };
+    const signal = call.options?.signal;
+    const endsAt = performance.now() + totalTimeoutMs;
+    for (let number = 1; ; number++) {
+      signal?.throwIfAborted();
+      const begunAt = performance.now();
+      const outcome = await this.#try(operation, call, Math.max(endsAt - begunAt, 1));
+      const error = outcome instanceof StoreroomError ? outcome : undefined;
+      const waitMs = error && this.#chooseWait(error, number);
+      const endedAt = performance.now();
+      const isLast = waitMs === undefined || number >= tries || endedAt + waitMs >= endsAt;
+      this.#settings.onTry?.({
+        operation,
+        number,
+        status: outcome.status,
+        code: error?.code,
+        requestId: error ? error.requestId : headerOf(outcome as Answer, 'X-Request-Id'),
+        monthRequests: error ? undefined : numberOf(headerOf(outcome as Answer, 'X-Month-Requests')),
+        replayed: !error && headerOf(outcome as Answer, 'Idempotent-Replayed') === 'true',
+        durationMs: endedAt - begunAt,
+        waitMs: isLast ? undefined : waitMs,
+      });
+      if (!error) return outcome as Answer;
+      if (isLast) throw error;
+      await sleep(waitMs, signal);
+    }
+  }
+
+  /** How long to wait before the call is repeated; undefined when it must not be. */
+  #chooseWait({ repeatable, code, retryAfter }: StoreroomError, number: number): number | undefined {
+    if (!repeatable) return undefined;
+    if (code === 'REQUEST_TIMEOUT') return 0;
+    if (retryAfter) return retryAfter * 1000 + Math.random() * SPREAD_MS;
+    const most = Math.min((this.#settings.firstWaitMs ?? FIRST_WAIT_MS) * 2 ** (number - 1), LONGEST_WAIT_MS);
+    return most * (0.5 + Math.random() / 2);
+  }
+
+  /** One try: its answer, or the error it is. Throws only why the caller aborted it. */
+  async #try(operation: OperationName, call: Call, leftMs: number): Promise<Answer | StoreroomError> {
+    const { timeoutMs = LONG.test(operation) ? LONG_TIMEOUT_MS : TIMEOUT_MS } = {
+      ...this.#settings,
+      ...dropUnset(call.options),
+    };
+    const limitMs = Math.min(timeoutMs, leftMs);
+    const signal = call.options?.signal;
+    const abort = new AbortController();
+    const pass = (): void => abort.abort(signal!.reason);
+    const timer = setTimeout(() => abort.abort(), limitMs);
+    signal?.addEventListener('abort', pass);
+    try {
+      const response = await this.#send(operation, call, abort.signal);
+      const text = response.status === 304 ? '' : await response.text();
+      return readAnswer(operation, response, text);
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      const why = abort.signal.aborted ? `within ${Math.round(limitMs) / 1000} s` : 'as the connection failed';
+      const message = `${operation} was not answered ${why}.`;
+      const circumstances = { operation, status: 0, requestId: undefined, retryAfter: undefined, etag: undefined };
+      return new StoreroomError({ code: 'NO_ANSWER', message }, { ...circumstances, cause });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', pass);
+    }
+  }
+
+  #send(operation: OperationName, { query, headers, body }: Call, signal: AbortSignal): Promise<Response> {
+    const [method, path] = OPERATIONS[operation];
+    const search = new URLSearchParams({ teamID: this.#teamID, ...dropUnset(query) });
+    const send = this.#settings.fetch ?? globalThis.fetch;
+    return send(`${this.#base}${path}?${search.toString()}`, {
+      method,
+      headers: {
+        Authorization: this.#authorization,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...dropUnset(headers),
+      },
+      // Credentials go where they were meant to go, and nowhere else.
+      redirect: 'manual',
+      signal,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+}
+
+function readAnswer(operation: string, response: Response, text: string): Answer | StoreroomError {
+  const { status, headers, ok } = response;
+  if (status === 304) return { status, headers, body: undefined };
+  const body = parse(text);
+  if (ok && body !== undefined) return { status, headers, body };
+  const message = `${operation} got an answer with status ${status} that is not of Storeroom.`;
+  const isRefusal = !ok && typeof body?.code === 'string';
+  return new StoreroomError(isRefusal ? body : { code: 'UNREADABLE_ANSWER', message }, {
+    operation,
+    status,
+    requestId: headers.get('X-Request-Id') ?? undefined,
+    retryAfter: secondsOf(headers.get('Retry-After')),
+    etag: headers.get('ETag') ?? undefined,
+  });
+}
+
+function parse(text: string): Refusal | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Refusal) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds of a Retry-After, which a proxy may write as a date. */
+function secondsOf(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = Number.isNaN(Number(header)) ? (Date.parse(header) - Date.now()) / 1000 : Number(header);
+  return Number.isNaN(seconds) ? undefined : Math.max(seconds, 0);
+}
+
+const headerOf = ({ headers }: Answer, name: string): string | undefined => headers.get(name) ?? undefined;
+const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
+
+function dropUnset<T extends object>(members: T | undefined): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  const set = Object.entries(members ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as { [Name in keyof T]: Exclude<T[Name], undefined> };
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,582 @@
+/** Written by `npm run generate` from the contract; change the code, not this file. */
+
+/** Method and path of each operation. */
+export const OPERATIONS = {
+  getOrder: ['GET', '/orders/single'],
+  queryOrders: ['POST', '/orders/query'],
+  findOrdersByStorefrontReference: ['GET', '/orders/by_storefront_reference'],
+  findOrdersByStorefrontReferences: ['POST', '/orders/by_storefront_reference'],
+  createOrder: ['PUT', '/orders/create'],
+  addLineItem: ['PUT', '/orders/line_item'],
+  updateLineItem: ['POST', '/orders/line_item'],
+  updateOrder: ['POST', '/orders/update'],
+  cancelOrder: ['POST', '/orders/cancel'],
+  getCustomer: ['GET', '/customers/single'],
+  queryCustomers: ['POST', '/customers/query'],
+  createCustomer: ['PUT', '/customers/create'],
+  updateCustomer: ['POST', '/customers/update'],
+  getInventoryItem: ['GET', '/inventory/single'],
+  queryInventoryItems: ['POST', '/inventory/query'],
+  batch: ['POST', '/batch'],
+  listFields: ['GET', '/fields'],
+  getUsage: ['GET', '/usage'],
+} as const;
+
+/** The operations that a batch takes, and the data each of them answers. */
+export interface BatchOperations {
+  readonly createOrder: { readonly body: NewOrder; readonly data: string };
+  readonly addLineItem: { readonly body: NewOrderLine; readonly data: OrderLine };
+  readonly updateLineItem: { readonly body: OrderLineChange; readonly data: OrderLine };
+  readonly updateOrder: { readonly body: OrderChange; readonly data: Order };
+  readonly createCustomer: { readonly body: NewCustomer; readonly data: string };
+  readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
+}
+
+/** Every field of the tenant; "" where a field has no value. */
+export interface Order extends Addresses {
+  /** Number PIMS gives the order; names it in every call. */
+  readonly ORDER_NUMBER: string;
+  /** Stage of the order. */
+  readonly ORDER_TYPE: Stage;
+  /** Storefront order number, with its leading #. */
+  readonly REFERENCE_NUMBER: string;
+  /** CUSTOMER_CODE of the customer who ordered. */
+  readonly CUSTOMER_CODE: string;
+  /** Location the order belongs to. */
+  readonly LOCATION_CODE: string;
+  /** Date of the order. */
+  readonly ORDER_DATE: CalendarDate;
+  /** Free-text status, separate from the stage. */
+  readonly ORDER_STATUS: string;
+  /** Salesperson. */
+  readonly SALESPERSON_CODE: string;
+  /** Customer's purchase order number. */
+  readonly PO_NUMBER: string;
+  /** Payment terms. */
+  readonly TERMS_CODE: string;
+  /** Carrier or shipping method. */
+  readonly SHIP_VIA: string;
+  /** Whether the supplier ships the order; it then moves no stock. */
+  readonly DROP_SHIP: Flag;
+  /** Tracking numbers, separated by commas. */
+  readonly TRACKING_NUMBERS: string;
+  /** Notes. */
+  readonly NOTES: string;
+  /** Total of the lines; it follows them unless it is sent. */
+  readonly SUBTOTAL: Decimal;
+  /** Shipping charge. */
+  readonly FREIGHT: Decimal;
+  /** Total tax. */
+  readonly TAX_TOTAL: Decimal;
+  /** SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent. */
+  readonly ORDER_TOTAL: Decimal;
+  /** Time the record was created. */
+  readonly CREATE_DATE: Timestamp;
+  /** Time of the last change. */
+  readonly MODIFIED_DATE: Timestamp;
+}
+
+/** Every field of the tenant; "" where a field has no value. */
+export interface OrderLine {
+  /** ORDER_NUMBER of the order the line belongs to. */
+  readonly ORDER_NUMBER: string;
+  /** Number of the line within its order. */
+  readonly LINE_NUMBER: Decimal;
+  /** PART_CODE of the part ordered. */
+  readonly PART_CODE: string;
+  /** What is ordered; the part's own description when none is sent. */
+  readonly DESCRIPTION: string;
+  /** Units ordered; 1 when none are sent, negative for a return. */
+  readonly QUANTITY: Decimal;
+  /** Units shipped, from 0 to QUANTITY. */
+  readonly NUMBER_SHIPPED: Decimal;
+  /** Price of one unit; the part's own when none is sent. */
+  readonly UNIT_PRICE: Decimal;
+  /** Discount on the line in percent. */
+  readonly DISCOUNT: Decimal;
+  /** Serial numbers of the units shipped, separated by commas. */
+  readonly SERIAL_NUMBERS: string;
+  /** Whether the line is a care plan, which has no serial numbers. */
+  readonly CARE_PLAN: Flag;
+  /** Code that names the line in updates; it never changes. */
+  readonly LINE_REF_LOCK_CODE: string;
+  /** Time the record was created. */
+  readonly CREATE_DATE: Timestamp;
+  /** Time of the last change. */
+  readonly MODIFIED_DATE: Timestamp;
+}
+
+/** Every field of the tenant; "" where a field has no value. */
+export interface Customer extends Addresses {
+  /** Code that names the customer. */
+  readonly CUSTOMER_CODE: string;
+  /** Name of the customer. */
+  readonly CUSTOMER_NAME: string;
+  /** Payment terms. */
+  readonly TERMS_CODE: string;
+  /** Credit limit. */
+  readonly CREDIT_LIMIT: Decimal;
+  /** Notes. */
+  readonly NOTES: string;
+  /** Time the record was created. */
+  readonly CREATE_DATE: Timestamp;
+  /** Time of the last change. */
+  readonly MODIFIED_DATE: Timestamp;
+}
+
+/** Every field of the tenant; "" where a field has no value. */
+export interface InventoryItem {
+  /** Code that names the part. */
+  readonly PART_CODE: string;
+  /** Description of the part. */
+  readonly PART_DESCRIPTION: string;
+  /** Barcode. */
+  readonly BARCODE: string;
+  /** Category. */
+  readonly CATEGORY: string;
+  /** Location that holds the stock. */
+  readonly LOCATION_CODE: string;
+  /** Units in stock. */
+  readonly QTY_ONHAND: Decimal;
+  /** Units that open sales orders hold. */
+  readonly QTY_COMMITTED: Decimal;
+  /** QTY_ONHAND less QTY_COMMITTED; may be negative. */
+  readonly QTY_AVAILABLE: Decimal;
+  /** Units ordered from suppliers. */
+  readonly QTY_ONORDER: Decimal;
+  /** Price of one unit. */
+  readonly UNIT_PRICE: Decimal;
+  /** Cost of one unit. */
+  readonly UNIT_COST: Decimal;
+  /** Whether each unit has a serial number. */
+  readonly SERIALIZED: Flag;
+  /** Whether the part is a care plan. */
+  readonly CARE_PLAN: Flag;
+  /** Time the record was created. */
+  readonly CREATE_DATE: Timestamp;
+  /** Time of the last change. */
+  readonly MODIFIED_DATE: Timestamp;
+}
+
+export interface StorefrontLookup {
+  /** The number that was asked for. */
+  readonly storefront_order_number: string;
+  /** Invoices first, then sales orders, quotes and worksheets; within a stage the newest first. */
+  readonly orders: readonly StorefrontOrder[];
+}
+
+/** Fields of the new order. */
+export interface NewOrder extends AddressValues {
+  /** Stage of the order. */
+  readonly ORDER_TYPE?: FirstStage | undefined;
+  /** Storefront order number, with its leading #. */
+  readonly REFERENCE_NUMBER?: Value | undefined;
+  /** CUSTOMER_CODE of the customer who ordered. */
+  readonly CUSTOMER_CODE?: Value | undefined;
+  /** Location the order belongs to. */
+  readonly LOCATION_CODE?: Value | undefined;
+  /** Date of the order. */
+  readonly ORDER_DATE?: DateValue | undefined;
+  /** Free-text status, separate from the stage. */
+  readonly ORDER_STATUS?: Value | undefined;
+  /** Salesperson. */
+  readonly SALESPERSON_CODE?: Value | undefined;
+  /** Customer's purchase order number. */
+  readonly PO_NUMBER?: Value | undefined;
+  /** Payment terms. */
+  readonly TERMS_CODE?: Value | undefined;
+  /** Carrier or shipping method. */
+  readonly SHIP_VIA?: Value | undefined;
+  /** Whether the supplier ships the order; it then moves no stock. */
+  readonly DROP_SHIP?: FlagValue | undefined;
+  /** Tracking numbers, separated by commas. */
+  readonly TRACKING_NUMBERS?: Value | undefined;
+  /** Notes. */
+  readonly NOTES?: Value | undefined;
+  /** Total of the lines; it follows them unless it is sent. */
+  readonly SUBTOTAL?: DecimalValue | undefined;
+  /** Shipping charge. */
+  readonly FREIGHT?: DecimalValue | undefined;
+  /** Total tax. */
+  readonly TAX_TOTAL?: DecimalValue | undefined;
+  /** SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent. */
+  readonly ORDER_TOTAL?: DecimalValue | undefined;
+}
+
+/** The order and the fields of the new line. */
+export interface NewOrderLine {
+  /** ORDER_NUMBER of the order the line belongs to. */
+  readonly ORDER_NUMBER: Value;
+  /** PART_CODE of the part ordered. */
+  readonly PART_CODE?: Value | undefined;
+  /** What is ordered; the part's own description when none is sent. */
+  readonly DESCRIPTION?: Value | undefined;
+  /** Units ordered; 1 when none are sent, negative for a return. */
+  readonly QUANTITY?: DecimalValue | undefined;
+  /** Price of one unit; the part's own when none is sent. */
+  readonly UNIT_PRICE?: DecimalValue | undefined;
+  /** Discount on the line in percent. */
+  readonly DISCOUNT?: DecimalValue | undefined;
+  /** Serial numbers of the units shipped, separated by commas. */
+  readonly SERIAL_NUMBERS?: Value | undefined;
+  /** Whether the line is a care plan, which has no serial numbers. */
+  readonly CARE_PLAN?: FlagValue | undefined;
+}
+
+/** The line and the fields to change. */
+export interface OrderLineChange extends NewOrderLine {
+  /** ORDER_NUMBER of the order the line belongs to. */
+  readonly ORDER_NUMBER: Value;
+  /** Units shipped, from 0 to QUANTITY. */
+  readonly NUMBER_SHIPPED?: DecimalValue | undefined;
+  /** Code that names the line in updates; it never changes. */
+  readonly LINE_REF_LOCK_CODE: Value;
+}
+
+/** The order and the fields to change. */
+export interface OrderChange extends AddressValues {
+  /** Number PIMS gives the order; names it in every call. */
+  readonly ORDER_NUMBER: Value;
+  /** Storefront order number, with its leading #. */
+  readonly REFERENCE_NUMBER?: Value | undefined;
+  /** CUSTOMER_CODE of the customer who ordered. */
+  readonly CUSTOMER_CODE?: Value | undefined;
+  /** Location the order belongs to. */
+  readonly LOCATION_CODE?: Value | undefined;
+  /** Date of the order. */
+  readonly ORDER_DATE?: DateValue | undefined;
+  /** Free-text status, separate from the stage. */
+  readonly ORDER_STATUS?: Value | undefined;
+  /** Salesperson. */
+  readonly SALESPERSON_CODE?: Value | undefined;
+  /** Customer's purchase order number. */
+  readonly PO_NUMBER?: Value | undefined;
+  /** Payment terms. */
+  readonly TERMS_CODE?: Value | undefined;
+  /** Carrier or shipping method. */
+  readonly SHIP_VIA?: Value | undefined;
+  /** Whether the supplier ships the order; it then moves no stock. */
+  readonly DROP_SHIP?: FlagValue | undefined;
+  /** Tracking numbers, separated by commas. */
+  readonly TRACKING_NUMBERS?: Value | undefined;
+  /** Notes. */
+  readonly NOTES?: Value | undefined;
+  /** Total of the lines; it follows them unless it is sent. */
+  readonly SUBTOTAL?: DecimalValue | undefined;
+  /** Shipping charge. */
+  readonly FREIGHT?: DecimalValue | undefined;
+  /** Total tax. */
+  readonly TAX_TOTAL?: DecimalValue | undefined;
+  /** SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent. */
+  readonly ORDER_TOTAL?: DecimalValue | undefined;
+}
+
+/** Fields of the new customer. */
+export interface NewCustomer extends AddressValues {
+  /** Code that names the customer. */
+  readonly CUSTOMER_CODE?: Value | undefined;
+  /** Name of the customer. */
+  readonly CUSTOMER_NAME?: Value | undefined;
+  /** Payment terms. */
+  readonly TERMS_CODE?: Value | undefined;
+  /** Credit limit. */
+  readonly CREDIT_LIMIT?: DecimalValue | undefined;
+  /** Notes. */
+  readonly NOTES?: Value | undefined;
+}
+
+/** The customer and the fields to change. */
+export interface CustomerChange extends NewCustomer {
+  /** Code that names the customer. */
+  readonly CUSTOMER_CODE: Value;
+}
+
+export interface Filter {
+  /** Name of a field of the queried records. */
+  readonly field: string;
+  /** At most 256 characters. in takes a list of 1 to 100; empty and not_empty take none. */
+  readonly value?: string | number | boolean | readonly (string | number | boolean)[] | undefined;
+  /** How the field is compared with the value. Default eq. */
+  readonly op?:
+   
+    | 'eq'
+    | 'ne'
+    | 'lt'
+    | 'le'
+    | 'gt'
+    | 'ge'
+    | 'in'
+    | 'starts_with'
+    | 'contains'
+    | 'empty'
+    | 'not_empty'
+    | undefined;
+  /** true: the same as the op contains, part of the value in any case. Default false. */
+  readonly contains?: boolean | undefined;
+  /** AND or OR with the filter before, in any case. AND binds tighter. Default AND. */
+  readonly conjunction?: string | undefined;
+}
+
+/** Codes of docs/errors.md. */
+export type ErrorCode =
+ 
+  | 'MISSING_TEAM_ID'
+  | 'INVALID_CREDENTIALS'
+  | 'MISSING_PARAMETER'
+  | 'INVALID_PARAMETER'
+  | 'UNKNOWN_PARAMETER'
+  | 'PARAMETER_CONFLICT'
+  | 'INVALID_CURSOR'
+  | 'INVALID_JSON'
+  | 'INVALID_BODY'
+  | 'BODY_NOT_ALLOWED'
+  | 'MALFORMED_REQUEST'
+  | 'MISSING_FIELD'
+  | 'UNKNOWN_FIELD'
+  | 'FIELD_NOT_ALLOWED'
+  | 'INVALID_VALUE'
+  | 'FIELD_NOT_SORTABLE'
+  | 'INVALID_FILTER'
+  | 'TOO_MANY_FILTERS'
+  | 'QUERY_TOO_COSTLY'
+  | 'ORDER_NOT_FOUND'
+  | 'LINE_NOT_FOUND'
+  | 'LINE_MOVED'
+  | 'CUSTOMER_NOT_FOUND'
+  | 'CODE_TAKEN'
+  | 'UNKNOWN_REFERENCE'
+  | 'STAGE_NOT_ALLOWED'
+  | 'ORDER_CLOSED'
+  | 'QUANTITY_NOT_ALLOWED'
+  | 'SERIALS_NOT_ALLOWED'
+  | 'TOO_MANY_LINES'
+  | 'BATCH_TOO_LONG'
+  | 'UNKNOWN_OPERATION'
+  | 'INVALID_REFERENCE'
+  | 'SCOPE_MISSING'
+  | 'NOT_FOUND'
+  | 'IDEMPOTENCY_KEY_RUNNING'
+  | 'RECORD_CHANGED'
+  | 'BODY_TOO_LARGE'
+  | 'URL_TOO_LONG'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RESULT_TOO_LARGE'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'INVALID_IDEMPOTENCY_KEY'
+  | 'INVALID_IF_MATCH'
+  | 'QUOTA_EXCEEDED'
+  | 'RATE_LIMITED'
+  | 'TOO_MANY_QUERIES'
+  | 'HEADERS_TOO_LARGE'
+  | 'INTERNAL_ERROR'
+  | 'SERVICE_BUSY'
+  | 'STORE_UNAVAILABLE'
+  | 'STORAGE_FULL';
+
+interface Addresses {
+  /** Billing name. */
+  readonly BNAME: string;
+  /** Billing attention line. */
+  readonly BATTN: string;
+  /** Billing address, first line. */
+  readonly BADDRESS1: string;
+  /** Billing address, second line. */
+  readonly BADDRESS2: string;
+  /** Billing city. */
+  readonly BCITY: string;
+  /** Billing state. */
+  readonly BSTATE: string;
+  /** Billing ZIP or postal code. */
+  readonly BZIPCODE: string;
+  /** Billing country. */
+  readonly BCOUNTRY: string;
+  /** Billing phone number. */
+  readonly BPHONE: string;
+  /** Billing e-mail address. */
+  readonly BEMAIL: string;
+  /** Shipping name. */
+  readonly SNAME: string;
+  /** Shipping attention line. */
+  readonly SATTN: string;
+  /** Shipping address, first line. */
+  readonly SADDRESS1: string;
+  /** Shipping address, second line. */
+  readonly SADDRESS2: string;
+  /** Shipping city. */
+  readonly SCITY: string;
+  /** Shipping state. */
+  readonly SSTATE: string;
+  /** Shipping ZIP or postal code. */
+  readonly SZIPCODE: string;
+  /** Shipping country. */
+  readonly SCOUNTRY: string;
+  /** Shipping phone number. */
+  readonly SPHONE: string;
+  /** Shipping e-mail address. */
+  readonly SEMAIL: string;
+}
+
+/** Stage of an order. */
+export type Stage = 'worksheet' | 'quote' | 'sales_order' | 'invoice';
+
+/** Date as mm/dd/yyyy, or "". */
+type CalendarDate = string;
+
+/** Y, N, or "". */
+type Flag = 'Y' | 'N' | '';
+
+/** Decimal number without needless zeros, or "". */
+type Decimal = string;
+
+/** UTC time in ISO 8601, or "". */
+type Timestamp = string;
+
+export interface StorefrontOrder {
+  readonly order_type: Stage;
+  /** ORDER_NUMBER of the order. */
+  readonly pims_order_number: string | null;
+  /** UTC time in ISO 8601; null when PIMS has none. */
+  readonly create_date: string | null;
+  /** UTC time in ISO 8601; null when PIMS has none. */
+  readonly modified_date: string | null;
+  /** Tracking numbers of the order. */
+  readonly tracking_numbers: readonly string[];
+  /** Whether the supplier ships the order. */
+  readonly is_dropship: boolean;
+  readonly shipping_address: {
+    /** SNAME of the order. */
+    readonly name: string;
+    /** SATTN of the order. */
+    readonly attention: string;
+    /** SADDRESS1 of the order. */
+    readonly address_1: string;
+    /** SADDRESS2 of the order. */
+    readonly address_2: string;
+    /** SCITY of the order. */
+    readonly city: string;
+    /** SSTATE of the order. */
+    readonly state: string;
+    /** SZIPCODE of the order. */
+    readonly zip: string;
+    /** SCOUNTRY of the order. */
+    readonly country: string;
+    /** SPHONE of the order. */
+    readonly phone: string;
+  };
+  /** The lines of the order. */
+  readonly items: readonly StorefrontItem[];
+  /** Only in an entry of a cancelled order. */
+  readonly cancelled?: true | undefined;
+}
+
+interface AddressValues {
+  /** Billing name. */
+  readonly BNAME?: Value | undefined;
+  /** Billing attention line. */
+  readonly BATTN?: Value | undefined;
+  /** Billing address, first line. */
+  readonly BADDRESS1?: Value | undefined;
+  /** Billing address, second line. */
+  readonly BADDRESS2?: Value | undefined;
+  /** Billing city. */
+  readonly BCITY?: Value | undefined;
+  /** Billing state. */
+  readonly BSTATE?: Value | undefined;
+  /** Billing ZIP or postal code. */
+  readonly BZIPCODE?: Value | undefined;
+  /** Billing country. */
+  readonly BCOUNTRY?: Value | undefined;
+  /** Billing phone number. */
+  readonly BPHONE?: Value | undefined;
+  /** Billing e-mail address. */
+  readonly BEMAIL?: Value | undefined;
+  /** Shipping name. */
+  readonly SNAME?: Value | undefined;
+  /** Shipping attention line. */
+  readonly SATTN?: Value | undefined;
+  /** Shipping address, first line. */
+  readonly SADDRESS1?: Value | undefined;
+  /** Shipping address, second line. */
+  readonly SADDRESS2?: Value | undefined;
+  /** Shipping city. */
+  readonly SCITY?: Value | undefined;
+  /** Shipping state. */
+  readonly SSTATE?: Value | undefined;
+  /** Shipping ZIP or postal code. */
+  readonly SZIPCODE?: Value | undefined;
+  /** Shipping country. */
+  readonly SCOUNTRY?: Value | undefined;
+  /** Shipping phone number. */
+  readonly SPHONE?: Value | undefined;
+  /** Shipping e-mail address. */
+  readonly SEMAIL?: Value | undefined;
+}
+
+/** Stage of a new order; null and "" stand for the default of the tenant. */
+type FirstStage = 'worksheet' | 'quote' | 'sales_order' | '' | null;
+
+/** Value of a field. Numbers and booleans are stored as text; null and "" clear the field. */
+export type Value = string | number | boolean | null;
+
+/** Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field. */
+type DateValue = string | null;
+
+/** Y, N, true, false, 1 or 0, in any case; null and "" clear the field. */
+type FlagValue = 'Y' | 'N' | '' | true | false | 1 | 0 | null;
+
+/** Decimal number; null and "" clear the field. */
+type DecimalValue = string | number | null;
+
+export interface StorefrontItem {
+  /** PART_CODE of the line. */
+  readonly part_number: string;
+  /** What was ordered. */
+  readonly description: string;
+  /** Units ordered. */
+  readonly quantity: number;
+  /** Units shipped; less than quantity after a partial shipment. */
+  readonly shipped: number;
+  /** Serial numbers shipped; always empty for a care plan. */
+  readonly serial_numbers: readonly string[];
+  /** Whether the line is a care plan. */
+  readonly is_care_plan: boolean;
+}
+
+export interface Field {
+  /** Name of the field, in upper case. */
+  readonly name: string;
+  /** Type of its values. */
+  readonly type: 'text' | 'number' | 'date' | 'flag';
+  /** What the field means. */
+  readonly description: string;
+  /** Whether a new record cannot do without it. */
+  readonly required: boolean;
+  /** Whether PIMS sets it; it is never sent. */
+  readonly assigned: boolean;
+  /** Whether exact filters on it walk an index. */
+  readonly indexed: boolean;
+  /** Whether substring filters on it use an index. */
+  readonly searched: boolean;
+  /** Whether it is a custom field of the tenant. */
+  readonly custom: boolean;
+  /** The values it can have; null: any of its type. */
+  readonly values: readonly string[] | null;
+}
+
+export interface Usage {
+  /** The month (UTC). */
+  readonly month: string;
+  /** Calls of the month. */
+  readonly total: number;
+  /** Calls a month may have; null: no limit. */
+  readonly quota: number | null;
+  /** Calls by day and operation. */
+  readonly days: readonly {
+    /** The day (UTC). */
+    readonly day: string;
+    /** Name of the operation. */
+    readonly operation: string;
+    /** Calls of the operation that day. */
+    readonly calls: number;
+  }[];
+}

@@ -1,0 +1,72 @@
+/** What a call throws when it does not succeed. */
+import type { ErrorCode } from './contract.ts';
+
+/** The body of a refusal, as the service answers it. */
+export interface Refusal {
+  readonly code: string;
+  readonly message?: string;
+  readonly field?: string;
+  readonly suggestion?: string;
+  readonly step?: number;
+  readonly requestId?: string;
+}
+
+interface Circumstances {
+  readonly operation: string;
+  readonly status: number;
+  readonly requestId: string | undefined;
+  readonly retryAfter: number | undefined;
+  readonly etag: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too. */
+const REPEATED: readonly string[] = ['REQUEST_TIMEOUT', 'RATE_LIMITED', 'TOO_MANY_QUERIES', 'IDEMPOTENCY_KEY_RUNNING'];
+/** Statuses that a balancer or proxy in front of the service may answer in its own words. */
+const REPEATED_STATUSES: readonly number[] = [200, 408, 425, 429];
+
+/**
+ * A call that was refused or not answered. Branch on `code`: the codes are those of docs/errors.md, and
+ * - `NO_ANSWER`: the time was up or the connection ended. `status` is 0, and whether a write happened is unknown.
+ * - `UNREADABLE_ANSWER`: not an answer of Storeroom. Look at `baseUrl`, and at the proxies in between.
+ */
+export class StoreroomError extends Error {
+  override readonly name = 'StoreroomError';
+  readonly code: ErrorCode | 'NO_ANSWER' | 'UNREADABLE_ANSWER' | (string & Record<never, never>);
+  /** Of HTTP; 0 without an answer. */
+  readonly status: number;
+  /** Name of the operation, such as `createOrder`. */
+  readonly operation: string;
+  /** The parameter or field that is wrong. */
+  readonly field: string | undefined;
+  /** The nearest known name, or the ORDER_NUMBER that a line moved to. */
+  readonly suggestion: string | undefined;
+  /** The step of a batch that was refused, from 0. */
+  readonly step: number | undefined;
+  /** Quote it when you report a fault. */
+  readonly requestId: string | undefined;
+  /** Seconds to wait. For `QUOTA_EXCEEDED` they are days long. */
+  readonly retryAfter: number | undefined;
+  /** Of `RECORD_CHANGED`: the ETag of now. */
+  readonly etag: string | undefined;
+  /** Whether the same call may succeed later. The client has then used up its tries or its time. */
+  readonly repeatable: boolean;
+
+  constructor(refusal: Refusal, { operation, status, requestId, retryAfter, etag, cause }: Circumstances) {
+    super(`${refusal.code}: ${refusal.message ?? ''}`, cause === undefined ? undefined : { cause });
+    this.code = refusal.code;
+    this.status = status;
+    this.operation = operation;
+    this.field = refusal.field;
+    this.suggestion = refusal.suggestion;
+    this.step = refusal.step;
+    this.requestId = refusal.requestId ?? requestId;
+    this.retryAfter = retryAfter;
+    this.etag = etag;
+    this.repeatable =
+      status === 0 ||
+      status >= 500 ||
+      REPEATED.includes(refusal.code) ||
+      (refusal.code === 'UNREADABLE_ANSWER' && REPEATED_STATUSES.includes(status));
+  }
+}

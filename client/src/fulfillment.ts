@@ -1,0 +1,137 @@
+/**
+ * What became of a storefront order: the storefront lookup gives its records as they are, and this adds them up. Nothing
+ * is called.
+ */
+import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contract.ts';
+
+export interface Fulfillment {
+  /**
+   * `unknown`: there is no record. `draft`: worksheets and quotes, nothing is ordered yet. `open`: nothing was shipped.
+   * `partly_shipped`, `shipped`: of what is ordered. `cancelled`: all that was ordered is.
+   */
+  readonly state: 'unknown' | 'draft' | 'open' | 'partly_shipped' | 'shipped' | 'cancelled';
+  /** Units of all lines together, care plans included. */
+  readonly ordered: number;
+  readonly shipped: number;
+  readonly open: number;
+  /** Of the records, each once, those of the newest invoice first. A shipped order may have none. */
+  readonly trackingNumbers: readonly string[];
+  readonly lines: readonly FulfillmentLine[];
+}
+
+/** A part of the order, added up over the records that have it. */
+export interface FulfillmentLine {
+  readonly partNumber: string;
+  readonly description: string;
+  readonly ordered: number;
+  readonly shipped: number;
+  /** Units that are still to come. */
+  readonly open: number;
+  /** Units of lines with a negative quantity; they count nowhere else. */
+  readonly returned: number;
+  /** Of the units shipped. A care plan has those of its parent. */
+  readonly serialNumbers: readonly string[];
+  readonly isCarePlan: boolean;
+  /** Of a care plan: the partNumber of the product it covers, if that can be told. */
+  readonly parent: string | undefined;
+}
+
+type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member] };
+
+/**
+ * Adds up invoices and sales orders: a partial invoice makes two records of one order. What is cancelled is left out.
+ * Lines with the same part are one line. The parent of a care plan is the product before it in its record; where a
+ * partial invoice has parted the two, the one it has in another record.
+ */
+export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {
+  const binding = orders.filter(
+    ({ order_type: stage, cancelled }) => !cancelled && (stage === 'invoice' || stage === 'sales_order'),
+  );
+  const lines = addUp(binding);
+  const total = (member: 'ordered' | 'shipped' | 'open'): number =>
+    lines.reduce((sum, line) => add(sum, line[member]), 0);
+  const [ordered, shipped, open] = [total('ordered'), total('shipped'), total('open')];
+  return {
+    state:
+      binding.length === 0 ? stateOfNone(orders) : open === 0 && shipped > 0 ? 'shipped' : stateOf(binding, shipped),
+    ordered,
+    shipped,
+    open,
+    trackingNumbers: [...new Set(binding.flatMap(({ tracking_numbers: numbers }) => numbers))],
+    lines,
+  };
+}
+
+/** Where something is open, or where there is nothing to ship. */
+function stateOf(binding: readonly StorefrontOrder[], shipped: number): Fulfillment['state'] {
+  if (shipped > 0) return 'partly_shipped';
+  const isEmpty = binding.every(({ items }) => items.every(({ quantity }) => quantity <= 0));
+  return isEmpty && binding.every(({ order_type: stage }) => stage === 'invoice') ? 'shipped' : 'open';
+}
+
+const stateOfNone = (orders: readonly StorefrontOrder[]): Fulfillment['state'] => {
+  if (orders.length === 0) return 'unknown';
+  return orders.some(({ cancelled }) => !cancelled) ? 'draft' : 'cancelled';
+};
+
+function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
+  const sums = new Map<string, Sum>();
+  const parents = parentsOf(orders);
+  for (const { items } of orders)
+    for (const [at, item] of items.entries()) {
+      const parent = item.is_care_plan ? (findParent(items, at) ?? parents.get(item.part_number)) : undefined;
+      const key = JSON.stringify([item.part_number, item.is_care_plan, parent]);
+      const sum = sums.get(key) ?? emptySum(item, parent);
+      sums.set(key, sum);
+      if (item.quantity < 0) sum.returned = add(sum.returned, -item.quantity);
+      else {
+        sum.ordered = add(sum.ordered, item.quantity);
+        sum.shipped = add(sum.shipped, item.shipped);
+        sum.open = add(sum.open, Math.max(add(item.quantity, -item.shipped), 0));
+      }
+      sum.serialNumbers = [...sum.serialNumbers, ...item.serial_numbers];
+    }
+  const lines = [...sums.values()];
+  for (const plan of lines.filter(({ isCarePlan }) => isCarePlan))
+    plan.serialNumbers = lines.find((line) => !line.isCarePlan && line.partNumber === plan.parent)?.serialNumbers ?? [];
+  return lines;
+}
+
+const emptySum = (item: StorefrontItem, parent: string | undefined): Sum => ({
+  partNumber: item.part_number,
+  description: item.description,
+  ordered: 0,
+  shipped: 0,
+  open: 0,
+  returned: 0,
+  serialNumbers: [],
+  isCarePlan: item.is_care_plan,
+  parent,
+});
+
+/** The product of the record that a care plan belongs to: the nearest before it, else the first after it. */
+function findParent(items: readonly StorefrontItem[], at: number): string | undefined {
+  const isProduct = ({ is_care_plan: isPlan }: StorefrontItem): boolean => !isPlan;
+  const product = items.slice(0, at).findLast(isProduct) ?? items.slice(at).find(isProduct);
+  return product?.part_number;
+}
+
+/** The parents of care plans by part, for records that have a plan without a product. Ambiguous ones are left out. */
+function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, string | undefined> {
+  const parents = new Map<string, string | undefined>();
+  const products = new Set<string>();
+  const plans = new Set<string>();
+  for (const { items } of orders)
+    for (const [at, { part_number: part, is_care_plan: isPlan }] of items.entries()) {
+      (isPlan ? plans : products).add(part);
+      const parent = isPlan ? findParent(items, at) : undefined;
+      if (parent !== undefined)
+        parents.set(part, parents.has(part) && parents.get(part) !== parent ? undefined : parent);
+    }
+  // Of a plan that never stands beside a product: the only product there is.
+  if (products.size === 1) for (const plan of plans) if (!parents.has(plan)) parents.set(plan, [...products][0]);
+  return parents;
+}
+
+/** Decimals as they are written: 0.1 and 0.2 make 0.3. */
+const add = (a: number, b: number): number => Number((a + b).toPrecision(15));

@@ -1,0 +1,136 @@
+/** Orders and their lines. */
+import { hasCode, orUndefined, query, read, write } from './calls.ts';
+import type { Caller, CallOptions } from './caller.ts';
+import type { StorefrontLookup } from './contract.ts';
+import type { Query } from './query.ts';
+import type * as records from './records.ts';
+import type { ChangeOptions, Filter, QueryOptions, ReadOptions, WriteOptions } from './records.ts';
+
+const NUMBERS_MAX = 100;
+/** A line can move again while its update is on its way. */
+const MOVES_MAX = 3;
+
+export class Orders<Custom> {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Makes an order and answers its ORDER_NUMBER. Lines come with `lines.add`, or all in one `batch`. */
+  create(fields: records.NewOrder<Custom>, options?: WriteOptions): Promise<string> {
+    return write(this.#caller, 'createOrder', fields, options);
+  }
+
+  /** An order and its lines. Throws `NOT_FOUND`. With `ifNoneMatch` it is null while nothing has changed. */
+  get<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
+    orderNumber: string,
+    options: ReadOptions<Name> & { readonly ifNoneMatch: string },
+  ): Promise<records.Order<Custom, Name> | null>;
+  get<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
+    orderNumber: string,
+    options?: ReadOptions<Name> & { readonly ifNoneMatch?: undefined },
+  ): Promise<records.Order<Custom, Name>>;
+  get(orderNumber: string, options?: ReadOptions<string>): Promise<object | null> {
+    return read(this.#caller, 'getOrder', { orderNum: orderNumber }, options);
+  }
+
+  /** As `get`, but undefined where there is no such order. */
+  find<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
+    orderNumber: string,
+    options?: ReadOptions<Name> & { readonly ifNoneMatch?: undefined },
+  ): Promise<records.Order<Custom, Name> | undefined> {
+    return orUndefined(this.get(orderNumber, options));
+  }
+
+  /** The orders that pass the filters; all of them without any. `include: 'lines'` brings the lines of each. */
+  query<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
+    filters: readonly Filter<keyof records.OrderFields<Custom>>[] | undefined,
+    options: QueryOptions<Name, keyof records.OrderFields<Custom>> & { readonly include: 'lines' },
+  ): Query<Pick<records.OrderFields<Custom>, Name | 'ORDER_NUMBER'> & records.WithLines<Custom>>;
+  query<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
+    filters?: readonly Filter<keyof records.OrderFields<Custom>>[],
+    options?: QueryOptions<Name, keyof records.OrderFields<Custom>> & { readonly include?: undefined },
+  ): Query<Pick<records.OrderFields<Custom>, Name>>;
+  query(
+    filters: readonly Filter[] = [],
+    options: QueryOptions<string> & { include?: 'lines' | undefined } = {},
+  ): object {
+    return query(this.#caller, 'queryOrders', filters, options);
+  }
+
+  /** Changes the fields that are given and answers the order. null and '' clear a field. */
+  update(fields: records.OrderChange<Custom>, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {
+    return write(this.#caller, 'updateOrder', fields, options);
+  }
+
+  /** Releases what the order holds and answers it. Cancelling twice is a success, cancelling an invoice `ORDER_CLOSED`. */
+  cancel(orderNumber: string, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {
+    return write(this.#caller, 'cancelOrder', { ORDER_NUMBER: orderNumber }, options);
+  }
+
+  /**
+   * Every order with a storefront number, as PIMS has it, usually with a leading `#`. A list of numbers is answered in
+   * its order, by a call for each 100 of them.
+   */
+  byStorefrontReference(number: string, options?: CallOptions): Promise<StorefrontLookup>;
+  byStorefrontReference(numbers: readonly string[], options?: CallOptions): Promise<StorefrontLookup[]>;
+  async byStorefrontReference(
+    numbers: string | readonly string[],
+    options?: CallOptions,
+  ): Promise<StorefrontLookup | StorefrontLookup[]> {
+    if (typeof numbers !== 'string') return this.#lookUp(numbers, options);
+    const lookup = { query: { storefront_order_number: numbers }, options };
+    return (await this.#caller.call('findOrdersByStorefrontReference', lookup)).body as StorefrontLookup;
+  }
+
+  /** In halves where one answer does not hold them all. */
+  async #lookUp(numbers: readonly string[], options: CallOptions | undefined): Promise<StorefrontLookup[]> {
+    if (numbers.length === 0) return [];
+    const inParts = async (size: number): Promise<StorefrontLookup[]> => [
+      ...(await this.#lookUp(numbers.slice(0, size), options)),
+      ...(await this.#lookUp(numbers.slice(size), options)),
+    ];
+    if (numbers.length > NUMBERS_MAX) return inParts(NUMBERS_MAX);
+    try {
+      const { body } = await this.#caller.call('findOrdersByStorefrontReferences', { body: numbers, options });
+      return body as StorefrontLookup[];
+    } catch (error) {
+      if (!hasCode(error, 'RESULT_TOO_LARGE') || numbers.length === 1) throw error;
+      return inParts(Math.ceil(numbers.length / 2));
+    }
+  }
+}
+
+export class Lines<Custom> {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Adds a line to an order and answers it, with its LINE_REF_LOCK_CODE. `ifMatch` takes the tag of the order. */
+  add(fields: records.NewOrderLine<Custom>, options?: ChangeOptions): Promise<records.OrderLine<Custom>> {
+    return write(this.#caller, 'addLineItem', fields, options);
+  }
+
+  /**
+   * Changes the fields of a line that are given and answers the line. Where a partial invoice has moved it to another
+   * order, it is changed there, unless `ifMatch` says which order is meant.
+   */
+  async update(
+    fields: records.OrderLineChange<Custom>,
+    options: ChangeOptions = {},
+  ): Promise<records.OrderLine<Custom>> {
+    const keyed = { idempotencyKey: crypto.randomUUID(), ...options };
+    let sent = fields;
+    for (let moves = 0; ; moves++)
+      try {
+        return await write(this.#caller, 'updateLineItem', sent, keyed);
+      } catch (error) {
+        const isMoved = hasCode(error, 'LINE_MOVED') && error.suggestion !== undefined;
+        if (!isMoved || options.ifMatch !== undefined || moves === MOVES_MAX) throw error;
+        sent = { ...fields, ORDER_NUMBER: error.suggestion };
+      }
+  }
+}

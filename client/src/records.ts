@@ -1,0 +1,90 @@
+/** Records with the custom fields of a tenant, as they are read, written, filtered and sorted. */
+import type { CallOptions } from './caller.ts';
+import type * as contract from './contract.ts';
+
+export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
+
+/** Names of a tenant's custom fields: `{ orders: 'GIFT_NOTE' | 'GIFT_WRAP' }`; `Uppercase<string>` is any. */
+export type CustomFields = { readonly [Type in RecordType]?: Uppercase<string> };
+
+type NamesOf<Custom, Type extends RecordType> = Type extends keyof Custom
+  ? Custom[Type] extends string
+    ? Custom[Type]
+    : never
+  : never;
+/** As they are read: every value is a text. */
+type Read<Custom, Type extends RecordType> = { readonly [Name in NamesOf<Custom, Type>]: string };
+/** As they are written. */
+export type Written<Custom, Type extends RecordType> = {
+  readonly [Name in NamesOf<Custom, Type>]?: contract.Value | undefined;
+};
+
+/** The fields of an order, without its lines. */
+export type OrderFields<Custom = unknown> = contract.Order & Read<Custom, 'orders'>;
+export type OrderLine<Custom = unknown> = contract.OrderLine & Read<Custom, 'lines'>;
+export type Customer<Custom = unknown> = contract.Customer & Read<Custom, 'customers'>;
+export type InventoryItem<Custom = unknown> = contract.InventoryItem & Read<Custom, 'inventory'>;
+
+export type NewOrder<Custom = unknown> = contract.NewOrder & Written<Custom, 'orders'>;
+export type OrderChange<Custom = unknown> = contract.OrderChange & Written<Custom, 'orders'>;
+export type NewOrderLine<Custom = unknown> = contract.NewOrderLine & Written<Custom, 'lines'>;
+export type OrderLineChange<Custom = unknown> = contract.OrderLineChange & Written<Custom, 'lines'>;
+export type NewCustomer<Custom = unknown> = contract.NewCustomer & Written<Custom, 'customers'>;
+export type CustomerChange<Custom = unknown> = contract.CustomerChange & Written<Custom, 'customers'>;
+
+/** The lines of an order, by LINE_NUMBER. */
+export interface WithLines<Custom> {
+  readonly lines: readonly OrderLine<Custom>[];
+}
+
+/** An order as it is read by its number. */
+export type Order<Custom = unknown, Name extends keyof OrderFields<Custom> = keyof OrderFields<Custom>> = Pick<
+  OrderFields<Custom>,
+  Name
+> &
+  WithLines<Custom> &
+  WithETag;
+
+/** Stands for what was answered: for `ifMatch` of a write and `ifNoneMatch` of the next read. */
+export interface WithETag {
+  readonly etag: string;
+}
+
+type Scalar = string | number | boolean;
+type Op = NonNullable<contract.Filter['op']>;
+
+/** A condition on a field. AND, the default, binds tighter than OR; the first filter's conjunction is ignored. */
+export type Filter<Name extends string = string> = {
+  readonly field: Name;
+  readonly conjunction?: 'AND' | 'OR' | undefined;
+} & (
+  | { readonly op?: Exclude<Op, 'in' | 'empty' | 'not_empty'> | undefined; readonly value: Scalar }
+  | { readonly op: 'in'; readonly value: readonly Scalar[] }
+  | { readonly op: 'empty' | 'not_empty'; readonly value?: undefined }
+);
+
+export interface ReadOptions<Name extends string> extends CallOptions {
+  /** Only these fields are answered. Lines come whole. */
+  readonly fields?: readonly Name[] | undefined;
+  /** The `etag` of the last read: the answer is null while the record is still the same. */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** Names the write, so that it happens once however often it is sent: by default a new one for each call. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface ChangeOptions extends WriteOptions {
+  /** The `etag` of the record as you know it: in another state it is not changed, and the error is `RECORD_CHANGED`. */
+  readonly ifMatch?: string | undefined;
+}
+
+export interface QueryOptions<Name extends string, Sortable extends string = string> extends CallOptions {
+  /** An indexed field, or one with `-` before it for descending. */
+  readonly sort?: Sortable | `-${Sortable}` | undefined;
+  /** Only these fields are answered. */
+  readonly fields?: readonly Name[] | undefined;
+  /** Records of a page: 500 by default, 5,000 at most. */
+  readonly pageSize?: number | undefined;
+}

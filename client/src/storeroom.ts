@@ -1,0 +1,61 @@
+/**
+ * The client of Storeroom: `new Storeroom({ baseUrl, teamID, apiID, apiSecret })`. It sends, waits and repeats as
+ * docs/api-reference.md asks of a caller. Failures are thrown as StoreroomError.
+ */
+import { renderSteps, type BatchAnswers, type BatchStep, type CheckedSteps } from './batch.ts';
+import { dataOf, write } from './calls.ts';
+import { Caller, type CallOptions, type StoreroomOptions } from './caller.ts';
+import type { Field, Usage } from './contract.ts';
+import { Customers, Readable } from './customers.ts';
+import { Lines, Orders } from './orders.ts';
+import type { CustomFields, InventoryItem, RecordType, WriteOptions } from './records.ts';
+
+export { step, type BatchAnswers, type BatchStep, type Reference } from './batch.ts';
+export type { CallOptions, StoreroomOptions, Try } from './caller.ts';
+export type { ErrorCode, Field, Stage, StorefrontItem, StorefrontLookup, StorefrontOrder, Usage } from './contract.ts';
+export { StoreroomError } from './error.ts';
+export { deriveFulfillment, type Fulfillment, type FulfillmentLine } from './fulfillment.ts';
+export type { Page, Query } from './query.ts';
+export type * from './records.ts';
+
+/** A tenant's orders, customers and inventory. `Custom` names the tenant's own fields. */
+export class Storeroom<Custom extends CustomFields = CustomFields> {
+  readonly orders: Orders<Custom>;
+  readonly lines: Lines<Custom>;
+  readonly customers: Customers<Custom>;
+  readonly inventory: Readable<InventoryItem<Custom>>;
+  readonly #caller: Caller;
+
+  constructor(options: StoreroomOptions) {
+    this.#caller = new Caller(options);
+    this.orders = new Orders(this.#caller);
+    this.lines = new Lines(this.#caller);
+    this.customers = new Customers(this.#caller);
+    const reading = { get: 'getInventoryItem', query: 'queryInventoryItems', key: 'partCode' } as const;
+    this.inventory = new Readable(this.#caller, reading);
+  }
+
+  readonly fields = {
+    /** The fields of a record type, custom ones included. */
+    list: (type: RecordType, options?: CallOptions): Promise<Field[]> =>
+      dataOf(this.#caller.call('listFields', { query: { type }, options })),
+  };
+
+  readonly usage = {
+    /** The calls of a month (UTC), `2026-11`; of this month by default. */
+    get: (month?: string, options?: CallOptions): Promise<Usage> =>
+      dataOf(this.#caller.call('getUsage', { query: { month }, options })),
+  };
+
+  /**
+   * Does 1 to 100 writes, or none of them. A value may be what an earlier step answers: `step(0).data`. Answers the data
+   * of each step. An error has the number of the refused one as `step`.
+   */
+  async batch<const Steps extends readonly BatchStep<Custom>[]>(
+    steps: Steps & CheckedSteps<Custom, Steps>,
+    options?: WriteOptions,
+  ): Promise<BatchAnswers<Custom, Steps>> {
+    const answers = await write<readonly { data: unknown }[]>(this.#caller, 'batch', renderSteps(steps), options);
+    return answers.map(({ data }) => data) as BatchAnswers<Custom, Steps>;
+  }
+}

@@ -1,0 +1,174 @@
+/** What the types of the TypeScript client allow and what they refuse. `tsc` is the test: nothing of this runs. */
+import {
+  deriveFulfillment,
+  step,
+  type BatchStep,
+  type Customer,
+  type ErrorCode,
+  type Filter,
+  type Order,
+  type OrderLine,
+  type Storeroom,
+  type StoreroomError,
+} from '../../client/src/storeroom.ts';
+
+type Shop = Storeroom<{ orders: 'GIFT_NOTE' | 'GIFT_WRAP'; lines: 'ENGRAVING' }>;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+/** Compiles only where both types are the same. */
+type Same<A, B> = Equal<A, B> extends true ? unknown : never;
+const holds = <Claim>(claim: Claim): void => void claim;
+
+export async function checkRecords(plain: Storeroom, shop: Shop): Promise<void> {
+  const order = await shop.orders.get('1');
+  holds<Same<typeof order.GIFT_NOTE, string>>(0);
+  holds<Same<typeof order.ORDER_TYPE, 'worksheet' | 'quote' | 'sales_order' | 'invoice'>>(0);
+  holds<Same<typeof order.etag, string>>(0);
+  holds<Same<(typeof order.lines)[number]['ENGRAVING'], string>>(0);
+  // @ts-expect-error -- a custom field of another record type
+  void order.ENGRAVING;
+  // @ts-expect-error -- a field that nobody has named
+  void (await plain.orders.get('1')).GIFT_NOTE;
+  // @ts-expect-error -- answers are not changed, they are sent
+  order.NOTES = 'x';
+
+  const some = await shop.orders.get('1', { fields: ['SHIP_VIA', 'GIFT_NOTE'] });
+  holds<Same<keyof typeof some, 'SHIP_VIA' | 'GIFT_NOTE' | 'lines' | 'etag'>>(0);
+  // @ts-expect-error -- not asked for
+  void some.NOTES;
+  // @ts-expect-error -- no such field
+  await shop.orders.get('1', { fields: ['SHIPVIA'] });
+
+  const fresh = await shop.orders.get('1', { ifNoneMatch: some.etag });
+  // @ts-expect-error -- null while nothing has changed
+  void fresh.ORDER_NUMBER;
+  holds<Same<typeof fresh, Order<{ orders: 'GIFT_NOTE' | 'GIFT_WRAP'; lines: 'ENGRAVING' }> | null>>(0);
+  const found = await plain.customers.find('1', { fields: ['NOTES'] });
+  // @ts-expect-error -- undefined where there is none
+  void found.NOTES;
+  holds<Same<keyof NonNullable<typeof found>, 'NOTES' | 'etag'>>(0);
+}
+
+export async function checkWrites(
+  plain: Storeroom,
+  shop: Shop,
+  loose: Storeroom<{ orders: Uppercase<string> }>,
+): Promise<void> {
+  const number = await shop.orders.create({ ORDER_TYPE: 'quote', FREIGHT: 12.5, GIFT_WRAP: true, NOTES: undefined });
+  holds<Same<typeof number, string>>(0);
+  await loose.orders.create({ WHATEVER: 1 });
+  // @ts-expect-error -- an invoice is not made by a call
+  await plain.orders.create({ ORDER_TYPE: 'invoice' });
+  // @ts-expect-error -- PIMS assigns it
+  await plain.orders.create({ ORDER_NUMBER: '1' });
+  // @ts-expect-error -- misspelt
+  await plain.orders.create({ REFRENCE_NUMBER: '#1' });
+  // @ts-expect-error -- a field of an order, not of a line
+  await shop.lines.add({ ORDER_NUMBER: '1', GIFT_NOTE: 'x' });
+  // @ts-expect-error -- which order?
+  await plain.lines.add({ PART_CODE: '11' });
+  // @ts-expect-error -- which line?
+  await plain.lines.update({ ORDER_NUMBER: '1', QUANTITY: 2 });
+  // @ts-expect-error -- stages move in the back office
+  await plain.orders.update({ ORDER_NUMBER: '1', ORDER_TYPE: 'quote' });
+  // @ts-expect-error -- a new record has no tag yet
+  await plain.orders.create({}, { ifMatch: '"a"' });
+  // @ts-expect-error -- no object is a value
+  await plain.customers.create({ NOTES: { a: 1 } });
+  const changed = await plain.orders.update({ ORDER_NUMBER: 1, NOTES: null }, { ifMatch: '"a"', idempotencyKey: 'b' });
+  // @ts-expect-error -- a write answers no lines
+  void changed.lines;
+  // @ts-expect-error -- parts are read only
+  void plain.inventory.update;
+}
+
+export async function checkQueries(plain: Storeroom, shop: Shop): Promise<void> {
+  for await (const order of shop.orders.query([{ field: 'GIFT_NOTE', op: 'contains', value: 'x' }], {
+    sort: '-GIFT_NOTE',
+  })) {
+    holds<Same<typeof order.GIFT_NOTE, string>>(0);
+    // @ts-expect-error -- without include there are no lines
+    void order.lines;
+  }
+  const [first] = await shop.orders.query([], { include: 'lines', fields: ['NOTES'] }).toArray({ limit: 1 });
+  holds<Same<keyof NonNullable<typeof first>, 'NOTES' | 'ORDER_NUMBER' | 'lines'>>(0);
+  // @ts-expect-error -- only orders have lines
+  plain.customers.query([], { include: 'lines' });
+  // @ts-expect-error -- no such field
+  plain.orders.query([{ field: 'GIFT_NOTE', value: 'x' }]);
+  // @ts-expect-error -- no such field to sort by
+  plain.orders.query([], { sort: '-GIFT_NOTE' });
+  // @ts-expect-error -- no such operator
+  plain.orders.query([{ field: 'NOTES', op: 'like', value: 'x' }]);
+  // @ts-expect-error -- `in` takes a list
+  plain.orders.query([{ field: 'NOTES', op: 'in', value: 'x' }]);
+  // @ts-expect-error -- and others do not
+  plain.orders.query([{ field: 'NOTES', value: ['x'] }]);
+  // @ts-expect-error -- `empty` takes no value
+  plain.orders.query([{ field: 'NOTES', op: 'empty', value: 'x' }]);
+  // @ts-expect-error -- AND or OR
+  plain.orders.query([{ field: 'NOTES', value: 'x', conjunction: 'XOR' }]);
+  // @ts-expect-error -- how many at most?
+  await plain.orders.query().toArray();
+  const kept: readonly Filter<'NOTES'>[] = [{ field: 'NOTES', op: 'not_empty' }];
+  plain.inventory.query([{ field: 'QTY_ONHAND', op: 'lt', value: 3 }], { pageSize: 5 });
+  plain.customers.query(kept);
+}
+
+export async function checkBatches(plain: Storeroom, shop: Shop): Promise<void> {
+  const answers = await shop.batch([
+    { operation: 'createOrder', body: { GIFT_NOTE: 'x' } },
+    { operation: 'addLineItem', body: { ORDER_NUMBER: step(0).data, ENGRAVING: 'y' } },
+    { operation: 'updateOrder', body: { ORDER_NUMBER: step(0).data, NOTES: step(1).data.LINE_REF_LOCK_CODE } },
+  ]);
+  holds<Same<(typeof answers)['length'], 3>>(0);
+  holds<Same<(typeof answers)[0], string>>(0);
+  holds<Same<(typeof answers)[1], OrderLine<{ orders: 'GIFT_NOTE' | 'GIFT_WRAP'; lines: 'ENGRAVING' }>>>(0);
+  void answers[2].GIFT_WRAP;
+  await plain.batch([
+    { operation: 'createOrder', body: {} },
+    // @ts-expect-error -- there is no such step before this one
+    { operation: 'addLineItem', body: { ORDER_NUMBER: step(1).data } },
+  ]);
+  await plain.batch([
+    { operation: 'createOrder', body: {} },
+    // @ts-expect-error -- an order's number has no fields
+    { operation: 'addLineItem', body: { ORDER_NUMBER: step(0).data.ORDER_NUMBER } },
+  ]);
+  await plain.batch([
+    { operation: 'addLineItem', body: { ORDER_NUMBER: '1' } },
+    // @ts-expect-error -- a line is no text: one of its fields is
+    { operation: 'updateOrder', body: { ORDER_NUMBER: '1', NOTES: step(0).data } },
+  ]);
+  await plain.batch([
+    { operation: 'addLineItem', body: { ORDER_NUMBER: '1' } },
+    // @ts-expect-error -- a line has no such field
+    { operation: 'updateOrder', body: { ORDER_NUMBER: '1', NOTES: step(0).data.SHIP_VIA } },
+  ]);
+  // @ts-expect-error -- no such field
+  await plain.batch([{ operation: 'createOrder', body: { REFRENCE_NUMBER: '#1' } }]);
+  // @ts-expect-error -- a batch does not read
+  await plain.batch([{ operation: 'getOrder', body: {} }]);
+  // @ts-expect-error -- which order?
+  await plain.batch([{ operation: 'addLineItem', body: {} }]);
+
+  const steps: [BatchStep & { operation: 'createOrder' }, ...BatchStep[]] = [{ operation: 'createOrder', body: {} }];
+  for (const part of ['1', '2'])
+    steps.push({ operation: 'addLineItem', body: { ORDER_NUMBER: step(0).data, PART_CODE: part } });
+  const [number] = await plain.batch(steps);
+  holds<Same<typeof number, string>>(0);
+}
+
+export async function checkRest(plain: Storeroom, error: StoreroomError): Promise<Customer> {
+  const many = await plain.orders.byStorefrontReference(['#1']);
+  void deriveFulfillment(many[0]!).lines[0]?.serialNumbers;
+  // @ts-expect-error -- a list is answered with a list
+  deriveFulfillment(many);
+  // @ts-expect-error -- no such record type
+  await plain.fields.list('parts');
+  const known: ErrorCode = 'RATE_LIMITED';
+  void (error.code === known || error.code === 'NO_ANSWER');
+  // @ts-expect-error -- misspelt
+  const unknown: ErrorCode = 'RATE_LIMIT';
+  void unknown;
+  return plain.customers.get('1');
+}

@@ -1,0 +1,72 @@
+/** A real HTTP server that answers as a test tells it to: badly, late, in part or not at all. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+
+export interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  readonly at: number;
+}
+
+/** What is done with a request. */
+export type Answering = (response: ServerResponse, request: Received) => void;
+
+export class UnkindServer {
+  readonly #server = createServer((request, response) => void this.#take(request, response));
+  readonly received: Received[] = [];
+  #answers: Answering[] = [];
+  baseUrl = '';
+
+  /** Takes requests until the test file has ended. */
+  static async start(): Promise<UnkindServer> {
+    const unkind = new UnkindServer();
+    unkind.#server.listen(0, '127.0.0.1');
+    await once(unkind.#server, 'listening');
+    after(() => {
+      unkind.#server.close();
+      unkind.#server.closeAllConnections();
+    });
+    unkind.baseUrl = `http://127.0.0.1:${(unkind.#server.address() as AddressInfo).port}/tenant/api/pims/v1`;
+    return unkind;
+  }
+
+  /** Answers the next requests so, one after the other; the last answer is for all that follow. */
+  will(...answers: Answering[]): void {
+    this.#answers = answers;
+    this.received.length = 0;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request;
+    const received = { method, url, headers, body: await text(request), at: performance.now() };
+    this.received.push(received);
+    const [answer] = this.#answers.length > 1 ? this.#answers.splice(0, 1) : this.#answers;
+    answer!(response, received);
+  }
+}
+
+export const succeed =
+  (data: unknown = '1'): Answering =>
+  (response) =>
+    response.end(JSON.stringify({ status: 'success', data, subRecords: null }));
+
+export const refuse =
+  (status: number, code: string, headers: Record<string, string> = {}): Answering =>
+  (response) =>
+    response.writeHead(status, headers).end(JSON.stringify({ status: 'error', code, message: 'No.', requestId: 'r1' }));
+
+export const hangUp: Answering = (response) => response.destroy();
+export const saySoAndHangUp: Answering = (response) => {
+  response.writeHead(200, { 'Content-Length': '1000' });
+  response.write('{"status":"succ', () => response.destroy());
+};
+export const keepSilent: Answering = () => undefined;
+export const page =
+  (status: number, headers: Record<string, string> = {}): Answering =>
+  (response) =>
+    response.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end('<html>Some proxy</html>');

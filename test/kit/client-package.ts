@@ -1,0 +1,16 @@
+/** The package of the TypeScript client as npm would install it: what is compiled, and what is published with it. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const CLIENT = join(import.meta.dirname, '../../client');
+const TSC = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+
+/** Puts the client where programs in this folder find it; gives its own folder. */
+export function installClient(folder: string): string {
+  const installed = join(folder, 'node_modules/@storeroom/client');
+  mkdirSync(installed, { recursive: true });
+  for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(join(CLIENT, file), join(installed, file));
+  execFileSync(TSC, ['-p', CLIENT, '--outDir', join(installed, 'dist')]);
+  return installed;
+}
