@@ -85,7 +85,14 @@ export class Connection {
     const { name, session, silenceMs, connectTimeoutMs } = options;
     // See migrations/pims-0003.sql.
     const own = { 'storeroom.moves_versions': 'on' };
-    const settings = { TimeZone: 'UTC', jit: 'off', client_min_messages: 'warning', ...own, ...session };
+    const settings = {
+      TimeZone: 'UTC',
+      jit: 'off',
+      max_parallel_workers_per_gather: 0,
+      client_min_messages: 'warning',
+      ...own,
+      ...session,
+    };
     const client = new Client({
       connectionString: addSession(url, name, settings),
       connectionTimeoutMillis: connectTimeoutMs,

@@ -63,14 +63,13 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
       const join = beside.length < wanted.length ? `JOIN ${table} ON "SORT_KEY" = key` : '';
       return `(SELECT key AS k FROM ${modified} ${join} WHERE ${when} AND ${others} ${end})`;
     });
-    tables.push(
-      `few AS MATERIALIZED (${found.join(' UNION ')})`,
-      'size AS MATERIALIZED (SELECT count(*) AS n FROM few)',
-    );
+    const few = `(${found.join(' UNION ')}) few`;
+    // Counted before they are kept: to keep what turns out to be too many takes longer than to find few again.
+    tables.push(`size AS MATERIALIZED (SELECT count(*) AS n FROM ${few})`);
     rows.push(
       sort === undefined && areLed
-        ? `SELECT k, '' AS v, '' AS w FROM few WHERE (SELECT n FROM size) <= ${FOUND} AND ${order.beyond('k')} ORDER BY k LIMIT ${most}`
-        : `SELECT "SORT_KEY" AS k, ${order.value} AS v, ${order.whole} AS w FROM few ${record('few.k', 'r')}
+        ? `SELECT k, '' AS v, '' AS w FROM ${few} WHERE (SELECT n FROM size) <= ${FOUND} AND ${order.beyond('k')} ORDER BY k LIMIT ${most}`
+        : `SELECT "SORT_KEY" AS k, ${order.value} AS v, ${order.whole} AS w FROM ${few} ${record('few.k', 'r')}
           WHERE (SELECT n FROM size) <= ${FOUND} AND (${whole(tree)}) AND ${order.beyond('"SORT_KEY"')}
           ORDER BY ${order.by} LIMIT ${most}`,
     );
@@ -91,13 +90,13 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
   const page = rows.length === 1 ? rows[0]! : `(${rows.join(') UNION ALL (')})`;
   const { json, withLines, fieldsVersion } = parts;
   const all = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole(tree)})` : 'NULL';
-  const few = `CASE WHEN (SELECT n FROM size) <= ${FOUND} THEN (SELECT n::int FROM size) ELSE ${all} END`;
+  const foundCount = `CASE WHEN (SELECT n FROM size) <= ${FOUND} THEN (SELECT n::int FROM size) ELSE ${all} END`;
   const columns = [
     'page.k',
     withLines?.record ?? json,
     `(${fieldsVersion})`,
     withLines?.lines ?? 'NULL',
-    isCounted && isFound && leads === tree && areLed ? few : all,
+    isCounted && isFound && leads === tree && areLed ? foundCount : all,
     'page.v',
   ];
   const sql = `WITH ${[...tables, `page AS (${page})`].join(', ')}
