@@ -12,7 +12,6 @@ export interface CsvRow {
 
 interface PapaResult {
   readonly data: string[][];
-  readonly errors: readonly { readonly code: string; readonly row: number }[];
   readonly meta: { readonly cursor: number };
 }
 
@@ -20,6 +19,7 @@ const CHUNK_BYTES = 256 * 1024;
 const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
 const BOM = '\u{feff}';
+const QUOTING = 'Quotes stand around a whole cell, without spaces beside them, and are doubled within it.';
 
 /** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` is called with a chunk's bytes. */
 export async function* readCsv(
@@ -44,7 +44,7 @@ export async function* readCsv(
 }
 
 class ChunkParser {
-  #parser: Papa.Parser | undefined;
+  #newline: '\r\n' | '\n' | undefined;
   /** The beginning of a row that goes on in the next chunk. */
   #open = '';
   #isOpenValid = true;
@@ -56,22 +56,20 @@ class ChunkParser {
 
   parse(bytes: Buffer, isLast: boolean): CsvRow[] {
     let text = this.#open + bytes.toString('utf8');
-    if (!this.#parser) {
+    if (!this.#newline) {
       if (text.startsWith(BOM)) text = text.slice(1);
-      this.#parser = new Papa.Parser({ delimiter: ',', newline: /\r?\n/.exec(text)?.[0] === '\r\n' ? '\r\n' : '\n' });
+      this.#newline = /\r?\n/.exec(text)?.[0] === '\r\n' ? '\r\n' : '\n';
     }
-    const { data, errors, meta } = this.#parser.parse(text, 0, !isLast) as PapaResult;
+    const { parsed, end } = parseRows(text, this.#newline, isLast);
     const isValid = isUtf8(bytes) && this.#isOpenValid;
-    this.#isOpenValid = isValid || meta.cursor === text.length;
-    this.#open = isLast ? '' : text.slice(meta.cursor);
-    const faults = new Map(errors.map(({ code, row }) => [row, FAULTS[code] ?? code]));
-    const isQuoted = text.includes('"');
+    this.#isOpenValid = isValid || end === text.length;
+    this.#open = isLast ? '' : text.slice(end);
     const rows: CsvRow[] = [];
-    for (const [index, cells] of data.entries()) {
-      const fault = faults.get(index) ?? (isValid ? undefined : findDecodingFault(cells));
+    for (const { cells, source } of parsed) {
+      const fault = findQuoteFault(source, this.#lineNumber) ?? (isValid ? undefined : findDecodingFault(cells));
       const isEmpty = cells.length === 1 && cells[0] === '';
       if (!isEmpty) rows.push({ lineNumber: this.#lineNumber, cells, fault });
-      this.#lineNumber += 1 + (isQuoted ? countLineFeeds(cells) : 0);
+      this.#lineNumber += 1 + (source === '' ? 0 : countLineFeeds(cells));
     }
     return rows;
   }
@@ -82,10 +80,66 @@ class ChunkParser {
   }
 }
 
-const FAULTS: Readonly<Record<string, string>> = {
-  MissingQuotes: 'A quote is opened in this row and never closed.',
-  InvalidQuotes: 'There is text after a closing quote.',
-};
+interface ParsedRow {
+  readonly cells: string[];
+  /** The row as it stands in the file; '' when it has no quotes. */
+  readonly source: string;
+}
+
+/** The rows of a text that begins with a row, and where the last of them ends. */
+function parseRows(
+  text: string,
+  newline: '\r\n' | '\n',
+  isLast: boolean,
+): { parsed: readonly ParsedRow[]; end: number } {
+  const options = { delimiter: ',', newline };
+  if (!text.includes('"')) {
+    const { data, meta } = new Papa.Parser(options).parse(text, 0, !isLast) as PapaResult;
+    return { parsed: data.map((cells) => ({ cells, source: '' })), end: meta.cursor };
+  }
+  const parsed: ParsedRow[] = [];
+  let end = 0;
+  const step = ({ data, meta }: PapaResult): void => {
+    const source = text.slice(end, meta.cursor);
+    parsed.push({ cells: data[0]!, source: source.includes('"') ? source : '' });
+    end = meta.cursor;
+  };
+  new Papa.Parser({ ...options, step }).parse(text, 0, !isLast);
+  return { parsed, end };
+}
+
+/**
+ * What is wrong with the quotes of a row: RFC 4180 has them around a whole cell, and doubled within it. The parser
+ * keeps others as characters, or drops the spaces beside them.
+ */
+function findQuoteFault(source: string, lineNumber: number): string | undefined {
+  let [at, quoteAt, commaAt] = [0, -1, -1];
+  const next = (character: string, from: number): number => {
+    const found = source.indexOf(character, from);
+    return found < 0 ? source.length : found;
+  };
+  const tell = (what: string, place: number): string => {
+    const lines = source.slice(0, place).split('\n');
+    return `${what}, at line ${lineNumber + lines.length - 1}, column ${lines.at(-1)!.length + 1}. ${QUOTING}`;
+  };
+  while (at < source.length) {
+    if (source[at] === '"') {
+      let end = next('"', at + 1);
+      while (source[end + 1] === '"') end = next('"', end + 2);
+      if (end === source.length) return 'A quote is opened in this row and never closed.';
+      at = end + 1;
+      if (/[^,\r\n]/.test(source[at] ?? '')) return tell('There is text after a closing quote', at);
+    } else {
+      if (quoteAt < at) quoteAt = next('"', at);
+      if (commaAt < at) commaAt = next(',', at);
+      if (quoteAt < commaAt) return tell('There is a quote inside a cell', quoteAt);
+      at = commaAt;
+    }
+    if (source[at] !== ',') return undefined;
+    at++;
+  }
+  return undefined;
+}
 
 function countLineFeeds(cells: readonly string[]): number {
   let count = 0;

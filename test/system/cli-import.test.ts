@@ -152,6 +152,27 @@ suite('import, beside a running service', () => {
     assert.deepEqual(cellsOf(part!, 'QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE'), ['10', '4.5', '5.5']);
   });
 
+  const QUOTES: Record<string, [row: string, line: number, column: number]> = {
+    'a space before an opening quote': ['Z1,"ok",x, "x",Y', 2, 12],
+    'a space after a closing quote': ['"Z1" ,x,x,x,x', 2, 5],
+    'a quote in a cell without quotes': ['Z1,ok,ok,5" pipe,ok', 2, 11],
+    'a quote in the first cell': ['Z"1,x,x,x,x', 2, 2],
+    'a quote in the last cell': ['Z1,x,x,x,x"', 2, 11],
+    'text after a closing quote, on a later line': ['Z1,"two\nlines","a"b,x,x', 3, 11],
+  };
+  for (const [what, [row, at, column]] of Object.entries(QUOTES))
+    test(`${what} rejects the row with line and column`, async () => {
+      const was = await exportRows('inventory');
+      const csv = `PART_CODE,PART_DESCRIPTION,BARCODE,CATEGORY,LOCATION_CODE\n${row}\n"Q${at}","say ""x""",,,\n`;
+      const atomic = await importRows(line, 'inventory', csv, '--atomic');
+      assert.deepEqual([atomic.exitCode, atomic.imported, atomic.lines], [1, 0, [2]]);
+      assert.ok(
+        atomic.rejections[0]!.reason.includes(` at line ${at}, column ${column}. `),
+        atomic.rejections[0]!.reason,
+      );
+      assert.deepEqual(await exportRows('inventory'), was);
+    });
+
   test('files longer than a chunk and a batch arrive whole and in order', async () => {
     const notes = 'A note, "quoted",\nover lines. '.repeat(4).replaceAll('"', '""');
     const rows = times(5000, (index) => `${20_000 + index},"${index} ${notes}"\n`);
