@@ -33,7 +33,7 @@ export async function makeFirstDemo(store: Store, folder: string, now: string): 
     if (unfinished) await store.tenants.deleteTenant(unfinished);
     finishDemo(folder);
   }
-  if ((await store.tenants.listTenants()).length > 0) return undefined;
+  if (await store.tenants.hasTenants()) return undefined;
   writeFileSync(markerOf(folder), '');
   return createDemo(store, now);
 }

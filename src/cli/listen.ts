@@ -39,3 +39,19 @@ export function describeListenFault({ host, port }: Place, code = ''): string | 
       return undefined;
   }
 }
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** What to do when API secrets may cross a network unencrypted; undefined when nothing says so. */
+export function describeExposure({
+  host,
+  publicUrl,
+  trustedProxies,
+}: Pick<Config, 'host' | 'publicUrl' | 'trustedProxies'>): string | undefined {
+  if (LOOPBACK.test(host) || publicUrl.startsWith('https:') || trustedProxies.length > 0) return undefined;
+  return (
+    `The service listens on ${host} without TLS: secrets and passwords cross the network as they are. Put a proxy that ` +
+    `speaks TLS in front, and set ${SETTINGS.publicUrl.variable} to its https address or ` +
+    `${SETTINGS.trustedProxies.variable} to its own; or listen on 127.0.0.1.`
+  );
+}

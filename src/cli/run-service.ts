@@ -17,7 +17,7 @@ import { Meter } from '../tenant/metering.ts';
 import { hideSecretsInJson } from '../tenant/secrets.ts';
 import { RequestLog } from '../request-log/request-log.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
-import { listen } from './listen.ts';
+import { describeExposure, listen } from './listen.ts';
 import { printReady } from './print-ready.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
@@ -75,7 +75,9 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
         await store.close();
       },
     });
-    printReady(app, config, demo, asJson);
+    printReady(app, config, { demo, isEmpty: !(await store.tenants.hasTenants()), asJson });
+    const warning = describeExposure(config);
+    if (warning !== undefined) log.warn(warning);
     if (demo) finishDemo(config.data);
     deleteEveryHour(async () => {
       await requestLog.deleteExpired(Date.now());

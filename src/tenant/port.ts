@@ -92,6 +92,7 @@ export interface TenantStore {
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   findTenant(teamId: string): Promise<Tenant | undefined>;
   listTenants(): Promise<Tenant[]>;
+  hasTenants(): Promise<boolean>;
   /** COMMAND_REFUSED when the teamID is taken. */
   createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>>;
   updateTenant(teamId: string, change: TenantChange, entry: AuditEntry | null): Promise<void>;

@@ -46,6 +46,11 @@ suite('tenants', () => {
     assert.deepEqual(await ask('tenant list'), { tenants: [made] });
   });
 
+  test('a tenant without a name has its team ID for one', async () => {
+    assert.equal((await ask('tenant create plain'))['name'], 'plain');
+    await ask('tenant remove plain --yes');
+  });
+
   test('a team ID is taken once, whatever the case', async () => {
     assert.match((await refused('tenant create ACME --name x')).message, /already/);
   });

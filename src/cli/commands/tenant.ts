@@ -33,11 +33,11 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
 function addCreateCommand(group: Command, { environment }: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'")
     .description('Make a tenant. It has no keys yet.')
-    .requiredOption('--name <name>', 'name shown to people')
-    .action(async (teamId: string, options: CommandOptions & { name: string }) => {
+    .option('--name <name>', 'name shown to people (default: the team ID)')
+    .action(async (teamId: string, { name = teamId, ...options }: CommandOptions & { name?: string }) => {
       checkTeamId(teamId);
-      checkTenantName(options.name);
-      const create = (store: Store) => store.tenants.createTenant(teamId, options.name, new Date().toISOString());
+      checkTenantName(name);
+      const create = (store: Store) => store.tenants.createTenant(teamId, name, new Date().toISOString());
       const made = await withStore(environment, create, { create: true });
       const text = `Made the tenant ${teamId}. \`storeroom keys replace ${teamId}\` issues its keys.`;
       printAnswer(options, viewTenant(orThrow(made)), text);

@@ -46,6 +46,11 @@ export class SqlTenantStore implements TenantStore {
     return (await this.#db.read<TenantRow>(sql)).map(toTenant);
   }
 
+  async hasTenants(): Promise<boolean> {
+    const [found] = await this.#db.read(`SELECT 1 FROM ${this.#db.schema}"TENANTS" LIMIT 1`);
+    return found !== undefined;
+  }
+
   async createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
     const tenant = { teamId, name, createdAt: now, storeId: this.#own.newStoreId(teamId), ...FIRST_SETTINGS };
     const isNew = await this.#own.insertTenant(tenant);
