@@ -19,7 +19,8 @@ const LABELS: Record<string, number> = {
   type: 20,
   space: 20,
   kind: 5,
-  version: 1,
+  version: 2, // Node's and ours
+  commit: 1,
   major: 1,
   minor: 1,
   patch: 1,
