@@ -29,7 +29,7 @@ export const FILTER_OPS = [
   'empty',
   'not_empty',
 ] as const;
-type FilterOp = (typeof FILTER_OPS)[number];
+export type FilterOp = (typeof FILTER_OPS)[number];
 export type FilterValue = Exclude<RawValue, null>;
 
 /** One filter object as the caller sends it. */

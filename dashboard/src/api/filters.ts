@@ -1,36 +1,52 @@
 /**
  * Filters of a query, as the address keeps them and as the API takes them. In the address each is one
- * `filter=and.contains.SHIP_VIA.federal`.
+ * `filter=and.contains.SHIP_VIA.federal`, with the API's operators but for `exact`, which is its `eq`.
  */
+import type { FilterOp } from '../../../src/pims/filter.ts';
+
 export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';
   readonly field: string;
-  readonly contains: boolean;
+  readonly op: FilterOp;
+  /** Of `in`: values with commas between them. */
   readonly value: string;
 }
 
+/** The operators, as a person reads them between field and value. */
+export const OPERATORS: Readonly<Record<FilterOp, string>> = {
+  eq: 'is exactly',
+  ne: 'is not',
+  contains: 'contains',
+  starts_with: 'starts with',
+  in: 'is one of',
+  lt: 'is less than',
+  le: 'is at most',
+  gt: 'is more than',
+  ge: 'is at least',
+  empty: 'is empty',
+  not_empty: 'is not empty',
+};
+
+export const isOperator = (text: string): text is FilterOp => Object.hasOwn(OPERATORS, text);
+export const takesValue = (op: FilterOp): boolean => op !== 'empty' && op !== 'not_empty';
+
 /** Dots part the address's form, so one in a field name is written as %2E. */
-export const formatFilter = ({ conjunction, field, contains, value }: RecordFilter): string =>
+export const formatFilter = ({ conjunction, field, op, value }: RecordFilter): string =>
   [
     conjunction.toLowerCase(),
-    contains ? 'contains' : 'exact',
+    op === 'eq' ? 'exact' : op,
     encodeURIComponent(field).replaceAll('.', '%2E'),
-    value,
+    takesValue(op) ? value : '',
   ].join('.');
 
 function parseFilter(text: string): RecordFilter[] {
-  const parts = /^(and|or)\.(exact|contains)\.([^.]*)\.(.*)$/su.exec(text);
+  const parts = /^(and|or)\.([a-z_]+)\.([^.]*)\.(.*)$/su.exec(text);
   if (parts === null) return [];
-  const [, conjunction, match, field = '', value = ''] = parts;
+  const [, conjunction, word = '', field = '', value = ''] = parts;
+  const op = word === 'exact' ? 'eq' : word;
+  if (!isOperator(op)) return [];
   try {
-    return [
-      {
-        conjunction: conjunction === 'or' ? 'OR' : 'AND',
-        field: decodeURIComponent(field),
-        contains: match === 'contains',
-        value,
-      },
-    ];
+    return [{ conjunction: conjunction === 'or' ? 'OR' : 'AND', field: decodeURIComponent(field), op, value }];
   } catch {
     return []; // Somebody has written the address by hand.
   }
@@ -38,12 +54,12 @@ function parseFilter(text: string): RecordFilter[] {
 
 export const parseFilters = (query: URLSearchParams): RecordFilter[] => query.getAll('filter').flatMap(parseFilter);
 
-/** The body of the query. The conjunction of the first filter means nothing and is left out. */
+/** The body of the query. The conjunction of the first filter means nothing and is left out, as is `eq`. */
 export const toFilterBody = (filters: readonly RecordFilter[]) =>
-  filters.map(({ conjunction, field, contains, value }, index) => ({
+  filters.map(({ conjunction, field, op, value }, index) => ({
     field,
-    value,
-    ...(contains && { contains }),
+    ...(op !== 'eq' && { op }),
+    ...(takesValue(op) && { value: op === 'in' ? value.split(',').map((one) => one.trim()) : value }),
     ...(index > 0 && { conjunction }),
   }));
 
@@ -51,7 +67,7 @@ export const toFilterBody = (filters: readonly RecordFilter[]) =>
 export function filteredPath(kind: string, exact: Readonly<Record<string, string>>): string {
   const filters = Object.entries(exact).map(([field, value]) => [
     'filter',
-    formatFilter({ conjunction: 'AND', field, contains: false, value }),
+    formatFilter({ conjunction: 'AND', field, op: 'eq', value }),
   ]);
   return `/records/${kind}?${new URLSearchParams(filters).toString()}`;
 }

@@ -158,7 +158,7 @@ export async function loadStock(parts: readonly string[], signal?: AbortSignal):
   for (let from = 0; from < codes.length; from += FILTERS_MAX) {
     const filters = codes
       .slice(from, from + FILTERS_MAX)
-      .map((value): RecordFilter => ({ conjunction: 'OR', field: 'PART_CODE', contains: false, value }));
+      .map((value): RecordFilter => ({ conjunction: 'OR', field: 'PART_CODE', op: 'eq', value }));
     const { rows } = await queryRecords('inventory', filters, { maxReturn: FILTERS_MAX }, signal);
     for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '', QTY_AVAILABLE = '' } of rows)
       stock.set(PART_CODE, { onHand: QTY_ONHAND, committed: QTY_COMMITTED, available: QTY_AVAILABLE });

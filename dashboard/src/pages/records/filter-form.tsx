@@ -6,7 +6,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { FILTERS_MAX } from '../../../../src/pims/limits.ts';
 import type { ApiError } from '../../api/client.ts';
-import { parseFilters, formatFilter, type RecordFilter } from '../../api/filters.ts';
+import { formatFilter, isOperator, OPERATORS, parseFilters, takesValue, type RecordFilter } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -85,7 +85,7 @@ export function FilterBar({ fields, error }: FilterBarProps) {
           icon="plus"
           class="add-filter"
           disabled={rows.length >= FILTERS_MAX}
-          onClick={() => setRows([...rows, toRow({ conjunction: 'AND', field: '', contains: false, value: '' })])}
+          onClick={() => setRows([...rows, toRow({ conjunction: 'AND', field: '', op: 'eq', value: '' })])}
         >
           Add filter
         </Button>
@@ -175,23 +175,24 @@ function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowPro
         label={name('Match')}
         isLabelHidden
         name="match"
-        value={row.contains ? 'contains' : 'exact'}
-        onValue={(match) => onChange({ contains: match === 'contains' })}
-        options={[
-          { value: 'exact', label: 'is exactly' },
-          { value: 'contains', label: 'contains' },
-        ]}
+        value={row.op}
+        onValue={(op) => isOperator(op) && onChange({ op })}
+        options={Object.entries(OPERATORS).map(([value, label]) => ({ value, label }))}
       />
-      <TextField
-        label={name('Value')}
-        isLabelHidden
-        name="value"
-        placeholder="Value"
-        isExact
-        value={row.value}
-        onValue={(value) => onChange({ value })}
-        error={isMeant && !isFieldMeant ? 'This value is not taken.' : undefined}
-      />
+      {takesValue(row.op) ? (
+        <TextField
+          label={name('Value')}
+          isLabelHidden
+          name="value"
+          placeholder={row.op === 'in' ? 'Values, with commas' : 'Value'}
+          isExact
+          value={row.value}
+          onValue={(value) => onChange({ value })}
+          error={isMeant && !isFieldMeant ? 'This value is not taken.' : undefined}
+        />
+      ) : (
+        <span />
+      )}
       <IconButton icon="close" label={`Remove filter ${index + 1}`} onClick={onRemove} />
     </div>
   );

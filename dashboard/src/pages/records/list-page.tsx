@@ -106,7 +106,7 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
   if (isFiltered)
     return (
       <Empty title="Nothing matches these filters" action={<Button onClick={onClear}>Clear filters</Button>}>
-        Exact means the same characters; contains does not mind the case.
+        Only contains does not mind the case. Dates are MM/DD/YYYY, times like 2026-11-20T09:30:00Z.
       </Empty>
     );
   return <Empty title={`No ${label.toLowerCase()} here yet`}>They come by the API or by an import.</Empty>;

@@ -68,7 +68,7 @@ const Customer = ({ values }: { values: Values }) => (
 );
 
 function CustomerOrders({ code }: { code: string }) {
-  const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', contains: false, value: code } as const;
+  const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', op: 'eq', value: code } as const;
   const { data, error, isLoading, reload } = useLoad(code, (signal) =>
     queryRecords('orders', [filter], { maxReturn: ORDERS_SHOWN }, signal),
   );
