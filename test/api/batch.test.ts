@@ -7,6 +7,7 @@ import type { Answer, Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 
 const STORMS = trials('BATCH_STORMS', { quick: 3, all: 50 });
+const QUOTAS = trials('BATCH_QUOTAS', { quick: 3, all: 10 });
 
 type Step = readonly [operation: string, body: Record<string, unknown>];
 
@@ -360,24 +361,28 @@ test('429 QUOTA_EXCEEDED leaves batches sent at once exactly their quota, and no
 });
 
 test('429 QUOTA_EXCEEDED also where single calls take the last of the quota: no step of a refused batch is counted', async () => {
-  const keys = await service.makeTenant('quota-mix', '--quota', '300');
-  const step = { operation: 'createCustomer', body: {} };
-  const singles = times(30, async () => {
-    for (let call = 0; call < 10; call++) await service.call(keys, 'PUT', '/orders/create', { body: {} });
-  });
-  const answers = await Promise.all(
-    times(20, () =>
-      send(
-        times(10, () => step),
-        { keys },
-      ),
-    ),
-  );
-  await Promise.all(singles);
-  const taken = answers.filter(({ status }) => status === 200).length;
+  const steps = times(10, () => ({ operation: 'createCustomer', body: {} }));
+  const keys = await service.makeTenant('quota-mix');
+  let [taken, refused] = [0, 0];
+  // Each round ends with batches that find no room, or find it and lose it to single calls before they are counted.
+  for (const round of range(QUOTAS)) {
+    const room = 40 + 3 * round;
+    const quota = String((await service.usageOf('quota-mix')) + room);
+    await service.command('tenant', 'set', 'quota-mix', '--quota', quota);
+    let used = 0;
+    const single = async (): Promise<void> => {
+      for (; (await service.call(keys, 'PUT', '/orders/create', { body: {} })).status === 200; used++);
+    };
+    const together = async (): Promise<void> => {
+      for (; (await send(steps, { keys })).status === 200; used += 10) taken++;
+      refused++;
+    };
+    await Promise.all([...times(2 + round, single), ...times(3, together)]);
+    assert.ok(used <= room, `${used} calls, where ${room} were left`);
+  }
   await service.command('tenant', 'set', 'quota-mix', '--quota', 'none');
   const counts = await countsOf('quota-mix');
-  assert.deepEqual([counts['createCustomer'] ?? 0, counts['batch'] ?? 0], [10 * taken, 20 - taken]);
+  assert.deepEqual([counts['createCustomer'], counts['batch']], [10 * taken, refused]);
   const { body } = await service.call(keys, 'POST', '/customers/query', { body: [] });
   assert.equal(body.data.length, 10 * taken);
 });

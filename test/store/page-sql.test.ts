@@ -15,7 +15,7 @@ import { times } from '../kit/lists.ts';
 import { newFolder } from './sqlite-folder.ts';
 
 const CUSTOMERS = 3000;
-const { customers } = buildDictionaries([]);
+const { customers, orders } = buildDictionaries([]);
 const folder = newFolder();
 mkdirSync(folder, { recursive: true });
 const db = new Database(join(folder, 'tenant.db'), { mode: 'write', busyTimeoutMs: 0 });
@@ -127,6 +127,21 @@ test('a sorted page walks the index of its field, from where it begins, and sort
       assert.match(plan, index);
       assert.doesNotMatch(plan, /TEMP B-TREE/);
     }
+  }
+});
+
+test('a date is found, ranged over and sorted by an index that has its year first', () => {
+  const date = { field: 'ORDER_DATE', value: '01/02/2026' };
+  for (const [filters, text] of [
+    [[date], undefined],
+    [[{ ...date, op: 'ge' }], 'ORDER_DATE'],
+    [[], '-ORDER_DATE'],
+  ] as [Filter[], string | undefined][]) {
+    const sort = parseSort(orders, 'orders', text);
+    const page = pages.build('orders', parseFilters(orders, 'orders', filters), counts, sort);
+    const plan = explain(page.sql, '', 51, ...(sort ? ['x'] : []), ...page.values);
+    assert.match(plan, /^SEARCH ORDERS USING INDEX ORDERS_ORDER_DATE \(<expr>/);
+    assert.doesNotMatch(plan, /TEMP B-TREE/);
   }
 });
 

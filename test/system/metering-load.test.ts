@@ -11,6 +11,10 @@ import { HttpClient } from '../kit/http-client.ts';
 
 const CALLS = trials('CALLS', { quick: 2000, all: 10_000 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
+/** What a service on a busy machine may answer, whatever the call; whether that is counted depends on when it was busy. */
+const BUSY = 503;
+/** More of them, and the test says little. */
+const BUSY_MOST = CALLS / 10;
 
 interface MonthUsage {
   total: number;
@@ -86,6 +90,7 @@ test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIO
   const expected = new Map<StockedShop, Map<string, number>>();
   for (const { shop, sums } of await sumUsage()) expected.set(shop, sums);
   const largest = new Map<StockedShop, number>();
+  const busy = new Map<StockedShop, number>();
   const names = Object.keys(KINDS);
   let left = CALLS;
 
@@ -96,6 +101,10 @@ test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIO
       const name = Math.random() < 0.5 ? 'good' : pick(names);
       const { isCounted, statuses, send: sendKind } = KINDS[name]!;
       const { status, headers } = await sendKind(shop.keys, call, pick(shops.filter((one) => one !== shop)).keys);
+      if (status === BUSY) {
+        busy.set(shop, (busy.get(shop) ?? 0) + 1);
+        continue;
+      }
       assert.ok(statuses.includes(status), `${call.operation}, ${name}: ${status}`);
       const month = headers.get('x-month-requests');
       assert.equal(month !== null, isCounted, `${call.operation}, ${name}: X-Month-Requests is ${month}`);
@@ -108,11 +117,20 @@ test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIO
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
 
   for (const { shop, sums, total } of await sumUsage()) {
-    assert.deepEqual(sums, expected.get(shop));
+    const most = busy.get(shop) ?? 0;
+    assert.ok(most <= BUSY_MOST, `${most} calls were refused as the service was busy`);
+    let more = 0;
+    for (const operation of new Set([...sums.keys(), ...expected.get(shop)!.keys()])) {
+      const beyond = (sums.get(operation) ?? 0) - (expected.get(shop)!.get(operation) ?? 0);
+      assert.ok(beyond >= 0, `${operation}: ${-beyond} calls are not counted`);
+      more += beyond;
+    }
+    assert.ok(more <= most, `${more} calls more are counted than were answered, ${most} were refused`);
     assert.equal(
       total,
       sums.values().reduce((sum, calls) => sum + calls, 0),
     );
-    assert.equal(largest.get(shop), total, 'the largest X-Month-Requests is the total');
+    const last = largest.get(shop)!;
+    assert.ok(last <= total && last >= total - more, `the largest X-Month-Requests is ${last}, the total ${total}`);
   }
 });
