@@ -240,7 +240,7 @@ suite('what the documents name', () => {
   });
 
   test('every file of the code that is named exists', () => {
-    const code = globSync('{src,test,dashboard/src,tools,bench,bin}/**/*.{ts,tsx,js,sql}', { cwd: ROOT });
+    const code = globSync('{src,test,client/src,dashboard/src,tools,bench,bin}/**/*.{ts,tsx,js,sql}', { cwd: ROOT });
     const isHistory = (file: string): boolean => file === 'CHANGELOG.md' || read(file).includes('\nSuperseded');
     for (const file of DOCUMENTS.filter((one) => !isHistory(one)))
       for (const [, name = ''] of read(file).matchAll(/`([\w./-]+\.(?:ts|tsx|sql))`/g))

@@ -13,6 +13,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'runs systemd-analyze, which few machines of developers have',
   },
   {
+    files: ['test/release/release-files.test.ts'],
+    reason: 'only what releases are made with, and the schema of CycloneDX takes two seconds to compile',
+  },
+  {
     files: ['test/dashboard/pages-axe.test.ts'],
     reason: 'every page and dialog in two looks; pages-load checks the sign-in page and the records with axe',
   },

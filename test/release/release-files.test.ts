@@ -1,0 +1,80 @@
+/** What a release is made with: archives, licences, the bill of materials and the change log's sections. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../../tools/release/changelog.ts';
+import { isAllowed, renderLicences } from '../../tools/release/licences.ts';
+import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
+import { listShipped } from '../../tools/release/shipped.ts';
+import { packTar } from '../../tools/release/tar.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const NODE_FOLDER = dirname(dirname(process.execPath));
+const TIME = 1_800_000_000;
+const shipped = listShipped(ROOT);
+
+test('an archive is sorted, has one time and no owner, and tar reads it', () => {
+  const folder = temporaryFolder();
+  const files = [
+    { path: 'package/program', bytes: Buffer.from('run'), isProgram: true },
+    { path: 'package/empty', bytes: Buffer.alloc(0), isProgram: false },
+    { path: 'package/block', bytes: Buffer.alloc(512, 'x'), isProgram: false },
+  ];
+  const archive = packTar(files, TIME);
+  assert.deepEqual(packTar(files.toReversed(), TIME), archive);
+  writeFileSync(join(folder, 'a.tgz'), archive);
+  const tar = (...words: string[]) =>
+    execFileSync('tar', words, { cwd: folder, encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } });
+  const listed = tar('-tvzf', 'a.tgz', '--numeric-owner').trim().split('\n');
+  assert.deepEqual(
+    listed.map((line) => line.replaceAll(/ +/g, ' ')),
+    [
+      '-rw-r--r-- 0/0 512 2027-01-15 08:00 package/block',
+      '-rw-r--r-- 0/0 0 2027-01-15 08:00 package/empty',
+      '-rwxr-xr-x 0/0 3 2027-01-15 08:00 package/program',
+    ],
+  );
+  assert.equal(tar('-xzOf', 'a.tgz', 'package/program'), 'run');
+  assert.throws(() => packTar([{ ...files[0]!, path: 'p'.repeat(101) }], TIME), /too long/);
+});
+
+test('every package of the release has an allowed licence and its text', () => {
+  const list = renderLicences(ROOT, NODE_FOLDER, shipped);
+  for (const { name, version, licence } of shipped)
+    assert.ok(list.includes(`\n\n${name} ${version} (${licence})\n\n`), name);
+  assert.match(list, /\n\nNode\.js\n\n[^]*OpenSSL[^]*\n$/);
+  assert.match(list, /Its page holds more packages[^]*@license MIT/);
+});
+
+test('a release with a licence that is not allowed, or without its text, is refused', () => {
+  const [one] = shipped as [(typeof shipped)[0]];
+  const render = (change: object): string => renderLicences(ROOT, NODE_FOLDER, [...shipped, { ...one, ...change }]);
+  for (const licence of ['GPL-3.0-only', 'MIT AND GPL-2.0-only', 'not named', ''])
+    assert.throws(() => render({ name: 'stranger', licence }), /not allowed: stranger/, licence);
+  assert.throws(() => render({ name: 'stranger', licence: 'ISC', texts: [] }), /stranger has no text of its licence/);
+  for (const licence of ['MIT', '(MIT OR GPL-3.0-only)', 'MIT AND ISC', 'Apache-2.0']) assert.ok(isAllowed(licence));
+});
+
+test('the bill of materials follows the CycloneDX schema; one that does not is refused', () => {
+  const text = renderSbom(ROOT, '1.2.3', shipped, TIME);
+  assert.equal(renderSbom(ROOT, '1.2.3', shipped, TIME), text);
+  const bom = JSON.parse(text) as { specVersion: string; components: Record<string, unknown>[] };
+  assert.equal(bom.specVersion, '1.6');
+  const [first, ...others] = bom.components;
+  for (const change of [{ type: 'thing' }, { licenses: [{ license: { id: 'Mine' } }] }, { version: 3 }])
+    assert.throws(() => checkSbom({ ...bom, components: [{ ...first, ...change }, ...others] }), /is not valid/);
+});
+
+test('the change log says which version comes next, and is closed under it', () => {
+  const changelog =
+    '# Changelog\n\n## [Unreleased]\n\n### Fixed\n\n- A fault.\n\n## [0.1.0] - 2026-11-21\n\n- Begun.\n';
+  assert.equal(readUnreleased(changelog), '### Fixed\n\n- A fault.');
+  assert.equal(chooseVersion('0.1.0', '### Fixed\n\n- A fault.'), '0.1.1');
+  assert.equal(chooseVersion('0.1.9', '### Added\n\n- A thing.'), '0.2.0');
+  const closed = closeUnreleased(changelog, '0.1.1', '2026-11-22');
+  assert.equal(readSection(closed, '## [0.1.1]'), '### Fixed\n\n- A fault.');
+  assert.throws(() => readUnreleased(closed), /no entry under Unreleased/);
+});

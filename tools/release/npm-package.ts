@@ -1,0 +1,71 @@
+/**
+ * `npm run build:npm`: makes build/npm, the folder of the package `@storeroom/server`, from build/server, and its
+ * archive beside it. The package needs no other but the Node of the machine's platform: all else is in the bundle.
+ */
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { renderLicences } from './licences.ts';
+import { checkBundle, listShipped } from './shipped.ts';
+import { packTar } from './tar.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const SERVER = join(ROOT, 'build/server');
+const OUT = join(ROOT, 'build/npm');
+const LAUNCHER = 'bin/storeroom.js';
+const COPIED = [LAUNCHER, 'bin/node-26.js', 'README.md', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'openapi.json'];
+const SOURCES = '../src/main.ts';
+
+interface Manifest {
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly engines: Record<string, string>;
+  readonly optionalDependencies: Record<string, string>;
+}
+
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+const shipped = listShipped(ROOT);
+checkBundle(SERVER, shipped);
+
+const files = new Map<string, Uint8Array>(COPIED.map((path) => [path, readFileSync(join(ROOT, path))]));
+for (const path of globSync('**/*.*', { cwd: SERVER })) files.set(`server/${path}`, readFileSync(join(SERVER, path)));
+files.set(LAUNCHER, Buffer.from(startBundle(files.get(LAUNCHER)!.toString())));
+files.set('THIRD-PARTY-LICENSES.txt', Buffer.from(renderLicences(ROOT, dirname(dirname(process.execPath)), shipped)));
+files.set('package.json', Buffer.from(`${JSON.stringify(describe(manifest), undefined, 2)}\n`));
+
+rmSync(OUT, { recursive: true, force: true });
+for (const [path, bytes] of files) {
+  mkdirSync(dirname(join(OUT, path)), { recursive: true });
+  writeFileSync(join(OUT, path), bytes, { mode: path === LAUNCHER ? 0o755 : 0o644 });
+}
+const archive = `storeroom-server-${manifest.version}.tgz`;
+writeFileSync(
+  join(ROOT, 'build', archive),
+  packTar(
+    [...files].map(([path, bytes]) => ({ path: `package/${path}`, bytes, isProgram: path === LAUNCHER })),
+    Number(process.env['SOURCE_DATE_EPOCH'] ?? 0),
+  ),
+);
+console.log(`build/npm and build/${archive}`);
+
+/** In the checkout the launcher starts the sources. */
+function startBundle(launcher: string): string {
+  const parts = launcher.split(SOURCES);
+  if (parts.length !== 3) throw new Error(`${LAUNCHER} names ${SOURCES} ${parts.length - 1} times instead of twice.`);
+  return parts.join('../server/main.js').replace('src/main.ts', 'server/main.js');
+}
+
+function describe({ version, description, license, engines, optionalDependencies }: Manifest): object {
+  return {
+    name: '@storeroom/server',
+    version,
+    description,
+    keywords: ['inventory', 'orders', 'api', 'openapi', 'sqlite', 'postgresql', 'server'],
+    license,
+    type: 'module',
+    bin: { storeroom: LAUNCHER },
+    engines,
+    optionalDependencies,
+    publishConfig: { access: 'public' },
+  };
+}

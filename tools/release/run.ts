@@ -1,0 +1,139 @@
+/**
+ * `npm run release`: makes the next release of this checkout into build/release, commits and tags it. With --dry-run it
+ * changes nothing but build/; with --publish it gives the packages to npm. It asks nothing. On a commit that is already
+ * tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run.
+ */
+import { execFileSync, type StdioOptions } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { makeArtifacts } from './artifacts.ts';
+import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './changelog.ts';
+
+interface Plan {
+  readonly version: string;
+  readonly notes: string;
+  /** Whether the commit is that of the release already. */
+  readonly isMade: boolean;
+  /** Seconds since 1970: the time of every file of the release. */
+  readonly time: number;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+const OUT = join(ROOT, 'build/release');
+/** Where the release is committed and built. The checkout stays as it is until all is made. */
+const TREE = join(ROOT, 'build/release-tree');
+/** Files that hold the version. */
+const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
+
+/** What programs print goes to the terminal, beside our own lines. */
+const LOUD = ['ignore', 'inherit', 'inherit'] satisfies StdioOptions;
+
+const { values: options } = parseArgs({
+  options: { 'dry-run': { type: 'boolean' }, publish: { type: 'boolean' }, version: { type: 'string' } },
+});
+
+removeTree();
+try {
+  release();
+} catch (error) {
+  console.error(`The release failed. ${(error as Error).message}`);
+  process.exitCode = 1;
+} finally {
+  removeTree();
+}
+
+function release(): void {
+  const plan = planRelease();
+  const tag = `v${plan.version}`;
+  console.log(`${plan.isMade ? 'Making again' : 'Making'} ${tag}${options['dry-run'] ? ', a dry run' : ''}.`);
+  const environment = {
+    ...process.env,
+    PATH: [join(ROOT, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
+    SOURCE_DATE_EPOCH: String(plan.time),
+  };
+  const commit = prepareTree(plan, environment);
+  rmSync(OUT, { recursive: true, force: true });
+  mkdirSync(OUT, { recursive: true });
+  makeArtifacts({ tree: TREE, out: OUT, version: plan.version, notes: plan.notes, time: plan.time, environment });
+  const names = writeSums();
+  if (options['dry-run']) return;
+  if (!plan.isMade) {
+    git('merge', '--quiet', '--ff-only', commit);
+    git('tag', '--annotate', '--message', `Storeroom ${plan.version}`, tag, commit);
+    console.log(`Committed and tagged. To show it: git push origin main ${tag}`);
+  }
+  if (options.publish)
+    for (const name of names.filter((one) => one.endsWith('.tgz')))
+      execFileSync('npm', ['publish', join(OUT, name), '--access', 'public'], { stdio: 'inherit' });
+}
+
+/** Throws when this checkout cannot be released. */
+function planRelease(): Plan {
+  if (git('status', '--porcelain') !== '') throw new Error('The checkout has changes: commit them first.');
+  const time = Number(git('log', '-1', '--format=%ct'));
+  const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+  const { version: last } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  if (git('tag', '--points-at', 'HEAD').split('\n').includes(`v${last}`))
+    return { version: last, notes: readSection(changelog, `## [${last}]`), isMade: true, time };
+  if (!options['dry-run'] && git('branch', '--show-current') !== 'main') throw new Error('Releases are made on main.');
+  const notes = readUnreleased(changelog);
+  const version = options.version ?? chooseVersion(last, notes);
+  if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is not a version such as 1.2.3.`);
+  if (git('tag', '--list', `v${version}`) !== '') throw new Error(`The tag v${version} is there already.`);
+  return { version, notes, isMade: false, time };
+}
+
+/** The commit of the release, checked out. It has the time of the commit before it, so that its name is the same too. */
+function prepareTree({ version, isMade, time }: Plan, environment: NodeJS.ProcessEnv): string {
+  git('worktree', 'add', '--quiet', '--detach', TREE, 'HEAD');
+  symlinkSync(join(ROOT, 'node_modules'), join(TREE, 'node_modules'));
+  if (isMade) return git('rev-parse', 'HEAD');
+  for (const file of MANIFESTS) edit(file, (text) => setVersion(text, version));
+  const day = new Date(time * 1000).toISOString().slice(0, 10);
+  edit('CHANGELOG.md', (text) => closeUnreleased(text, version, day));
+  execFileSync(process.execPath, ['tools/generate.ts'], { cwd: TREE, env: environment, stdio: LOUD });
+  const date = `${time} +0000`;
+  const dates = { ...environment, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+  const words = ['commit', '--quiet', '--all', '--no-gpg-sign', '--no-verify', '--message', `Release ${version}`];
+  execFileSync('git', words, { cwd: TREE, env: dates, stdio: LOUD });
+  return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: TREE, encoding: 'utf8' }).trim();
+}
+
+function edit(file: string, change: (text: string) => string): void {
+  const path = join(TREE, file);
+  writeFileSync(path, change(readFileSync(path, 'utf8')));
+}
+
+/** In the lockfile the version stands twice, for itself and for its first package. */
+function setVersion(text: string, version: string): string {
+  const manifest = JSON.parse(text) as { version: string; packages?: { '': { version: string } } };
+  manifest.version = version;
+  if (manifest.packages) manifest.packages[''].version = version;
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/** The names of all files of the release but that of the sums. */
+function writeSums(): string[] {
+  const names = readdirSync(OUT).toSorted();
+  const lines = names.map((name) => {
+    const sum = createHash('sha256')
+      .update(readFileSync(join(OUT, name)))
+      .digest('hex');
+    return `${sum}  ${name}\n`;
+  });
+  writeFileSync(join(OUT, 'SHA256SUMS'), lines.join(''));
+  console.log(`build/release:\n${lines.join('')}`);
+  return names;
+}
+
+function git(...words: string[]): string {
+  return execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim();
+}
+
+/** After a release, and what one that was cut short has left. */
+function removeTree(): void {
+  rmSync(TREE, { recursive: true, force: true });
+  git('worktree', 'prune');
+}

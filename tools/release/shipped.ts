@@ -1,0 +1,126 @@
+/**
+ * The packages of others that a release carries, from the lockfile: all that those of `dependencies` need, but for the
+ * tools that only build. A bundle that holds any other package is refused.
+ */
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ShippedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** An SPDX expression. */
+  readonly licence: string;
+  /** SHA-512 of the archive the registry has, as the lockfile says it: base64. */
+  readonly sha512: string;
+  readonly author: string;
+  readonly homepage: string | undefined;
+  /** A key of the lockfile, such as `node_modules/pg`. */
+  readonly path: string;
+  /** Whether Storeroom itself names it. */
+  readonly isDirect: boolean;
+  /** Paths of the packages it needs. */
+  readonly needs: readonly string[];
+  /** Its licence and notices: the files' texts. */
+  readonly texts: readonly string[];
+}
+
+interface Locked {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly dependencies?: Record<string, string>;
+  readonly optionalDependencies?: Record<string, string>;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly license?: string;
+  readonly author?: string | { readonly name: string };
+  readonly homepage?: string;
+}
+
+/** Nothing of them is in what they build. */
+const BUILD_TOOLS = new Set(['vite']);
+const TEXTS = /^(licen[cs]e|copying|notice)\b/i;
+/** In a map, the package of a source: the last folder of packages on its path. */
+const PACKAGE_OF_SOURCE = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+const byCode = (a: string, b: string): number => (a < b ? -1 : 1);
+
+/** Sorted by name and version. */
+export function listShipped(root: string): ShippedPackage[] {
+  const { packages } = readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> };
+  const direct = Object.keys(packages['']!.dependencies ?? {}).filter((name) => !BUILD_TOOLS.has(name));
+  const directPaths = new Set(direct.map((name) => `node_modules/${name}`));
+  const shipped = new Map<string, ShippedPackage>();
+  const add = (path: string): void => {
+    if (shipped.has(path)) return;
+    const locked = packages[path]!;
+    const needs = Object.keys({ ...locked.dependencies, ...locked.optionalDependencies }).flatMap((name) => {
+      const found = resolvePackage(packages, path, name);
+      return found === undefined ? [] : [found];
+    });
+    shipped.set(path, { ...describePackage(root, path, locked), isDirect: directPaths.has(path), needs });
+    needs.forEach(add);
+  };
+  for (const path of directPaths) add(path);
+  return [...shipped.values()].toSorted((a, b) => byCode(`${a.name}@${a.version}`, `${b.name}@${b.version}`));
+}
+
+/** The npm packages of Node, one for each platform, with their versions. */
+export function listNodePackages(root: string): { name: string; version: string; sha512: string }[] {
+  const { packages } = readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> };
+  const names = Object.keys(packages['']!.optionalDependencies ?? {}).toSorted(byCode);
+  return names.map((name) => {
+    const { version, integrity } = packages[`node_modules/${name}`]!;
+    return { name, version, sha512: readSha512(name, integrity) };
+  });
+}
+
+/** Throws when the maps of a bundle name a package that is not among those shipped. */
+export function checkBundle(folder: string, shipped: readonly ShippedPackage[]): void {
+  const names = new Set(shipped.map(({ name }) => name));
+  const maps = globSync('*.map', { cwd: folder });
+  if (maps.length === 0) throw new Error(`There is no source map in ${folder}: run npm run build.`);
+  for (const map of maps)
+    for (const source of (readJson(join(folder, map)) as { sources: string[] }).sources) {
+      const name = PACKAGE_OF_SOURCE.exec(source)?.[1];
+      if (name !== undefined && !names.has(name))
+        throw new Error(`The bundle holds ${name}, which is in no list of dependencies. Add it to "dependencies".`);
+    }
+}
+
+/** As Node does: the nearest folder of packages on the way up. */
+function resolvePackage(packages: Record<string, Locked>, from: string, name: string): string | undefined {
+  for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
+    const path = `${at === '' ? '' : `${at}/`}node_modules/${name}`;
+    if (packages[path] !== undefined) return path;
+    if (at === '') return undefined;
+  }
+}
+
+function describePackage(
+  root: string,
+  path: string,
+  { version, integrity }: Locked,
+): Omit<ShippedPackage, 'needs' | 'isDirect'> {
+  const folder = join(root, path);
+  const { name, license, author, homepage } = readJson(join(folder, 'package.json')) as Manifest;
+  const files = readdirSync(folder).filter((file) => TEXTS.test(file));
+  return {
+    name,
+    version,
+    licence: license ?? 'not named',
+    sha512: readSha512(name, integrity),
+    author: (typeof author === 'string' ? author : author?.name) ?? name,
+    homepage,
+    path,
+    texts: files.toSorted(byCode).map((file) => readFileSync(join(folder, file), 'utf8').trim()),
+  };
+}
+
+function readSha512(name: string, integrity = ''): string {
+  const found = /sha512-(\S+)/.exec(integrity)?.[1];
+  if (found === undefined) throw new Error(`The lockfile has no SHA-512 of ${name}.`);
+  return found;
+}
