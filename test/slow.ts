@@ -17,6 +17,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'only what releases are made with, and the schema of CycloneDX takes two seconds to compile',
   },
   {
+    files: ['test/deploy/kubernetes.test.ts', 'test/deploy/compose.test.ts'],
+    reason: 'files that few changes touch; compiles the manifests and starts a PostgreSQL',
+  },
+  {
     files: ['test/dashboard/pages-axe.test.ts'],
     reason: 'every page and dialog in two looks; pages-load checks the sign-in page and the records with axe',
   },

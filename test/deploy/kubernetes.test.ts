@@ -1,0 +1,173 @@
+/**
+ * The manifests of deploy/kubernetes: by the types of the Kubernetes API (kubernetes-types, made from its OpenAPI
+ * document; a field they do not know is a fault), and by what the service and the image are.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { PostgresServer } from '../kit/postgres.ts';
+import { ownService, Service, temporaryFolder } from '../kit/service.ts';
+import { waitUntil } from '../kit/wait.ts';
+import { checkVariables, readImage, readText, readYaml, ROOT, type Tree } from './texts.ts';
+
+const FOLDER = 'deploy/kubernetes';
+const WAYS = ['one-node', 'several-nodes'] as const;
+/** run-service.ts: what calls get to finish. */
+const IN_FLIGHT_SECONDS = 10;
+const SAVE_SECONDS = 10;
+const NAME = { 'app.kubernetes.io/name': 'storeroom' };
+/** What the profile "restricted" of the Pod Security Standards lets a pod mount, as far as it is used here. */
+const VOLUMES = ['emptyDir', 'configMap', 'secret', 'persistentVolumeClaim'];
+
+const namesOf = (way: string): string[] =>
+  readdirSync(join(ROOT, FOLDER, way)).filter((name) => name !== 'kustomization.yaml');
+const readWay = (way: string): Tree[] => namesOf(way).flatMap((name) => readYaml(join(FOLDER, way, name)));
+const find = (way: string, kind: RegExp): Tree => readWay(way).find((manifest) => kind.test(manifest.kind as string));
+const workloadOf = (way: string): Tree => find(way, /^(Deployment|StatefulSet)$/);
+const podOf = (way: string): Tree => workloadOf(way).spec.template;
+const containerOf = (way: string): Tree => podOf(way).spec.containers[0];
+
+/** What TypeScript says of manifests as literals of their types; empty when it finds no fault. */
+function checkTypes(manifests: readonly Tree[]): string {
+  const lines = manifests.flatMap((manifest: Tree, index) => {
+    const [version, group = 'core'] = (manifest.apiVersion as string).split('/').toReversed();
+    const module = join(ROOT, `node_modules/kubernetes-types/${group.split('.')[0]}/${version}`);
+    return [
+      `import type { ${manifest.kind} as Kind${index} } from '${module}';`,
+      `export const manifest${index}: Kind${index} = ${JSON.stringify(manifest, undefined, 1)};`,
+    ];
+  });
+  const file = join(temporaryFolder(), 'manifests.ts');
+  writeFileSync(file, lines.join('\n'));
+  const { stdout, error } = spawnSync(
+    join(ROOT, 'node_modules/.bin/tsc'),
+    ['--ignoreConfig', '--noEmit', '--strict', '--module', 'preserve', file],
+    { encoding: 'utf8' },
+  );
+  assert.equal(error, undefined);
+  return stdout;
+}
+
+suite('the manifests for Kubernetes', () => {
+  test('have no field that the API does not know, none of a wrong type, and all it requires', () => {
+    assert.equal(checkTypes(WAYS.flatMap(readWay)), '');
+  });
+
+  test('the check of their types finds a field misspelt, misplaced, of a wrong type, and one left out', () => {
+    const plant = (change: (copy: Tree) => void): string => {
+      const copy = structuredClone(workloadOf('several-nodes'));
+      change(copy);
+      return checkTypes([copy]);
+    };
+    assert.match(
+      plant((copy) => (copy.spec.strategy.rollingUpdate.maxUnavailible = 0)),
+      /maxUnavailible/,
+    );
+    assert.match(
+      plant((copy) => (copy.spec.template.spec.readinessProbe = {})),
+      /readinessProbe/,
+    );
+    assert.match(
+      plant((copy) => (copy.spec.replicas = '3')),
+      /'string' is not assignable to type 'number'/,
+    );
+    assert.match(
+      plant((copy) => delete copy.spec.selector),
+      /'selector' is missing/,
+    );
+  });
+
+  for (const way of WAYS) {
+    test(`${way}: its kustomization names every file, and the image by the version of the package`, () => {
+      const [kustomization] = readYaml(join(FOLDER, way, 'kustomization.yaml'));
+      assert.deepEqual((kustomization.resources as string[]).toSorted(), namesOf(way).toSorted());
+      const { version } = JSON.parse(readText('package.json')) as { version: string };
+      assert.deepEqual(kustomization.images, [{ name: 'storeroom', newName: 'storeroom', newTag: version }]);
+      assert.equal(containerOf(way).image, 'storeroom');
+    });
+
+    test(`${way}: every selector chooses the pods, and every port is the one the service listens on`, () => {
+      const image = readImage();
+      const [{ name, containerPort }] = containerOf(way).ports;
+      assert.equal(containerPort, image.port);
+      assert.equal(checkVariables(image.env).port, image.port);
+      assert.deepEqual(podOf(way).metadata.labels, NAME);
+      assert.deepEqual(workloadOf(way).spec.selector.matchLabels, NAME);
+      const { selector, ports } = find(way, /^Service$/).spec;
+      assert.deepEqual([selector, ports[0].targetPort], [NAME, name]);
+      const policy = find(way, /^NetworkPolicy$/).spec;
+      assert.deepEqual([policy.podSelector.matchLabels, policy.ingress[0].ports], [NAME, [{ port: name }]]);
+      for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe'])
+        assert.equal(containerOf(way)[probe].httpGet.port, name);
+    });
+
+    test(`${way}: the service takes its variables and answers its probes`, async () => {
+      const { data, metadata } = find(way, /^ConfigMap$/);
+      assert.deepEqual(containerOf(way).envFrom, [{ configMapRef: { name: metadata.name } }]);
+      const named = ((containerOf(way).env as Tree[]) ?? []).map(({ name }) => [name, 'postgres://a:b@c/d']);
+      checkVariables({ ...readImage().env, ...data, ...Object.fromEntries(named) });
+      const service = await ownService({ env: { ...data, STOREROOM_DRAIN_MS: '0' } });
+      for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) {
+        const { path } = containerOf(way)[probe].httpGet;
+        assert.equal((await fetch(service.origin + path)).status, 200, probe);
+      }
+    });
+
+    test(`${way}: a pod that stops drains for two looks of its probe, and ends before it is killed`, () => {
+      const { drainMs } = checkVariables(find(way, /^ConfigMap$/).data);
+      const { periodSeconds, failureThreshold } = containerOf(way).readinessProbe;
+      assert.ok(drainMs >= 2 * periodSeconds * failureThreshold * 1000, `${drainMs} ms`);
+      const { terminationGracePeriodSeconds } = podOf(way).spec;
+      assert.ok(terminationGracePeriodSeconds >= drainMs / 1000 + IN_FLIGHT_SECONDS + SAVE_SECONDS);
+    });
+
+    test(`${way}: it is a pod of the profile "restricted", on a root nobody writes to, as the image's user`, () => {
+      const { uid, gid, folder, volumes } = readImage();
+      const { spec } = podOf(way);
+      const { runAsNonRoot, runAsUser, runAsGroup, seccompProfile } = spec.securityContext;
+      assert.deepEqual([runAsNonRoot, runAsUser, runAsGroup], [true, uid, gid]);
+      assert.deepEqual(seccompProfile, { type: 'RuntimeDefault' });
+      assert.deepEqual(containerOf(way).securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      for (const field of ['hostNetwork', 'hostPID', 'hostIPC', 'hostUsers']) assert.equal(spec[field], undefined);
+      for (const { name, ...kind } of spec.volumes as Tree[])
+        assert.ok(
+          Object.keys(kind as object).every((key) => VOLUMES.includes(key)),
+          name,
+        );
+      assert.equal(spec.automountServiceAccountToken, false);
+      const { requests, limits } = containerOf(way).resources;
+      assert.ok(requests.cpu && requests.memory && limits.cpu && limits.memory);
+      const mounts = (containerOf(way).volumeMounts as Tree[]).map(({ mountPath }) => mountPath);
+      assert.deepEqual(mounts, way === 'one-node' ? [folder, '/tmp'] : ['/tmp']);
+      assert.deepEqual(volumes, [folder]);
+    });
+  }
+
+  test('several nodes are replaced without one too few, and spread over machines', () => {
+    const { spec } = workloadOf('several-nodes');
+    assert.equal(spec.strategy.rollingUpdate.maxUnavailable, 0);
+    const budget = find('several-nodes', /^PodDisruptionBudget$/).spec;
+    assert.deepEqual(budget.selector.matchLabels, NAME);
+    assert.ok(budget.minAvailable >= 1 && budget.minAvailable < spec.replicas, 'one may go, and not all');
+    for (const { labelSelector } of spec.template.spec.topologySpreadConstraints as Tree[])
+      assert.deepEqual(labelSelector.matchLabels, NAME);
+  });
+
+  test('nodes without their database are not restarted, and get no calls', async () => {
+    const server = await PostgresServer.start();
+    after(() => server.remove());
+    const service = await Service.start({ databaseUrl: await server.newDatabase() });
+    after(() => service.stop('SIGKILL'));
+    const { livenessProbe, readinessProbe } = containerOf('several-nodes');
+    const look = async ({ httpGet }: Tree) => (await fetch(service.origin + httpGet.path)).status;
+    await server.stop('immediate');
+    await waitUntil(20_000, 'ready without a database', async () => (await look(readinessProbe)) === 503);
+    assert.equal(await look(livenessProbe), 200);
+  });
+});
