@@ -15,7 +15,6 @@ const WRONG_USE = [
   'tenant',
   'tenants',
   'tenant rename a',
-  'tenant create a',
   'tenant create --name A',
   'tenant list a',
   'tenant set a',

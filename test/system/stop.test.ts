@@ -119,7 +119,7 @@ test('a folder or port that is taken is refused; records, keys and usage survive
 
   const { port } = new URL(service.origin);
   const refusals: [place: string, port: string, says: RegExp][] = [
-    [await newPlace(), port, new RegExp(`address already in use.*${port}`)],
+    [await newPlace(), port, new RegExp(`STOREROOM_PORT is ${port}, and another program listens`)],
   ];
   if (STORE === 'sqlite') refusals.push([service.dataFolder, '0', /: Another service is running on /]);
   for (const [place, at, says] of refusals) {
