@@ -14,14 +14,18 @@ import { BODY_BYTES_MAX } from '../src/http/body.ts';
 import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/limits.ts';
 import { FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/limits.ts';
 import { DICTIONARY_MAX } from '../src/pims/fields.ts';
+import { installClient } from './kit/client-package.ts';
 import { assertShown, findLinks, loadBlocks, readSlugs, type Block } from './kit/documents.ts';
 import { PROGRAM } from './kit/program.ts';
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md'], {
-  cwd: ROOT,
-}).toSorted();
+const DOCUMENTS = globSync(
+  ['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md', 'client*/*.md'],
+  {
+    cwd: ROOT,
+  },
+).toSorted();
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const blocksOf = (file: string, ...languages: string[]): Block[] =>
   loadBlocks(read(file)).filter(({ language }) => languages.includes(language));
@@ -69,7 +73,10 @@ suite('what the documents tell to type', () => {
       KEYS: keys,
       SHOP: shop,
       STOREROOM_DATA: service.dataFolder,
+      PYTHONPATH: join(ROOT, 'client-python'),
+      PYTHONDONTWRITEBYTECODE: '1',
     };
+    installClient(shop);
   });
   after(() => service.stop());
 
@@ -102,6 +109,39 @@ suite('what the documents tell to type', () => {
           );
       }
     });
+
+  for (const file of ['docs/clients.md', 'client/README.md', 'client-python/README.md'])
+    for (const [language, words] of Object.entries({ ts: [process.execPath], python: ['python3', '-B'] }))
+      if (blocksOf(file, language).length > 0)
+        test(`${file}: its ${language} runs from top to bottom, and prints what is shown`, async () => {
+          const all = loadBlocks(read(file));
+          const own = all.filter((block) => block.language === language);
+          const say = language === 'ts' ? 'console.log' : 'print';
+          const [apiID = '', apiSecret = ''] = keys.split(':');
+          const program = join(shop, `${file.replaceAll('/', '-')}.${language}`);
+          const text = own.map((block) => `${say}('@@@')\n${block.text}`).join('\n');
+          writeFileSync(
+            program,
+            text
+              .replaceAll('http://127.0.0.1:8080', service.origin)
+              .replaceAll('sr_id_…', apiID)
+              .replaceAll('sr_sk_…', apiSecret),
+          );
+          const { code, stdout, stderr } = await runProgram(words[0]!, [...words.slice(1), program], environment);
+          assert.equal(code, 0, `${file}: ${stderr}`);
+          const printed = stdout.split('@@@\n').slice(1);
+          assert.equal(printed.length, own.length);
+          const shown = own.map((block, index) => {
+            const following = all.slice(all.indexOf(block) + 1);
+            const next = following.find(({ language: other }) => other === 'text' || other === language);
+            const isShown = next?.language === 'text' && next.section === block.section;
+            return isShown ? next.text : printed[index]!.trimEnd();
+          });
+          assert.deepEqual(
+            printed.map((one) => one.trimEnd()),
+            shown,
+          );
+        });
 
   test('README shows what a first start prints', () => {
     const [{ text } = { text: '' }] = blocksOf('README.md', 'console');

@@ -37,8 +37,8 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'kills the programs of examples/ and the service; integration.test.ts has what they do when nobody does',
   },
   {
-    files: ['test/client/package.test.ts'],
-    reason: 'packs and compiles the client for several hosts; operations and repeats run the same sources',
+    files: ['test/client/package.test.ts', 'test/client/runtimes.test.ts'],
+    reason: 'packs the client and installs Deno, Bun and Node 20 for it; operations and repeats run the same sources',
   },
   {
     files: ['test/limits/stalled-answers.test.ts'],

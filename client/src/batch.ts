@@ -64,7 +64,9 @@ export type CheckedSteps<
 > = Left extends readonly [infer First, ...infer Rest]
   ? CheckedSteps<Custom, Rest, [...Before, First], [...Checked, CheckedStep<Custom, First, Before>]>
   : Left extends readonly unknown[]
-    ? readonly [...Checked, ...Left]
+    ? Checked extends readonly []
+      ? Left
+      : readonly [...Checked, ...Left]
     : never;
 
 type CheckedStep<Custom, Step, Before> = Step extends {

@@ -52,7 +52,7 @@ export class Storeroom<Custom extends CustomFields = CustomFields> {
    * of each step. An error has the number of the refused one as `step`.
    */
   async batch<const Steps extends readonly BatchStep<Custom>[]>(
-    steps: Steps & CheckedSteps<Custom, Steps>,
+    steps: CheckedSteps<Custom, Steps> & Steps,
     options?: WriteOptions,
   ): Promise<BatchAnswers<Custom, Steps>> {
     const answers = await write<readonly { data: unknown }[]>(this.#caller, 'batch', renderSteps(steps), options);

@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Fulfillment } from '@storeroom/client';
 
 export interface SoldOrder {
   /** The storefront's own number, such as `#5501`. */
@@ -17,7 +18,7 @@ export interface SoldOrder {
 }
 
 export interface Status {
-  readonly state: 'open' | 'shipped in part' | 'shipped' | 'cancelled';
+  readonly state: Fulfillment['state'];
   readonly shipped: number;
   readonly ordered: number;
   readonly tracking: readonly string[];

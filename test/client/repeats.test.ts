@@ -1,13 +1,12 @@
 /** When the TypeScript client repeats a call, how long it waits, and when it gives up. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { inspect } from 'node:util';
 import { Storeroom, StoreroomError, type StoreroomOptions, type Try } from '../../client/src/storeroom.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { times } from '../kit/lists.ts';
 import { membersOf } from './clients.ts';
+import { repeatedCodes } from './guide.ts';
 import {
   hangUp,
   keepSilent,
@@ -50,16 +49,12 @@ async function failureOf(running: Promise<unknown>): Promise<StoreroomError> {
 
 suite('what is repeated', () => {
   test('of every code of the service, those and only those that the guide says', async () => {
-    const guide = readFileSync(join(import.meta.dirname, '../../docs/api-reference.md'), 'utf8');
-    const table = guide.split('\n## Repeating a call\n')[1]!.split('\n## ')[0]!;
-    const repeated = [...table.matchAll(/^\| [^|]+ \| yes \|.*$/gm)].flatMap(([row]) =>
-      [...row.split(' | ')[0]!.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code!),
-    );
-    assert.ok(repeated.length >= 4);
+    const repeated = repeatedCodes();
+    assert.ok(repeated.size >= 4);
     for (const [code, { httpStatus, place }] of Object.entries(ERRORS)) {
       if (place === 'dashboard' || place === 'command') continue;
       will(refuse(httpStatus, code), succeed());
-      const expected = httpStatus >= 500 || repeated.includes(code);
+      const expected = httpStatus >= 500 || repeated.has(code);
       const failure = await client.orders.create({}).catch((error: StoreroomError) => error);
       assert.equal(failure === '1', expected, code);
       if (failure instanceof StoreroomError) assert.equal(failure.repeatable, false, code);

@@ -1,19 +1,24 @@
 /** The storefront of the examples: its folder, and the integration that runs on it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { installClient } from '../kit/client-package.ts';
 import { times } from '../kit/lists.ts';
 import type { Shop } from '../kit/records.ts';
 import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
 import { waitUntil } from '../kit/wait.ts';
 
 const WAIT_MS = 60_000;
-export const EXAMPLES = join(import.meta.dirname, '../../examples');
+const ROOT = join(import.meta.dirname, '../..');
+/** Copied to where the client is installed, as the README of the examples tells. */
+const copy = temporaryFolder();
+cpSync(join(ROOT, 'examples'), copy, { recursive: true });
+installClient(copy);
 export const LANGUAGES = {
-  TypeScript: [process.execPath, join(EXAMPLES, 'typescript/integration.ts')],
-  Python: ['python3', join(EXAMPLES, 'python/integration.py')],
+  TypeScript: [process.execPath, join(copy, 'typescript/integration.ts')],
+  Python: ['python3', join(copy, 'python/integration.py')],
 } as const;
 
 const running = new Set<ChildProcess>();
@@ -43,7 +48,8 @@ export class Storefront {
     const file = join(this.folder, 'keys.json');
     writeFileSync(file, JSON.stringify(keys));
     const own = { KEYS_FILE: file, STOREFRONT: this.folder, ROUND_SECONDS: '0.05', PYTHONDONTWRITEBYTECODE: '1' };
-    this.#env = { ...process.env, ...own, BASE: service.origin + BASE_PATH };
+    const modules = { PYTHONPATH: join(ROOT, 'client-python') };
+    this.#env = { ...process.env, ...own, ...modules, BASE: service.origin + BASE_PATH };
   }
 
   start(): void {

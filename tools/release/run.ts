@@ -27,6 +27,9 @@ const TREE = join(ROOT, 'build/release-tree');
 /** Files that hold the version. */
 const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
 
+/** The Python client's. */
+const PYTHON_FILES = ['client-python/storeroom.py', 'client-python/pyproject.toml'];
+
 /** What programs print goes to the terminal, beside our own lines. */
 const LOUD = ['ignore', 'inherit', 'inherit'] satisfies StdioOptions;
 
@@ -91,6 +94,8 @@ function prepareTree({ version, isMade, time }: Plan, environment: NodeJS.Proces
   symlinkSync(join(ROOT, 'node_modules'), join(TREE, 'node_modules'));
   if (isMade) return git('rev-parse', 'HEAD');
   for (const file of MANIFESTS) edit(file, (text) => setVersion(text, version));
+  for (const file of PYTHON_FILES)
+    edit(file, (text) => text.replace(/^(__version__|version) = ".+"$/m, `$1 = "${version}"`));
   const day = new Date(time * 1000).toISOString().slice(0, 10);
   edit('CHANGELOG.md', (text) => closeUnreleased(text, version, day));
   execFileSync(process.execPath, ['tools/generate.ts'], { cwd: TREE, env: environment, stdio: LOUD });

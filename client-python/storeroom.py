@@ -1,0 +1,696 @@
+"""The Python client of Storeroom: orders, lines, customers and stock over its HTTP API.
+
+    storeroom = Storeroom("http://127.0.0.1:8080/tenant/api/pims/v1", team_id="demo", api_id="…", api_secret="…")
+    order = storeroom.orders.get("10248")
+
+It sends, waits and repeats as docs/api-reference.md asks of a caller, with the standard library alone. A client may be
+used by several threads: each has its own connection. Failures are raised as StoreroomError.
+"""
+
+import base64, gzip, http.client, json, random, re, ssl, threading, time, uuid, zlib
+from dataclasses import dataclass
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
+from urllib.parse import urlencode, urlsplit
+
+__all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference", "Try", "step"]
+__all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine"]
+__version__ = "0.1.0"
+
+TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
+TRIES = 5
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 30.0
+SPREAD_SECONDS = 0.25  # Callers that were told the same time to wait do not come back together.
+IDLE_SECONDS = 60.0  # The service closes a connection after 72.
+NUMBERS_MAX = 100
+MOVES_MAX = 3  # A line can move again while its update is on its way.
+
+OPERATIONS = {
+    "getOrder": ("GET", "/orders/single"),
+    "queryOrders": ("POST", "/orders/query"),
+    "createOrder": ("PUT", "/orders/create"),
+    "addLineItem": ("PUT", "/orders/line_item"),
+    "updateLineItem": ("POST", "/orders/line_item"),
+    "updateOrder": ("POST", "/orders/update"),
+    "cancelOrder": ("POST", "/orders/cancel"),
+    "findOrdersByStorefrontReference": ("GET", "/orders/by_storefront_reference"),
+    "findOrdersByStorefrontReferences": ("POST", "/orders/by_storefront_reference"),
+    "getCustomer": ("GET", "/customers/single"),
+    "queryCustomers": ("POST", "/customers/query"),
+    "createCustomer": ("PUT", "/customers/create"),
+    "updateCustomer": ("POST", "/customers/update"),
+    "getInventoryItem": ("GET", "/inventory/single"),
+    "queryInventoryItems": ("POST", "/inventory/query"),
+    "batch": ("POST", "/batch"),
+    "listFields": ("GET", "/fields"),
+    "getUsage": ("GET", "/usage"),
+}
+LONG = re.compile("query|find|batch")
+# Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too.
+REPEATED = ("REQUEST_TIMEOUT", "RATE_LIMITED", "TOO_MANY_QUERIES", "IDEMPOTENCY_KEY_RUNNING")
+REPEATED_STATUSES = (200, 408, 425, 429)  # A balancer or proxy may answer these in its own words.
+
+Value = Union[str, int, float, bool, None]
+Fields = Mapping[str, Value]
+Filter = Mapping[str, Any]
+Lookup = Dict[str, Any]
+
+
+class StoreroomError(Exception):
+    """A call that was refused or not answered. Branch on `code`: the codes are those of docs/errors.md, and
+
+    `NO_ANSWER`: the time was up or the connection ended. `status` is 0, and whether a write happened is unknown.
+    `UNREADABLE_ANSWER`: not an answer of Storeroom. Look at `base_url`, and at the proxies in between.
+    """
+
+    def __init__(self, operation: str, status: int, refusal: Mapping[str, Any], headers: Message):
+        super().__init__(f"{refusal['code']}: {refusal.get('message', '')}")
+        self.code: str = refusal["code"]
+        self.status = status
+        self.operation = operation
+        self.field: Optional[str] = refusal.get("field")
+        self.suggestion: Optional[str] = refusal.get("suggestion")
+        self.step: Optional[int] = refusal.get("step")
+        self.request_id: Optional[str] = refusal.get("requestId", headers.get("X-Request-Id"))
+        self.retry_after: Optional[float] = _seconds_of(headers.get("Retry-After"))
+        self.etag: Optional[str] = headers.get("ETag")
+        unreadable = self.code == "UNREADABLE_ANSWER" and status in REPEATED_STATUSES
+        self.repeatable = status == 0 or status >= 500 or self.code in REPEATED or unreadable
+
+
+class Record(Dict[str, str]):
+    """The fields of a record. It has an `etag` when it was read by its key, and `lines` when it is an order with them."""
+
+    etag: str = ""
+    lines: "List[Record]"
+
+    def __init__(self, fields: Mapping[str, str], etag: str = "", lines: "Sequence[Record]" = ()):
+        super().__init__(fields)
+        self.etag = etag
+        self.lines = list(lines)
+
+
+@dataclass(frozen=True)
+class Try:
+    """What came of a try, for logs and figures. It holds no secret."""
+
+    operation: str
+    number: int
+    status: int
+    code: Optional[str]
+    request_id: Optional[str]
+    month_requests: Optional[int]
+    replayed: bool
+    seconds: float
+    wait_seconds: Optional[float]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    headers: Message
+    body: Any
+
+
+class _Caller:
+    """One call from its first try to its answer. Knows no record."""
+
+    def __init__(self, base_url: str, team_id: str, api_id: str, api_secret: str, options: Mapping[str, Any]):
+        given = {"base_url": base_url, "team_id": team_id, "api_id": api_id, "api_secret": api_secret}
+        for name, value in given.items():
+            if not isinstance(value, str) or not re.fullmatch("[!-~]+", value):
+                raise TypeError(f"Storeroom needs the argument {name}.")
+        url = urlsplit(base_url)
+        if url.scheme not in ("http", "https") or not url.hostname or url.username is not None or url.query:
+            raise ValueError("base_url must be http or https, without credentials and query.")
+        self._url = url
+        self._team_id = team_id
+        self._options = dict(options)
+        self._own = threading.local()
+        pair = base64.b64encode(f"{api_id}:{api_secret}".encode()).decode()
+        # In a closure, so that no list of the client's attributes shows it.
+        self._authorize: Callable[[], Dict[str, str]] = lambda: {"Authorization": "Basic " + pair}
+
+    def call(
+        self,
+        operation: str,
+        query: Optional[Mapping[str, Optional[str]]] = None,
+        body: Any = None,
+        headers: Optional[Mapping[str, Optional[str]]] = None,
+        options: Optional[Mapping[str, Any]] = None,
+    ) -> _Answer:
+        chosen = {**self._options, **(options or {})}
+        unknown = set(chosen) - {"timeout", "total_timeout", "tries", "first_wait", "on_try"}
+        if unknown:
+            raise TypeError(f"Storeroom has no option {', '.join(sorted(unknown))}.")
+        timeout = chosen.get("timeout") or (LONG_TIMEOUT_SECONDS if LONG.match(operation) else TIMEOUT_SECONDS)
+        ends_at = time.monotonic() + (chosen.get("total_timeout") or TOTAL_TIMEOUT_SECONDS)
+        tries, on_try = chosen.get("tries") or TRIES, chosen.get("on_try")
+        number = 0
+        while True:
+            number += 1
+            begun_at = time.monotonic()
+            limit = max(min(timeout, ends_at - begun_at), 0.001)
+            outcome = self._try(operation, query or {}, body, headers or {}, limit)
+            error = outcome if isinstance(outcome, StoreroomError) else None
+            wait = None if error is None else self._choose_wait(error, number, chosen)
+            now = time.monotonic()
+            if number >= tries or (wait is not None and now + wait >= ends_at):
+                wait = None
+            if on_try is not None:
+                on_try(_describe(operation, number, outcome, now - begun_at, wait))
+            if isinstance(outcome, _Answer):
+                return outcome
+            if wait is None:
+                raise outcome
+            time.sleep(wait)
+
+    def _choose_wait(self, error: StoreroomError, number: int, chosen: Mapping[str, Any]) -> Optional[float]:
+        if not error.repeatable:
+            return None
+        if error.code == "REQUEST_TIMEOUT":
+            return 0.0
+        if error.retry_after:
+            return error.retry_after + random.random() * SPREAD_SECONDS
+        first: float = chosen.get("first_wait") or FIRST_WAIT_SECONDS
+        return float(min(first * 2 ** (number - 1), LONGEST_WAIT_SECONDS)) * (0.5 + random.random() / 2)
+
+    def _try(
+        self,
+        operation: str,
+        query: Mapping[str, Optional[str]],
+        body: Any,
+        headers: Mapping[str, Optional[str]],
+        limit: float,
+    ) -> Union[_Answer, StoreroomError]:
+        method, path = OPERATIONS[operation]
+        sent = {name: value for name, value in query.items() if value is not None}
+        target = f"{self._url.path.rstrip('/')}{path}?{urlencode({'teamID': self._team_id, **sent})}"
+        all_headers = {**self._authorize(), "Accept-Encoding": "gzip"}
+        all_headers.update((name, value) for name, value in headers.items() if value is not None)
+        payload = None
+        if body is not None:
+            payload = json.dumps(body).encode()
+            all_headers["Content-Type"] = "application/json"
+        try:
+            status, answered, text = self._exchange(method, target, payload, all_headers, limit)
+        except (OSError, http.client.HTTPException, EOFError, zlib.error) as cause:
+            self.close()
+            message = f"{operation} was not answered ({type(cause).__name__}, at most {limit:g} s)."
+            error = StoreroomError(operation, 0, {"code": "NO_ANSWER", "message": message}, Message())
+            error.__cause__ = cause
+            return error
+        except BaseException:
+            self.close()  # An answer may still come on this connection.
+            raise
+        return _read(operation, status, answered, text)
+
+    def _exchange(
+        self, method: str, target: str, payload: Optional[bytes], headers: Mapping[str, str], limit: float
+    ) -> Tuple[int, Message, bytes]:
+        ends_at = time.monotonic() + limit
+        connection = self._connect(limit)
+        connection.request(method, target, payload, dict(headers))
+        response = connection.getresponse()
+        parts: List[bytes] = []
+        while True:
+            left = ends_at - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("The answer took too long.")
+            if connection.sock is not None:
+                connection.sock.settimeout(left)
+            part = response.read1(65536)
+            if not part:
+                break
+            parts.append(part)
+        if response.length:  # Fewer bytes came than were announced.
+            raise http.client.IncompleteRead(b"", response.length)
+        response.close()  # The connection stays open for the next call.
+        self._own.used_at = time.monotonic()
+        text = b"".join(parts)
+        is_packed = response.headers.get("Content-Encoding") == "gzip"
+        return response.status, response.headers, gzip.decompress(text) if is_packed else text
+
+    def _connect(self, limit: float) -> http.client.HTTPConnection:
+        kept: Optional[http.client.HTTPConnection] = getattr(self._own, "connection", None)
+        if kept is not None and time.monotonic() - self._own.used_at < IDLE_SECONDS:
+            kept.timeout = limit
+            if kept.sock is not None:
+                kept.sock.settimeout(limit)
+            return kept
+        self.close()
+        host, port = self._url.hostname or "", self._url.port
+        if self._url.scheme == "https":
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                host, port, timeout=limit, context=ssl.create_default_context()
+            )
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=limit)
+        self._own.connection, self._own.used_at = connection, time.monotonic()
+        return connection
+
+    def close(self) -> None:
+        """Closes the connection of this thread."""
+        connection = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._own.connection = None
+
+
+def _read(operation: str, status: int, headers: Message, text: bytes) -> Union[_Answer, StoreroomError]:
+    if status == 304:
+        return _Answer(status, headers, None)
+    try:
+        body = json.loads(text)
+    except ValueError:
+        body = None
+    if 200 <= status < 300 and isinstance(body, (dict, list)):
+        return _Answer(status, headers, body)
+    if status < 300 or not isinstance(body, dict) or not isinstance(body.get("code"), str):
+        message = f"{operation} got an answer with status {status} that is not of Storeroom."
+        body = {"code": "UNREADABLE_ANSWER", "message": message}
+    return StoreroomError(operation, status, body, headers)
+
+
+def _describe(
+    operation: str, number: int, outcome: Union[_Answer, StoreroomError], seconds: float, wait: Optional[float]
+) -> Try:
+    if isinstance(outcome, StoreroomError):
+        return Try(operation, number, outcome.status, outcome.code, outcome.request_id, None, False, seconds, wait)
+    get = outcome.headers.get
+    month, replayed = get("X-Month-Requests"), get("Idempotent-Replayed") == "true"
+    count = None if month is None else int(month)
+    return Try(operation, number, outcome.status, None, get("X-Request-Id"), count, replayed, seconds, wait)
+
+
+def _seconds_of(header: Optional[str]) -> Optional[float]:
+    """Seconds of a Retry-After, which a proxy may write as a date."""
+    try:
+        return None if header is None else max(float(header), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(header or "").timestamp() - time.time(), 0.0)
+    except (TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a query: `cursor` is where the next one begins, None on the last; `total` is there when asked for."""
+
+    records: List[Record]
+    cursor: Optional[str]
+    total: Optional[int]
+
+
+class Query:
+    """A query: its records one by one, or page by page. Each page is a call, made when it is needed."""
+
+    def __init__(self, load: Callable[[Optional[str], Optional[int], bool], Page]):
+        self._load = load
+
+    def __iter__(self) -> Iterator[Record]:
+        for page in self.pages():
+            yield from page.records
+
+    def pages(self, cursor: Optional[str] = None) -> Iterator[Page]:
+        """All pages, from the first or from a cursor on, which may have been kept."""
+        page = self.page(cursor)
+        while page.cursor is not None:
+            yield page
+            page = self.page(page.cursor)
+        yield page
+
+    def page(self, cursor: Optional[str] = None) -> Page:
+        """One page: the first, or the one that begins at the cursor."""
+        return self._load(cursor, None, False)
+
+    def first(self) -> Optional[Record]:
+        """The first record, or None."""
+        return next(iter(self._load(None, 1, False).records), None)
+
+    def to_list(self, limit: int) -> List[Record]:
+        """So many records at most."""
+        found: List[Record] = []
+        if limit > 0:
+            for record in self:
+                found.append(record)
+                if len(found) >= limit:
+                    break
+        return found
+
+    def count(self) -> int:
+        """How many records match. It costs a call."""
+        return self._load(None, 1, True).total or 0
+
+
+def _write(caller: _Caller, operation: str, body: Any, options: Dict[str, Any]) -> Any:
+    """A write has one Idempotency-Key for all its tries."""
+    headers = {"Idempotency-Key": options.pop("idempotency_key", None) or str(uuid.uuid4())}
+    headers["If-Match"] = options.pop("if_match", None)
+    return caller.call(operation, None, body, headers, options).body["data"]
+
+
+def _get(caller: _Caller, operation: str, key: Dict[str, str], options: Dict[str, Any]) -> Optional[Record]:
+    fields, tag = options.pop("fields", None), options.pop("if_none_match", None)
+    query = {**key, "fields": None if fields is None else ",".join(fields)}
+    answer = caller.call(operation, query, None, {"If-None-Match": tag}, options)
+    if answer.status == 304:
+        return None
+    lines = [Record(entry["ORDER_LINEITEMS"]) for entry in answer.body["subRecords"] or []]
+    return Record(answer.body["data"], answer.headers.get("ETag", ""), lines)
+
+
+def _find(caller: _Caller, operation: str, key: Dict[str, str], options: Dict[str, Any]) -> Optional[Record]:
+    try:
+        return _get(caller, operation, key, options)
+    except StoreroomError as error:
+        if error.code != "NOT_FOUND":
+            raise
+        return None
+
+
+def _query(
+    caller: _Caller, operation: str, filters: Iterable[Filter], include: Optional[str], options: Dict[str, Any]
+) -> Query:
+    sort, fields, page_size = (options.pop(name, None) for name in ("sort", "fields", "page_size"))
+    body = [dict(one) for one in filters]
+    if include == "lines" and fields is not None and "ORDER_NUMBER" not in fields:
+        fields = ["ORDER_NUMBER", *fields]  # Lines say which order they are of by its number.
+    query = {"sort": sort, "fields": None if fields is None else ",".join(fields), "include": include}
+
+    def load(cursor: Optional[str], size: Optional[int], counted: bool) -> Page:
+        most = size or page_size
+        own = {"cursor": cursor, "maxReturn": most and str(most), "count": "exact" if counted else None}
+        answer = caller.call(operation, {**query, **own}, body, None, options)
+        records = [Record(one) for one in answer.body["data"]]
+        by_number = {record.get("ORDER_NUMBER"): record for record in records}
+        for entry in answer.body["subRecords"] or []:
+            line = Record(entry["ORDER_LINEITEMS"])
+            by_number[line["ORDER_NUMBER"]].lines.append(line)
+        total = answer.headers.get("X-Total-Count")
+        return Page(records, answer.headers.get("X-Next-Cursor"), None if total is None else int(total))
+
+    return Query(load)
+
+
+class Orders:
+    def __init__(self, caller: _Caller):
+        self._caller = caller
+
+    def create(self, fields: Fields, **options: Any) -> str:
+        """Makes an order and gives its ORDER_NUMBER. Lines come with `lines.add`, or all in one `batch`."""
+        return str(_write(self._caller, "createOrder", fields, options))
+
+    def get(self, order_number: str, **options: Any) -> Record:
+        """An order and its lines. Raises `NOT_FOUND`. With `if_none_match` it is None while nothing has changed."""
+        return _get(self._caller, "getOrder", {"orderNum": order_number}, options)  # type: ignore[return-value]
+
+    def find(self, order_number: str, **options: Any) -> Optional[Record]:
+        """As `get`, but None where there is no such order."""
+        return _find(self._caller, "getOrder", {"orderNum": order_number}, options)
+
+    def query(self, filters: Iterable[Filter] = (), include: Optional[str] = None, **options: Any) -> Query:
+        """The orders that pass the filters; all of them without any. `include="lines"` brings the lines of each."""
+        return _query(self._caller, "queryOrders", filters, include, options)
+
+    def update(self, fields: Fields, **options: Any) -> Record:
+        """Changes the fields that are given and gives the order. None and "" clear a field."""
+        return Record(_write(self._caller, "updateOrder", fields, options))
+
+    def cancel(self, order_number: str, **options: Any) -> Record:
+        """Releases what the order holds. Cancelling twice is a success, cancelling an invoice `ORDER_CLOSED`."""
+        return Record(_write(self._caller, "cancelOrder", {"ORDER_NUMBER": order_number}, options))
+
+    @overload
+    def by_storefront_reference(self, numbers: str, **options: Any) -> Lookup: ...
+    @overload
+    def by_storefront_reference(self, numbers: Sequence[str], **options: Any) -> List[Lookup]: ...
+    def by_storefront_reference(self, numbers: Union[str, Sequence[str]], **options: Any) -> Any:
+        """Every order with a storefront number. A list is answered in its order, by a call for each 100 numbers."""
+        if not isinstance(numbers, str):
+            return self._look_up(list(numbers), options)
+        query = {"storefront_order_number": numbers}
+        return self._caller.call("findOrdersByStorefrontReference", query, options=options).body
+
+    def _look_up(self, numbers: List[str], options: Mapping[str, Any]) -> List[Lookup]:
+        """In halves where one answer does not hold them all."""
+        if not numbers:
+            return []
+        size = NUMBERS_MAX
+        if len(numbers) <= NUMBERS_MAX:
+            try:
+                answer = self._caller.call("findOrdersByStorefrontReferences", None, numbers, None, options)
+                return list(answer.body)
+            except StoreroomError as error:
+                if error.code != "RESULT_TOO_LARGE" or len(numbers) == 1:
+                    raise
+                size = (len(numbers) + 1) // 2
+        return self._look_up(numbers[:size], options) + self._look_up(numbers[size:], options)
+
+
+class Lines:
+    def __init__(self, caller: _Caller):
+        self._caller = caller
+
+    def add(self, fields: Fields, **options: Any) -> Record:
+        """Adds a line to an order and gives it, with its LINE_REF_LOCK_CODE. `if_match` takes the tag of the order."""
+        return Record(_write(self._caller, "addLineItem", fields, options))
+
+    def update(self, fields: Fields, **options: Any) -> Record:
+        """Changes the fields of a line that are given and gives the line.
+
+        Where a partial invoice has moved it to another order, it is changed there, unless `if_match` says which order
+        is meant.
+        """
+        options.setdefault("idempotency_key", str(uuid.uuid4()))
+        sent, moves = dict(fields), 0
+        while True:
+            try:
+                return Record(_write(self._caller, "updateLineItem", sent, dict(options)))
+            except StoreroomError as error:
+                is_moved = error.code == "LINE_MOVED" and error.suggestion is not None
+                if not is_moved or options.get("if_match") is not None or moves == MOVES_MAX:
+                    raise
+                sent["ORDER_NUMBER"] = error.suggestion
+                moves += 1
+
+
+class _Readable:
+    """Records that are read by a code and by queries."""
+
+    _get, _list, _key = "", "", ""
+
+    def __init__(self, caller: _Caller):
+        self._caller = caller
+
+    def get(self, code: str, **options: Any) -> Record:
+        """The record with the code. Raises `NOT_FOUND`. With `if_none_match` it is None while nothing has changed."""
+        return _get(self._caller, self._get, {self._key: code}, options)  # type: ignore[return-value]
+
+    def find(self, code: str, **options: Any) -> Optional[Record]:
+        """As `get`, but None where there is no such record."""
+        return _find(self._caller, self._get, {self._key: code}, options)
+
+    def query(self, filters: Iterable[Filter] = (), **options: Any) -> Query:
+        """The records that pass the filters; all of them without any."""
+        return _query(self._caller, self._list, filters, None, options)
+
+
+class Inventory(_Readable):
+    _get, _list, _key = "getInventoryItem", "queryInventoryItems", "partCode"
+
+
+class Customers(_Readable):
+    _get, _list, _key = "getCustomer", "queryCustomers", "customerCode"
+
+    def create(self, fields: Fields, **options: Any) -> str:
+        """Makes a customer and gives its CUSTOMER_CODE: yours if it is free (else `CODE_TAKEN`), or the next number."""
+        return str(_write(self._caller, "createCustomer", fields, options))
+
+    def update(self, fields: Fields, **options: Any) -> str:
+        """Changes the fields that are given and gives the CUSTOMER_CODE. None and "" clear a field."""
+        return str(_write(self._caller, "updateCustomer", fields, options))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Stands for a text that an earlier step answers: its data, or a field of it: `step(1).data["PART_CODE"]`."""
+
+    at: int
+    name: str = ""
+
+    def __getitem__(self, name: str) -> "Reference":
+        return Reference(self.at, name)
+
+
+@dataclass(frozen=True)
+class _Step:
+    data: Reference
+
+
+def step(at: int) -> _Step:
+    """What a step of a batch, counted from 0, will have answered: `step(0).data`."""
+    return _Step(Reference(at))
+
+
+def _render(value: Any) -> Any:
+    """References in the words of the API, and texts that only look like one marked."""
+    if isinstance(value, Reference):
+        return f"${value.at}.data" + (f".{value.name}" if value.name else "")
+    return "$" + value if isinstance(value, str) and value.startswith("$") else value
+
+
+class Storeroom:
+    """A tenant's orders, customers and inventory.
+
+    Every call takes these options by name, and they can be given here for all: `timeout` for a try (10 seconds; 30 for
+    queries, lookups and batches), `total_timeout` for all tries and waits (120), `tries` (5), `first_wait` (1 second,
+    doubled up to 30), `on_try`, which is told of every try. Reads take `fields` and `if_none_match`, queries `sort`,
+    `fields` and `page_size`, writes `idempotency_key`, changes `if_match`.
+    """
+
+    def __init__(self, base_url: str, team_id: str, api_id: str, api_secret: str, **options: Any):
+        self._caller = _Caller(base_url, team_id, api_id, api_secret, options)
+        self.orders = Orders(self._caller)
+        self.lines = Lines(self._caller)
+        self.customers = Customers(self._caller)
+        self.inventory = Inventory(self._caller)
+
+    def fields(self, record_type: str, **options: Any) -> List[Dict[str, Any]]:
+        """The fields of `orders`, `lines`, `customers` or `inventory`, custom ones included."""
+        return list(self._caller.call("listFields", {"type": record_type}, options=options).body["data"])
+
+    def usage(self, month: Optional[str] = None, **options: Any) -> Dict[str, Any]:
+        """The calls of a month (UTC), `2026-11`; of this month by default."""
+        return dict(self._caller.call("getUsage", {"month": month}, options=options).body["data"])
+
+    def batch(self, steps: Iterable[Mapping[str, Any]], **options: Any) -> List[Any]:
+        """Does 1 to 100 writes, or none of them, and gives the data of each.
+
+        A step is `{"operation": …, "body": {…}}`; a value may be what an earlier step answers: `step(0).data`. An error
+        has the number of the refused step as `step`.
+        """
+        sent = [{**one, "body": {name: _render(value) for name, value in one["body"].items()}} for one in steps]
+        answers = [one["data"] for one in _write(self._caller, "batch", sent, options)]
+        return [Record(data) if isinstance(data, dict) else data for data in answers]
+
+    def close(self) -> None:
+        """Closes the connection of this thread."""
+        self._caller.close()
+
+    def __enter__(self) -> "Storeroom":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass
+class FulfillmentLine:
+    """A part of the order, added up over the records that have it."""
+
+    part_number: str
+    description: str
+    is_care_plan: bool
+    parent: Optional[str]  # Of a care plan: the part_number of the product it covers, if that can be told.
+    ordered: float = 0
+    shipped: float = 0
+    open: float = 0  # Units that are still to come.
+    returned: float = 0  # Units of lines with a negative quantity; they count nowhere else.
+    serial_numbers: Tuple[str, ...] = ()  # Of the units shipped. A care plan has those of its parent.
+
+
+@dataclass(frozen=True)
+class Fulfillment:
+    """What became of a storefront order.
+
+    `state`: `unknown` (there is no record), `draft` (worksheets and quotes, nothing is ordered yet), `open` (nothing was
+    shipped), `partly_shipped`, `shipped`, `cancelled` (all that was ordered is).
+    """
+
+    state: str
+    ordered: float
+    shipped: float
+    open: float
+    tracking_numbers: Tuple[str, ...]
+    lines: Tuple[FulfillmentLine, ...]
+
+
+def derive_fulfillment(lookup: Mapping[str, Any]) -> Fulfillment:
+    """Adds up invoices and sales orders: a partial invoice makes two records of one order. Calls nothing.
+
+    What is cancelled is left out. Lines with the same part are one line. The parent of a care plan is the product before
+    it in its record; where a partial invoice has parted the two, the one it has in another record.
+    """
+    orders = lookup["orders"]
+    binding = [one for one in orders if not one.get("cancelled") and one["order_type"] in ("invoice", "sales_order")]
+    lines = _add_up([order["items"] for order in binding])
+    ordered, shipped, left = (_sum(getattr(line, name) for line in lines) for name in ("ordered", "shipped", "open"))
+    tracking = dict.fromkeys(number for order in binding for number in order["tracking_numbers"])
+    if not orders:
+        state = "unknown"
+    elif not binding:
+        state = "cancelled" if all(one.get("cancelled") for one in orders) else "draft"
+    elif shipped > 0:
+        state = "partly_shipped" if left > 0 else "shipped"
+    else:
+        is_over = ordered == 0 and all(one["order_type"] == "invoice" for one in binding)
+        state = "shipped" if is_over else "open"
+    return Fulfillment(state, ordered, shipped, left, tuple(tracking), tuple(lines))
+
+
+def _add_up(records: Sequence[Sequence[Mapping[str, Any]]]) -> List[FulfillmentLine]:
+    parents = _parents_of(records)
+    sums: Dict[Tuple[str, bool, Optional[str]], FulfillmentLine] = {}
+    for items in records:
+        for at, item in enumerate(items):
+            part, is_plan = item["part_number"], item["is_care_plan"]
+            parent = (_find_parent(items, at) or parents.get(part)) if is_plan else None
+            line = sums.setdefault(
+                (part, is_plan, parent), FulfillmentLine(part, item["description"], is_plan, parent)
+            )
+            quantity, shipped = item["quantity"], item["shipped"]
+            if quantity < 0:
+                line.returned = _sum((line.returned, -quantity))
+            else:
+                line.ordered = _sum((line.ordered, quantity))
+                line.shipped = _sum((line.shipped, shipped))
+                line.open = _sum((line.open, max(_sum((quantity, -shipped)), 0)))
+            line.serial_numbers += tuple(item["serial_numbers"])
+    for plan in sums.values():
+        if plan.is_care_plan:
+            product = sums.get((plan.parent or "", False, None))
+            plan.serial_numbers = product.serial_numbers if product else ()
+    return list(sums.values())
+
+
+def _find_parent(items: Sequence[Mapping[str, Any]], at: int) -> Optional[str]:
+    """The product of the record that a care plan belongs to: the nearest before it, else the first after it."""
+    near = [*reversed(items[:at]), *items[at:]]
+    return next((item["part_number"] for item in near if not item["is_care_plan"]), None)
+
+
+def _parents_of(records: Sequence[Sequence[Mapping[str, Any]]]) -> Dict[str, Optional[str]]:
+    """The parents of care plans by part, for records with a plan and no product. Ambiguous ones are left out."""
+    parents: Dict[str, Optional[str]] = {}
+    plans = {item["part_number"] for items in records for item in items if item["is_care_plan"]}
+    products = {item["part_number"] for items in records for item in items if not item["is_care_plan"]}
+    for items in records:
+        for at, item in enumerate(items):
+            parent = _find_parent(items, at) if item["is_care_plan"] else None
+            if parent is not None:
+                is_other = parents.get(item["part_number"], parent) != parent
+                parents[item["part_number"]] = None if is_other else parent
+    if len(products) == 1:  # Of a plan that never stands beside a product: the only product there is.
+        for plan in plans:
+            parents.setdefault(plan, next(iter(products)))
+    return parents
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """Decimals as they are written: 0.1 and 0.2 make 0.3."""
+    total = float(f"{sum(numbers):.15g}")
+    return int(total) if total.is_integer() else total

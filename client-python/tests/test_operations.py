@@ -1,0 +1,120 @@
+"""Every operation through the Python client, against the service that the variables BASE and KEYS_FILE name.
+
+`npm test` runs it: test/client/python.test.ts makes the tenant, with a part `A/1#x` (9 units at 2.5) and a part `B`.
+"""
+
+import json, os, unittest
+from pathlib import Path
+
+from storeroom import Storeroom, StoreroomError, derive_fulfillment, step
+
+KEYS = json.loads(Path(os.environ["KEYS_FILE"]).read_text())
+NAMES = {"team_id": KEYS["teamID"], "api_id": KEYS["apiID"], "api_secret": KEYS["apiSecret"]}
+CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
+
+
+class Operations(unittest.TestCase):
+    def setUp(self):
+        self.tries = []
+        self.client = Storeroom(os.environ["BASE"], **NAMES, on_try=self.tries.append, first_wait=0.001)
+        self.addCleanup(self.client.close)
+
+    def test_every_operation_answers_what_the_service_keeps(self):
+        client = self.client
+        begun_at = client.usage()["total"]
+        code = client.customers.create({"CUSTOMER_NAME": "Ida", "CREDIT_LIMIT": 100})
+        self.assertEqual(client.customers.update({"CUSTOMER_CODE": code, "NOTES": "rings twice"}), code)
+        customer = client.customers.get(code, fields=["NOTES", "CREDIT_LIMIT"])
+        self.assertEqual(customer, {"NOTES": "rings twice", "CREDIT_LIMIT": "100"})
+        found = client.customers.query([{"field": "CUSTOMER_NAME", "value": "Ida"}]).to_list(limit=5)
+        self.assertEqual([one["NOTES"] for one in found], ["rings twice"])
+
+        number = client.orders.create({"REFERENCE_NUMBER": "#1", "ORDER_TYPE": "sales_order", "CUSTOMER_CODE": code})
+        line = client.lines.add({"ORDER_NUMBER": number, "PART_CODE": "A/1#x", "QUANTITY": 2})
+        self.assertEqual(line["UNIT_PRICE"], "2.5")
+        change = {"ORDER_NUMBER": number, "LINE_REF_LOCK_CODE": line["LINE_REF_LOCK_CODE"], "QUANTITY": "3"}
+        changed = client.lines.update(change)
+        self.assertEqual(client.orders.update({"ORDER_NUMBER": number, "SHIP_VIA": "Bike"})["SHIP_VIA"], "Bike")
+        order = client.orders.get(number)
+        self.assertEqual((order["SHIP_VIA"], order["ORDER_TOTAL"], order.lines), ("Bike", "7.5", [changed]))
+        self.assertEqual(client.orders.query([{"field": "CUSTOMER_CODE", "value": code}]).first()["ORDER_NUMBER"], number)
+        self.assertEqual(client.inventory.get("A/1#x")["QTY_AVAILABLE"], "6")
+        self.assertEqual([part["PART_CODE"] for part in client.inventory.query()], ["A/1#x", "B"])
+        lookup = client.orders.by_storefront_reference("#1")
+        self.assertEqual(lookup["orders"][0]["pims_order_number"], number)
+        many = client.orders.by_storefront_reference(["#2", "#1"])
+        self.assertEqual([len(one["orders"]) for one in many], [0, 1])
+        self.assertEqual(derive_fulfillment(lookup).open, 3)
+        self.assertEqual(client.orders.cancel(number)["ORDER_STATUS"], "CANCELLED")
+
+        made, added, _ = client.batch(
+            [
+                {"operation": "createOrder", "body": {"SNAME": "$mith"}},
+                {"operation": "addLineItem", "body": {"ORDER_NUMBER": step(0).data, "PART_CODE": "B"}},
+                {
+                    "operation": "updateCustomer",
+                    "body": {"CUSTOMER_CODE": code, "NOTES": step(1).data["LINE_REF_LOCK_CODE"]},
+                },
+            ]
+        )
+        order = client.orders.get(made)
+        self.assertEqual((order["SNAME"], order.lines), ("$mith", [added]))
+        self.assertEqual(client.customers.get(code)["NOTES"], added["LINE_REF_LOCK_CODE"])
+        self.assertIn("LINE_NUMBER", [one["name"] for one in client.fields("lines")])
+        # The batch counts for each of its steps.
+        self.assertEqual(client.usage()["total"] - begun_at, len(self.tries) - 1 + 2)
+
+        paths = [methods for path, methods in CONTRACT["paths"].items() if path.startswith("/tenant/")]
+        operations = {one["operationId"] for methods in paths for one in methods.values()}
+        self.assertEqual({tried.operation for tried in self.tries}, operations)
+        self.assertEqual({(tried.status, tried.number) for tried in self.tries}, {(200, 1)})
+
+    def test_a_query_brings_every_record_once_with_its_lines(self):
+        numbers = [self.client.orders.create({"PO_NUMBER": "pages"}) for _ in range(5)]
+        for number in (numbers[1], numbers[1], numbers[3]):
+            self.client.lines.add({"ORDER_NUMBER": number, "DESCRIPTION": number})
+        query = self.client.orders.query(
+            [{"field": "PO_NUMBER", "value": "pages"}], include="lines", page_size=2, fields=["ORDER_TYPE"]
+        )
+        seen = [(order["ORDER_NUMBER"], [line["DESCRIPTION"] for line in order.lines]) for order in query]
+        wanted = {numbers[1]: [numbers[1]] * 2, numbers[3]: [numbers[3]]}
+        self.assertEqual(seen, [(number, wanted.get(number, [])) for number in numbers])
+        self.assertEqual(query.count(), 5)
+        first = query.page()
+        self.assertEqual(sum(len(page.records) for page in query.pages(first.cursor)), 3)
+        self.tries.clear()
+        self.assertEqual(len(query.to_list(limit=2)), 2)
+        self.assertEqual(len(self.tries), 1)
+
+    def test_what_is_refused_is_raised_with_its_code(self):
+        with self.assertRaises(StoreroomError) as raised:
+            self.client.orders.create({"REFRENCE_NUMBER": "#1"})
+        error = raised.exception
+        wanted = ("UNKNOWN_FIELD", 400, "createOrder", "REFRENCE_NUMBER", "REFERENCE_NUMBER", False)
+        self.assertEqual(
+            (error.code, error.status, error.operation, error.field, error.suggestion, error.repeatable), wanted
+        )
+        self.assertTrue(error.request_id)
+        self.assertIsNone(self.client.orders.find("9999999"))
+        with self.assertRaises(StoreroomError) as raised:
+            self.client.batch(
+                [
+                    {"operation": "createOrder", "body": {}},
+                    {"operation": "addLineItem", "body": {"ORDER_NUMBER": "9999999"}},
+                ]
+            )
+        self.assertEqual((raised.exception.code, raised.exception.step), ("ORDER_NOT_FOUND", 1))
+
+    def test_a_record_that_changed_since_it_was_read_is_not_overwritten(self):
+        number = self.client.orders.create({})
+        tag = self.client.orders.get(number).etag
+        self.assertIsNone(self.client.orders.get(number, if_none_match=tag))
+        self.client.lines.add({"ORDER_NUMBER": number}, if_match=tag)
+        with self.assertRaises(StoreroomError) as raised:
+            self.client.orders.update({"ORDER_NUMBER": number, "NOTES": "b"}, if_match=tag)
+        self.assertEqual(raised.exception.code, "RECORD_CHANGED")
+        self.assertNotEqual(raised.exception.etag, tag)
+
+
+if __name__ == "__main__":
+    unittest.main()

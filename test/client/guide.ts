@@ -1,0 +1,12 @@
+/** What the guide says of repeating a call. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const GUIDE = join(import.meta.dirname, '../../docs/api-reference.md');
+
+/** The codes that the guide says to repeat, beside every 5xx. */
+export function repeatedCodes(): ReadonlySet<string> {
+  const table = readFileSync(GUIDE, 'utf8').split('\n## Repeating a call\n')[1]!.split('\n## ')[0]!;
+  const rows = [...table.matchAll(/^\| [^|]+ \| yes \|.*$/gm)];
+  return new Set(rows.flatMap(([row]) => [...row.split(' | ')[0]!.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code!)));
+}

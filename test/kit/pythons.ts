@@ -1,0 +1,36 @@
+/** The Python interpreters of this machine that the Python client is for: 3.9 and newer, each version once. */
+import { execFileSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter } from 'node:path';
+
+const MINOR_LEAST = 9;
+
+export interface Python {
+  /** `3.11`. */
+  readonly version: string;
+  readonly program: string;
+}
+
+/** `npm test` takes the one called python3, `npm run test:all` every one that is found. */
+export function pythons(): Python[] {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), `${homedir()}/.pyenv/versions/*/bin`];
+  const others = folders.flatMap((folder) => globSync(`${folder}/python3.*[0-9]`));
+  const found = new Map<string, string>();
+  for (const program of ['python3', ...(process.env['STOREROOM_TEST_ALL'] ? others : [])]) {
+    const version = versionOf(program);
+    if (Number(version?.split('.')[1]) >= MINOR_LEAST && !found.has(version!)) found.set(version!, program);
+  }
+  if (found.size === 0) throw new Error(`The Python client needs python3, 3.${MINOR_LEAST} or newer, to be tested.`);
+  return [...found].map(([version, program]) => ({ version, program }));
+}
+
+/** undefined where the program does not start, as those of pyenv that are not chosen. */
+function versionOf(program: string): string | undefined {
+  try {
+    const words = ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'];
+    return execFileSync(program, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return undefined;
+  }
+}
