@@ -62,6 +62,11 @@ test('sort goes with filters: by what is sorted, by an index, and by what no ind
   const typed = { field: 'ORDER_DATE', op: 'contains', value: '2026' };
   const cases: [Filters, (order: Values) => boolean][] = [
     [[late], isLate],
+    [[{ ...late, op: 'lt' }], (order) => !isLate(order)],
+    [
+      [late, { ...late, op: 'lt', value: '2026-01-02T00:00:00.150Z' }],
+      (order) => isLate(order) && order['MODIFIED_DATE']! < '2026-01-02T00:00:00.150Z',
+    ],
     [[open], (order) => order['ORDER_STATUS'] === 'open'],
     [[typed], (order) => order['ORDER_DATE']!.includes('2026')],
     [[late, open], (order) => isLate(order) && order['ORDER_STATUS'] === 'open'],
@@ -156,6 +161,7 @@ test('400 INVALID_CURSOR for the cursor of another operator, value or sort', asy
     [filters('ge', '2026-01-02'), undefined],
     [filters('ge', '2026-01-02'), '-MODIFIED_DATE'],
     [filters('in', ['2026-01-02']), undefined],
+    [filters('in', ['2026-01-02', '2026-01-03']), undefined],
     [filters('not_empty', undefined), undefined],
   ];
   const ask = (at: number, cursor?: string) => {

@@ -104,6 +104,11 @@ test('a partial invoice and its backorder each have the totals of their lines; w
   await expectTotals(rest, '', '');
   await addLine(rest, '1', '1');
   await expectTotals(rest, '', '');
+  // A total over a subtotal that was sent is no sum of lines.
+  const [half, left] = await invoice({ SUBTOTAL: '330' });
+  await expectTotals(half, '330', '335');
+  await addLine(left, '1', '1');
+  await expectTotals(left, '', '');
 });
 
 test('imported orders keep what they have; lines imported to an order of the API count', async () => {

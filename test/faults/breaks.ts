@@ -132,8 +132,8 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'the node finds out that the database is back': {
       file: 'store/postgres/availability.ts',
-      good: 'if (answer?.[0] === false) this.#find();',
-      broken: 'if (answer?.[0] === false) return;',
+      good: 'this.#listeners.onLost();\n      this.#find();',
+      broken: 'this.#listeners.onLost();\n      if (this.#isUsable) this.#find();',
       says: /no success within 2000 ms of the return/,
     },
   },
@@ -163,6 +163,108 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       good: "'full_page_writes', 'synchronous_commit'] as const",
       broken: "'full_page_writes'] as const",
       says: /✖ synchronous_commit=off of the role in the database[^]*it has started/,
+    },
+  },
+  'api/batch.test.ts': {
+    'a batch is one transaction': {
+      file: 'store/sqlite/write-queue.ts',
+      good: 'return !(item.result instanceof Refusal);',
+      broken: 'return true;',
+      says: /✖ a refusal has the status and body of the refused single call, with its step; nothing is written/,
+    },
+    'each step of a batch counts': {
+      file: 'http/batch-admission.ts',
+      good: 'sign * steps.length',
+      broken: 'sign',
+      says: /✖ each step counts one call of its own operation/,
+    },
+    'an idempotency key is that of the whole batch': {
+      file: 'http/stages.ts',
+      good: 'body.map((step) => [',
+      broken: 'body.slice(0, 1).map((step) => [',
+      says: /✖ an Idempotency-Key covers the whole batch/,
+    },
+    'a $ at the start is written $$': {
+      file: 'pims/batch.ts',
+      good: "(value.startsWith('$$') ? value.slice(1) : value)",
+      broken: 'value',
+      says: /✖ 200 \$N\.data stands for what step N answered/,
+    },
+    'a refusal names its step': {
+      file: 'pims/batch.ts',
+      good: 'fault.atStep(step)',
+      broken: 'fault.atStep(step + 1)',
+      says: /✖ a refusal has the status and body of the refused single call, with its step/,
+    },
+  },
+  'api/keys.test.ts': {
+    'keys that may read send no batch': {
+      file: 'http/batch-admission.ts',
+      good: '    checkMayWrite(request.key);\n',
+      broken: '',
+      says: /✖ 403 SCOPE_MISSING for a batch/,
+    },
+  },
+  'api/fills.test.ts': {
+    'a line has the price of its part': {
+      file: 'pims/line-item.ts',
+      good: "values['UNIT_PRICE'] ?? part['UNIT_PRICE'] ?? ''",
+      broken: "values['UNIT_PRICE'] ?? ''",
+      says: /✖ a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN of its part/,
+    },
+    'a line without QUANTITY is one unit': {
+      file: 'pims/line-item.ts',
+      good: "{ QUANTITY: '1', ...fillFromPart",
+      broken: '{ ...fillFromPart',
+      says: /✖ a new line has QUANTITY 1/,
+    },
+  },
+  'api/totals.test.ts': {
+    'a changed line moves the totals by what has changed': {
+      file: 'pims/totals.ts',
+      good: 'before ? subtractDecimals(amountOf(after), amountOf(before)) : amountOf(after)',
+      broken: 'amountOf(after)',
+      says: /✖ SUBTOTAL is the sum of the lines/,
+    },
+  },
+  'api/sort.test.ts': {
+    'a cursor belongs to its sort': {
+      file: 'http/cursor.ts',
+      good: 'const query = sort === undefined ? [] : [{ sort }];',
+      broken: 'const query: object[] = [];',
+      says: /✖ 400 INVALID_CURSOR for the cursor of another operator, value or sort/,
+    },
+  },
+  'api/etags.test.ts': {
+    'answers of other fields have other ETags': {
+      file: 'http/etag.ts',
+      good: 'if (fields === undefined) reply',
+      broken: "if (fields !== '') reply",
+      says: /✖ 304 only for the fields that were asked for/,
+    },
+  },
+  'limits/room.test.ts': {
+    'a refusal has no ETag': {
+      file: 'http/error-answers.ts',
+      good: "reply.removeHeader('etag');",
+      broken: "reply.getHeader('etag');",
+      says: /✖ 429 TOO_MANY_QUERIES for a record that was read/,
+    },
+  },
+  'store/upgrade.test.ts': {
+    'times of records from before are beside them': {
+      file: 'store/postgres/migrations/pims-0007.sql',
+      good: `    EXECUTE format('INSERT INTO %I SELECT "MODIFIED_DATE", "SORT_KEY" FROM %I', name || '_MODIFIED', name);\n`,
+      broken: '',
+      says: /✖ PostgreSQL: records from before/,
+    },
+  },
+  'store/postgres-plans.test.ts': {
+    'a list of dates is found by an index': {
+      file: 'store/pims/where.ts',
+      good: "field.indexed && field.type !== 'timestamp' && !isKey",
+      broken: "field.indexed && field.type === 'text' && !isKey",
+      says: /✖ ORDERS_ORDER_DATE finds/,
     },
   },
 };

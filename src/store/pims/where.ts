@@ -97,7 +97,7 @@ export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dial
   const searched = isKey ? '"SORT_KEY"' : isDay ? dayColumn(field) : column;
   if (term.values.length > 1) {
     const list = JSON.stringify(term.values.map(form));
-    return dialect.isOneOf(searched, field.indexed && field.type === 'text' && !isKey, () => bind(list));
+    return dialect.isOneOf(searched, field.indexed && field.type !== 'timestamp' && !isKey, () => bind(list));
   }
   if (term.isNot) return `${searched} <> ${bind(form(value!))}`;
   if (isKey || isDay) return `${searched} = ${bind(form(value!))}`;
