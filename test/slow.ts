@@ -131,4 +131,8 @@ export const SLOW: readonly SlowFiles[] = [
     store: 'postgres',
     reason: 'who may ask, and with which headers, is decided before the store is asked; isolation runs on both',
   },
+  {
+    files: ['alerts', 'prometheus'].map((name) => `test/deploy/${name}.test.ts`),
+    reason: 'run promtool and prometheus of Debian; watched-names has the names, test/api/metrics what is told',
+  },
 ];

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 # program=package
-wanted=(systemd-analyze=systemd)
+wanted=(systemd-analyze=systemd prometheus=prometheus)
 
 missing=()
 for pair in "${wanted[@]}"; do

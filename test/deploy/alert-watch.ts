@@ -1,0 +1,90 @@
+/**
+ * Scrapes the real /metrics of a service into series, as Prometheus would in more time, and asks promtool which alerts
+ * of deploy/prometheus fire on them, with the rules as they are shipped. Needs Debian's package prometheus.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readMetrics, type Metrics } from '../kit/metrics.ts';
+import { temporaryFolder, type Service } from '../kit/service.ts';
+
+export const PROMETHEUS = join(import.meta.dirname, '../../deploy/prometheus');
+export const RULES = join(PROMETHEUS, 'storeroom.rules.yaml');
+/** Between two scrapes, on the clock of the rules: as in deploy/prometheus/prometheus.yaml. */
+const STEP_S = 15;
+/** Scrapes before the cause, and with it: longer than any range and `for` together, but those of 15 minutes. */
+export const BEFORE = 25;
+export const DURING = 45;
+/** Of all that a service tells, the rules look at these. */
+const WATCHED = new Set(readFileSync(RULES, 'utf8').match(/\b(storeroom|nodejs|process)_[a-z0-9_]+/g));
+
+/** Runs promtool: what it printed, and whether it is content. */
+export function runPromtool(words: readonly string[], input = ''): { isContent: boolean; text: string } {
+  const { status, stdout, stderr, error } = spawnSync('promtool', words, { encoding: 'utf8', input });
+  assert.equal(error, undefined, 'This test runs promtool (Debian: apt-get install prometheus).');
+  return { isContent: status === 0, text: stdout + stderr };
+}
+
+export class AlertWatch {
+  /** Of each series the value at each scrape; a hole where it had none. */
+  readonly #series = new Map<string, (number | undefined)[]>();
+  readonly #begunAt = Date.now() / 1000;
+  #scrapes = 0;
+
+  /** Scrapes so often; before each, `work` makes what is watched. */
+  async look(service: Pick<Service, 'origin'>, times: number, work?: () => unknown): Promise<void> {
+    for (let time = 0; time < times; time++) {
+      await work?.();
+      const metrics = await readMetrics(service).catch(() => undefined);
+      this.#note('up', metrics ? 1 : 0);
+      if (metrics) this.#noteAll(metrics);
+      this.#scrapes++;
+    }
+  }
+
+  /** Whether the alert is silent now: neither fires nor is about to. */
+  expectSilent(alert: string): void {
+    this.#expect(`ALERTS{alertname="${alert}"}`, []);
+  }
+
+  expectFiring(alert: string): void {
+    this.#expect(`count(ALERTS{alertname="${alert}", alertstate="firing"})`, [{ labels: '{}', value: 1 }]);
+  }
+
+  #noteAll({ samples }: Metrics): void {
+    for (const { name, labels, value } of samples) {
+      if (!WATCHED.has(name)) continue;
+      const all = Object.entries(labels).map(([label, text]) => `, ${label}="${text}"`);
+      this.#note(name, name.endsWith('_timestamp_seconds') ? value - this.#begunAt : value, all.join(''));
+    }
+  }
+
+  #note(name: string, value: number, labels = ''): void {
+    const key = `${name}{instance="node:8080", job="storeroom"${labels}}`;
+    const values = this.#series.get(key) ?? [];
+    this.#series.set(key, values);
+    values[this.#scrapes] = value;
+  }
+
+  /** At the time of the last scrape. JSON is YAML too. */
+  #expect(expr: string, samples: readonly object[]): void {
+    const series = [...this.#series].map(([key, values]) => ({
+      series: key,
+      values: Array.from({ length: this.#scrapes }, (_, at) => formatValue(values[at], values[at - 1])).join(' '),
+    }));
+    const test = { expr, eval_time: `${(this.#scrapes - 1) * STEP_S}s`, exp_samples: samples };
+    const tests = [{ interval: `${STEP_S}s`, input_series: series, promql_expr_test: [test] }];
+    const file = join(temporaryFolder(), 'test.yaml');
+    writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: `${STEP_S}s`, tests }));
+    const { isContent, text } = runPromtool(['test', 'rules', file]);
+    assert.ok(isContent, text);
+  }
+}
+
+/** A series ends with the process that told it. */
+const formatValue = (value: number | undefined, before: number | undefined): string =>
+  value === undefined ? (before === undefined ? '_' : 'stale') : value.toFixed(6);
+
+export const pause = (ms: number) => (): Promise<void> => sleep(ms);

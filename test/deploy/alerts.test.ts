@@ -1,0 +1,274 @@
+/**
+ * Each alert of deploy/prometheus/storeroom.rules.yaml: what it warns of is brought about at a real service, and the
+ * alert fires on what the service tells; it was silent before.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { globSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { HttpClient } from '../kit/http-client.ts';
+import { times } from '../kit/lists.ts';
+import { createOrder, getOrder } from '../kit/orders.ts';
+import { PostgresServer, runStatement } from '../kit/postgres.ts';
+import { openSocket } from '../kit/raw-http.ts';
+import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
+import { ownService, type Keys, type Service } from '../kit/service.ts';
+import { AlertWatch, BEFORE, DURING, pause, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
+
+/** Calls between two scrapes that stand for 15 seconds. */
+const CALLS = 30;
+
+const made = new Set<string>();
+
+/** A test of an alert: `work` brings about what it warns of, and is called before each scrape. */
+function testAlert(
+  alert: string,
+  cause: string,
+  run: (
+    watch: AlertWatch,
+    fires: (service: Service, work?: () => unknown, scrapes?: number) => Promise<void>,
+  ) => unknown,
+): void {
+  made.add(alert);
+  test(`${alert} fires: ${cause}`, async () => {
+    const watch = new AlertWatch();
+    await run(watch, async (service, work, scrapes = DURING) => {
+      watch.expectSilent(alert);
+      await watch.look(service, scrapes, work);
+      watch.expectFiring(alert);
+    });
+  });
+}
+
+/** The service again, on the same data with further settings. */
+async function restartWith(service: Service, env: Record<string, string>): Promise<Service> {
+  await service.stop();
+  return ownService({ place: service.place, env });
+}
+
+/** The service with a request log that cannot be read. */
+async function damageLog(service: Service): Promise<Service> {
+  await service.stop();
+  writeFileSync(join(service.dataFolder, 'requests.db'), 'This is no database. '.repeat(1000));
+  return restartWith(service, { STOREROOM_REQUEST_LOG_RATE: '100000' });
+}
+
+suite('promtool', () => {
+  test('finds no fault in rules, their bounds, the example and what a service tells', async () => {
+    const service = await ownService();
+    const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+    for (const [words, input] of [
+      [['check', 'rules', RULES]],
+      [['test', 'rules', join(PROMETHEUS, 'storeroom.rules.test.yaml')]],
+      [['check', 'config', join(PROMETHEUS, 'prometheus.yaml')]],
+      [['check', 'metrics'], metrics],
+    ] as const) {
+      const { isContent, text } = runPromtool(words, input);
+      assert.ok(isContent, text);
+    }
+  });
+});
+
+suite('of the process', () => {
+  testAlert('StoreroomDown', 'the process is killed', async (watch, fires) => {
+    const service = await ownService();
+    await watch.look(service, BEFORE);
+    await service.stop('SIGKILL');
+    await fires(service);
+  });
+
+  testAlert('StoreroomRestarting', 'the process is killed three times', async (watch, fires) => {
+    const service = await ownService({ keepsPort: true });
+    const startAgain = async (): Promise<void> => {
+      await service.stop('SIGKILL');
+      await service.restart();
+    };
+    await watch.look(service, BEFORE);
+    await watch.look(service, 2, startAgain);
+    await fires(service, startAgain, 1);
+  });
+
+  testAlert('StoreroomEventLoopLate', 'the process is held again and again', async (watch, fires) => {
+    const service = await ownService();
+    await watch.look(service, 3);
+    const hold = async (): Promise<void> => {
+      await sleep(100);
+      process.kill(service.pid, 'SIGSTOP');
+      await sleep(250);
+      // The scrape waits with everybody else.
+      setTimeout(() => process.kill(service.pid, 'SIGCONT'), 50);
+    };
+    await fires(service, hold, 25);
+  });
+
+  testAlert('StoreroomFileHandlesLow', 'connections take them all but a few', async (watch, fires) => {
+    const service = await ownService({ under: ['sh', '-c', 'ulimit -n 300; exec "$@"', 'sh'] });
+    await watch.look(service, BEFORE);
+    const sockets = times(240, () => openSocket(service.origin).on('error', () => undefined));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    await fires(service);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+suite('of calls', () => {
+  testAlert('StoreroomOverloaded', 'more calls at once than may be in flight', async (watch, fires) => {
+    const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MOST: '2' } });
+    const keys = await service.makeTenant('shop');
+    const client = await HttpClient.open(service, 16);
+    const call = (): Promise<unknown> => Promise.all(times(16, () => createOrder(client, keys)));
+    await watch.look(service, BEFORE, () => createOrder(client, keys));
+    await fires(service, call);
+  });
+
+  testAlert('StoreroomCredentialsRejected', 'a caller goes on with wrong keys', async (watch, fires) => {
+    const service = await ownService();
+    const keys = await service.makeTenant('shop');
+    const client = await HttpClient.open(service, 4);
+    await watch.look(service, BEFORE, () => getOrder(client, keys, '1'));
+    const wrong = { ...keys, apiSecret: 'wrong' };
+    await fires(service, () => Promise.all(times(CALLS, () => getOrder(client, wrong, '1'))));
+  });
+});
+
+suite('of the embedded store', () => {
+  testAlert('StoreroomNotReady', 'the disk has less than the service wants', async (watch, fires) => {
+    const service = await ownService();
+    await watch.look(service, BEFORE);
+    await fires(await restartWith(service, { STOREROOM_READY_FREE_MB: '999999999' }));
+  });
+
+  testAlert('StoreroomDiskLow', 'the disk has twice of what stops the log', async (watch, fires) => {
+    const service = await ownService();
+    await watch.look(service, BEFORE);
+    const { bavail, blocks } = statfsSync(service.dataFolder);
+    const percent = String(Math.max(1, Math.round((bavail / blocks) * 50)));
+    const bounds = { STOREROOM_DISK_FREE_MB: '999999999', STOREROOM_DISK_FREE_PERCENT: percent };
+    await fires(await restartWith(service, bounds));
+  });
+
+  testAlert('StoreroomRequestLogStopped', 'the file of the log is damaged', async (watch, fires) => {
+    const service = await ownService();
+    const keys = await service.makeTenant('shop');
+    await watch.look(service, BEFORE);
+    const damaged = await damageLog(service);
+    await damaged.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' } });
+    await sleep(500);
+    await fires(damaged);
+  });
+
+  testAlert('StoreroomRequestLogIncomplete', 'more calls than memory holds while it is', async (watch, fires) => {
+    const service = await ownService();
+    const keys = await service.makeTenant('shop');
+    await watch.look(service, BEFORE);
+    const damaged = await damageLog(service);
+    const client = await HttpClient.open(damaged, 64);
+    const body = Object.fromEntries(times(8, (at) => [`FIELD${at}`, randomBytes(180).toString('base64url')]));
+    const call = async (): Promise<void> => {
+      for (let round = 0; round < 12; round++)
+        await Promise.all(times(64, () => client.call(keys, 'PUT', '/orders/create', { body })));
+    };
+    await fires(damaged, call, 8);
+  });
+
+  testAlert('StoreroomCallsNotCounted', 'another process holds the counts', async (watch, fires) => {
+    const service = await ownService();
+    const keys = await service.makeTenant('shop');
+    const client = await HttpClient.open(service, 4);
+    const call = (): Promise<unknown> => getOrder(client, keys, '1');
+    await watch.look(service, BEFORE, call);
+    const other = new DatabaseSync(join(service.dataFolder, 'usage.db'));
+    other.exec('BEGIN IMMEDIATE');
+    await fires(service, call, 1);
+    other.close();
+  });
+
+  testAlert('StoreroomWriteAheadLogLong', 'a reader does not end', async (watch, fires) => {
+    const service = await ownService();
+    const shop = await Shop.open(service, 'shop');
+    const wide = (from: number) => times(250, (at) => ({ CUSTOMER_CODE: `${from + at}`, ...WIDE_CUSTOMER }));
+    const create = (): Promise<unknown> => Promise.all(times(8, () => shop.createOrder({})));
+    await create();
+    await watch.look(service, BEFORE, create);
+    const [tenant] = globSync('tenants/*.db', { cwd: service.dataFolder });
+    const reader = new DatabaseSync(join(service.dataFolder, tenant!));
+    reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+    for (let from = 0; from < 2000; from += 250) await shop.load('customers', wide(from));
+    await fires(service, create);
+    reader.close();
+  });
+});
+
+suite('of PostgreSQL', async () => {
+  const server = await PostgresServer.start();
+  after(() => server.remove());
+
+  const stopServer = async (watch: AlertWatch): Promise<[Service, () => unknown]> => {
+    const service = await ownService({ databaseUrl: await server.newDatabase() });
+    const keys = await service.makeTenant('shop');
+    const client = await HttpClient.open(service, 4);
+    const call = (): Promise<unknown> => Promise.all(times(4, () => createOrder(client, keys)));
+    await watch.look(service, BEFORE, call);
+    await server.stop('immediate');
+    return [service, call];
+  };
+
+  testAlert('StoreroomStoreUnavailable', 'the server is stopped', async (watch, fires) => {
+    const [service, call] = await stopServer(watch);
+    await call();
+    await fires(service, pause(50), 20);
+    await server.restart();
+  });
+
+  testAlert('StoreroomErrors', 'calls go on while the server is stopped', async (watch, fires) => {
+    const [service, call] = await stopServer(watch);
+    await fires(service, call);
+    await server.restart();
+  });
+
+  /** Writers of several tenants that wait for a lock that is never given, and one connection for all. */
+  const withLock = async (watch: AlertWatch, fires: (service: Service) => Promise<void>): Promise<void> => {
+    const databaseUrl = await server.newDatabase();
+    const service = await ownService({ databaseUrl, env: { STOREROOM_DATABASE_CONNECTIONS: '1' } });
+    const all = await Promise.all(times(6, (at) => service.makeTenant(`shop${at}`)));
+    const client = await HttpClient.open(service, all.length);
+    const write = (keys: Keys): Promise<unknown> => createOrder(client, keys);
+    await watch.look(service, BEFORE, () => Promise.all(all.map(write)));
+    const tables = await runStatement(
+      databaseUrl,
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE tablename = 'ORDERS'`,
+    );
+    const locker = new Client({ connectionString: databaseUrl });
+    await locker.connect();
+    await locker.query(`BEGIN; LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN EXCLUSIVE MODE`);
+    const isOver = new AbortController();
+    const writing = all.map(async (keys) => {
+      while (!isOver.signal.aborted) await write(keys);
+    });
+    try {
+      await fires(service);
+    } finally {
+      isOver.abort();
+      await locker.end();
+      await Promise.all(writing);
+    }
+  };
+
+  testAlert('StoreroomSlow', 'writes wait for a lock', (watch, fires) =>
+    withLock(watch, (service) => fires(service, pause(80))),
+  );
+
+  testAlert('StoreroomDatabasePoolExhausted', 'writes of several tenants wait for one connection', (watch, fires) =>
+    withLock(watch, (service) => fires(service, pause(40), 30)),
+  );
+});
+
+test('every alert has a test that makes its cause', () => {
+  const alerts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+  assert.deepEqual([...made].toSorted(), alerts.toSorted());
+});

@@ -1,0 +1,51 @@
+/** Alert rules, Grafana's dashboard and the runbooks speak of metrics and of each other as they are. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { MEASURED } from '../../src/http/readings.ts';
+import { readMetrics } from '../kit/metrics.ts';
+import { newDatabase } from '../kit/postgres.ts';
+import { ownService, temporaryFolder } from '../kit/service.ts';
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+const rules = read('deploy/prometheus/storeroom.rules.yaml');
+const dashboard = read('deploy/grafana/storeroom.json');
+const NAMES = /\b(storeroom|nodejs|process)_[a-z0-9_]+\b/g;
+
+test('every metric of the rules and the dashboard is told by a service with one store or the other', async () => {
+  const places = [temporaryFolder(), await newDatabase()];
+  const services = await Promise.all(places.map((place) => ownService({ place })));
+  const told = new Set<string>();
+  for (const service of services) {
+    await fetch(`${service.origin}/healthz`);
+    for (const { name } of (await readMetrics(service)).samples) told.add(name);
+  }
+  for (const { name } of MEASURED) if (name.startsWith('storeroom_backup_')) told.add(name);
+  for (const text of [rules, dashboard])
+    for (const [name] of text.matchAll(NAMES)) assert.ok(told.has(name), `no service tells ${name}`);
+});
+
+test('what readings.ts measures is shown in the dashboard', () => {
+  for (const { name } of MEASURED) assert.ok(dashboard.includes(`${name}{`), name);
+});
+
+test('every alert has a severity, a summary, a description and its section in the runbooks, and none is left', () => {
+  const alerts = rules.split(/\n {6}- alert: /).slice(1);
+  const names = alerts.map((text) => /^\w+/.exec(text)![0]);
+  for (const [at, text] of alerts.entries()) {
+    const name = names[at]!;
+    assert.match(text, /severity: (critical|warning)\n/, name);
+    assert.match(text, /summary: .+\.\n/, name);
+    assert.match(text, /description: .+\.'?\n/, name);
+    assert.ok(text.includes(`runbook_url: docs/runbooks.md#${name.toLowerCase()}\n`), name);
+  }
+  const sections = read('docs/runbooks.md').split(/^## /m).slice(1);
+  assert.deepEqual(
+    sections.map((section) => /^.+/.exec(section)![0]),
+    names,
+  );
+  for (const section of sections)
+    for (const part of [/\*\*Means\.\*\*/, /\*\*Look at(\.|, do\.)\*\*/, /\*\*(Do|Look at, do)\.\*\*/])
+      assert.match(section, part);
+});
