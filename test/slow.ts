@@ -135,4 +135,9 @@ export const SLOW: readonly SlowFiles[] = [
     files: ['alerts', 'prometheus'].map((name) => `test/deploy/${name}.test.ts`),
     reason: 'run promtool and prometheus of Debian; watched-names has the names, test/api/metrics what is told',
   },
+  {
+    files: ['test/system/traces.test.ts', 'test/system/log-levels.test.ts'],
+    reason:
+      'start a dozen services between them; traces are off unless asked for, and test/system/stop has the signals',
+  },
 ];

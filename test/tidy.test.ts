@@ -41,7 +41,7 @@ const MAY_IMPORT: Record<string, RegExp> = {
     /^(src\/(store|pims|tenant|account|request-log|audit)\/.+|src\/(assets|errors)\.ts|pg|node:(?!process$).+)$/,
   'src/http/': anyOf(
     /src\/(http|pims|tenant|account|request-log|audit)\/.+|src\/(assets|errors)\.ts/,
-    /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|prom-client|node:(?!(sqlite|process)$).+/,
+    /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|prom-client|node:(?!(sqlite|process)$).+/,
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'dashboard/src/': anyOf(
@@ -302,7 +302,7 @@ const TARGETS = `
   src/main.ts src/assets.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts
   src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
   src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
-  @fastify/helmet @scalar/fastify-api-reference pg prom-client commander papaparse src/http/dashboard/interface.ts
+  @fastify/helmet @scalar/fastify-api-reference pg prom-client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
   src/account/roles.ts src/tenant/keys.ts src/pims/decimal.ts src/pims/stages.ts src/account/limits.ts
   src/tenant/tenant.ts src/pims/values.ts src/pims/lifecycle.ts preact preact/hooks uqr vite`
   .trim()

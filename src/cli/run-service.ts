@@ -28,8 +28,15 @@ const HOUR_MS = 3_600_000;
 /** Time for the last answers to leave before a fatal fault of the store stops the process. */
 const FATAL_EXIT_MS = 200;
 
+interface ServeOptions {
+  /** Whether the ready line is JSON. */
+  readonly asJson: boolean;
+  /** Whether calls are traced. */
+  readonly isTraced: boolean;
+}
+
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
-export async function runService(config: Config, asJson: boolean): Promise<void> {
+export async function runService(config: Config, { asJson, isTraced }: ServeOptions): Promise<void> {
   // Standard output is for the command's answer. A slow reader of the log never stops the service.
   const hooks = { streamWrite: hideSecretsInJson };
   const log = pino({ level: config.logLevel, hooks }, pino.destination({ fd: 2, sync: false }));
@@ -64,10 +71,12 @@ export async function runService(config: Config, asJson: boolean): Promise<void>
       log,
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
+      tracing: isTraced ? (embedded ? 'sqlite' : 'postgresql') : undefined,
       measure: () => ({ store: store.measure(), disk }),
     });
     await listen(app, config);
     stopOnSignal(app, state, config.drainMs, {
+      log,
       endQueries: () => store.endQueries(),
       close: async () => {
         await meter.settled();
@@ -94,11 +103,12 @@ function stopOnSignal(
   app: FastifyInstance,
   state: ServiceState,
   drainMs: number,
-  { endQueries, close }: { endQueries: () => void; close: () => Promise<void> },
+  { log, endQueries, close }: { log: pino.Logger; endQueries: () => void; close: () => Promise<void> },
 ): void {
-  const stop = async (): Promise<void> => {
+  const stop = async (signal: string): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
+    log.info({ signal, inFlight: state.inFlight }, 'Stopping');
     await sleep(drainMs);
     // Not http.Server's close, which resets idle connections: their next request is still answered, and then closed.
     Server.prototype.close.call(app.server);
@@ -108,9 +118,10 @@ function stopOnSignal(
     app.server.closeAllConnections();
     await app.close();
     await close();
+    log.info('Stopped: counts and logs are on disk');
     process.exit(0);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
 }
 
 function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): void {

@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
+import type { Tenant } from '../tenant/port.ts';
 import { BODY_BYTES_MAX, readBody } from './body.ts';
 import { createLinedServer, type EndedFor } from './connections.ts';
 import { renderContract } from './contract.ts';
@@ -35,6 +36,8 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
   /** Whether the log gets a line for every request, beside faults. */
   readonly logRequests: boolean;
   readonly metrics: boolean;
+  /** The store's name in traces, where they are switched on. */
+  readonly tracing: 'sqlite' | 'postgresql' | undefined;
   /** For /metrics: what the app cannot know by itself. */
   readonly measure: () => Pick<Readings, 'store' | 'disk' | 'backup'>;
 }
@@ -64,6 +67,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   if (options.metrics)
     observers.push(addMetrics(app, () => measure(options, load, early.connectionsEnded), early.answers));
   if (options.logRequests) observers.push(observeRequests(options.log));
+  const traced = options.tracing && (await trace(options, options.tracing, app));
+  if (traced) observers.push(traced.observe);
   // One hook for all observers: each hook costs every request.
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
@@ -72,7 +77,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
 
   const operations = allOperations(options);
-  const services = { ...options, limits: new Limits() };
+  const services = { ...options, ...(traced && { pims: traced.pims }), limits: new Limits() };
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, admitByKey(services.tenants));
     addHealth(scope, options.state);
@@ -80,6 +85,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   await app.register((scope) => addDashboard(scope, services, operations));
   return app;
+}
+
+/** Loaded only when it is asked for. The last spans are sent when the app is closed. */
+async function trace({ pims, log }: AppOptions, system: NonNullable<AppOptions['tracing']>, app: FastifyInstance) {
+  const { Tracing } = await import('./tracing.ts');
+  const tracing = new Tracing(system, log);
+  app.addHook('onClose', () => tracing.close());
+  return {
+    observe: tracing.observe,
+    pims: (tenant: Tenant, request?: FastifyRequest) => (request ? tracing.watch(pims(tenant), request) : pims(tenant)),
+  };
 }
 
 /** What happens to requests that Fastify never sees. */

@@ -24,7 +24,8 @@ export interface OperationServices {
   readonly usage: UsageStore;
   /** Shared by all operations. */
   readonly limits: Limits;
-  readonly pims: (tenant: Tenant) => PimsStore;
+  /** The tenant's store, for a request where there is one. */
+  readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore;
   readonly idempotencyMs: number;
 }
 
@@ -84,7 +85,7 @@ export function addOperation(
       const expected = operation.takesIfMatch && parseIfMatch(request);
       if (isRead) request.load.checkRoom(request);
       const call = {
-        store: pims(tenant),
+        store: pims(tenant, request),
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,

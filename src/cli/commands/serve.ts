@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { parseConfig, SETTINGS } from '../../config.ts';
 import { addCommand, type CommandContext, type CommandOptions } from '../command.ts';
 import { printable } from '../text-table.ts';
+import { areTracesOn } from '../tracing-switch.ts';
 
 export function addServeCommand(program: Command, { environment }: CommandContext): void {
   const portHelp = `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${SETTINGS.port.default})`;
@@ -14,8 +15,9 @@ export function addServeCommand(program: Command, { environment }: CommandContex
       const { config, unknown } = parseConfig(environment, { STOREROOM_PORT: port, STOREROOM_HOST: host });
       for (const variable of unknown)
         process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
+      const isTraced = areTracesOn(environment);
       const { runService } = await import('../run-service.ts');
-      await runService(config, json === true);
+      await runService(config, { asJson: json === true, isTraced });
     });
 }
 

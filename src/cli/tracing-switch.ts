@@ -1,0 +1,20 @@
+/** Whether the standard variables of OpenTelemetry ask for traces. Its packages read all that they say further. */
+import type { Environment } from '../config.ts';
+import { Refusal } from '../errors.ts';
+
+/** COMMAND_REFUSED names a value that asks for what the service does not have. */
+export function areTracesOn(environment: Environment): boolean {
+  const valueOf = (name: string): string | undefined => environment[name]?.trim().toLowerCase() || undefined;
+  if (valueOf('OTEL_SDK_DISABLED') === 'true') return false;
+  const exporter = valueOf('OTEL_TRACES_EXPORTER');
+  const endpoint = valueOf('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? valueOf('OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (exporter === 'none' || (exporter === undefined && endpoint === undefined)) return false;
+  if (exporter !== undefined && exporter !== 'otlp')
+    throw new Refusal('COMMAND_REFUSED', `OTEL_TRACES_EXPORTER must be otlp or none, not '${exporter}'.`);
+  for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']) {
+    const protocol = valueOf(name);
+    if (protocol !== undefined && protocol !== 'http/protobuf')
+      throw new Refusal('COMMAND_REFUSED', `${name} must be http/protobuf, not '${protocol}'.`);
+  }
+  return true;
+}

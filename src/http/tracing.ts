@@ -1,0 +1,134 @@
+/**
+ * Traces for OpenTelemetry: a span for each request, and below it one for each call of the store. Loaded only when its
+ * standard variables switch it on; its packages read the variables. Source: decision 0055.
+ */
+import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import { VERSION } from '../assets.ts';
+import type { PimsStore } from '../pims/port.ts';
+
+/** Work below a request, in milliseconds since 1970. */
+interface Work {
+  readonly name: string;
+  readonly begunAt: number;
+  endedAt: number;
+  hasFailed: boolean;
+}
+
+/** They are asked every few seconds and tell nothing. */
+const UNTRACED = ['/healthz', '/readyz', '/metrics'];
+/** What the last spans get to leave when the service stops. */
+const CLOSE_MS = 2000;
+/** A receiver that is gone is told of once in so long. */
+const REPORT_MS = 60_000;
+
+const now = (): number => performance.timeOrigin + performance.now();
+const headerOf = {
+  get: (headers: FastifyRequest['headers'], name: string) => headers[name],
+  keys: (headers: FastifyRequest['headers']) => Object.keys(headers),
+};
+
+export class Tracing {
+  readonly #system: 'sqlite' | 'postgresql';
+  readonly #provider: BasicTracerProvider;
+  readonly #propagator = new W3CTraceContextPropagator();
+  readonly #work = new WeakMap<FastifyRequest, Work[]>();
+
+  constructor(system: 'sqlite' | 'postgresql', log: FastifyBaseLogger) {
+    this.#system = system;
+    reportTo(log);
+    const own = resourceFromAttributes({ 'service.name': 'storeroom', 'service.version': VERSION });
+    this.#provider = new BasicTracerProvider({
+      // What the variables say goes first.
+      resource: own.merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    });
+  }
+
+  /** The store as a call uses it; what it is asked, and the wait for the count, become spans of the request. */
+  watch(store: PimsStore, request: FastifyRequest): PimsStore {
+    const all: Work[] = [];
+    this.#work.set(request, all);
+    const begin = (name: string, result: unknown): void => {
+      const begunAt = now();
+      const work: Work = { name, begunAt, endedAt: begunAt, hasFailed: false };
+      all.push(work);
+      if (!(result instanceof Promise)) return;
+      const end = (hasFailed: boolean): void => void Object.assign(work, { endedAt: now(), hasFailed });
+      result.then(
+        () => end(false),
+        () => end(true),
+      );
+    };
+    if (request.counted) begin('usage.count', request.counted.monthRequests());
+    return new Proxy(store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return (...words: unknown[]): unknown => {
+          const result: unknown = Reflect.apply(member, target, words);
+          begin(`pims.${String(name)}`, result);
+          return result;
+        };
+      },
+    });
+  }
+
+  /** Makes the spans of a request once it is answered: nothing is added to its time. */
+  readonly observe = (request: FastifyRequest, { statusCode }: FastifyReply, ms: number): void => {
+    const route = request.routeOptions.url;
+    if (route !== undefined && UNTRACED.includes(route)) return;
+    const endedAt = now();
+    const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, headerOf);
+    const tracer = this.#provider.getTracer('storeroom', VERSION);
+    const { method, refusal, operation, tenant } = request;
+    const attributes = {
+      'http.request.method': method,
+      'http.response.status_code': statusCode,
+      'storeroom.request_id': request.id,
+      ...(route !== undefined && { 'http.route': route }),
+      ...(operation !== undefined && { 'storeroom.operation': operation }),
+      ...(tenant && { 'storeroom.team_id': tenant.teamId }),
+      ...(refusal && { 'error.type': refusal.code }),
+    };
+    const name = route === undefined ? method : `${method} ${route}`;
+    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: endedAt - ms, attributes }, parent);
+    if (span.isRecording()) {
+      const within = trace.setSpan(parent, span);
+      const kind = this.#system === 'postgresql' ? SpanKind.CLIENT : SpanKind.INTERNAL;
+      for (const { name: of, begunAt, endedAt: end, hasFailed } of this.#work.get(request) ?? []) {
+        const options = { kind, startTime: begunAt, attributes: { 'db.system.name': this.#system } };
+        endSpan(tracer.startSpan(of, options, within), hasFailed, end);
+      }
+    }
+    endSpan(span, statusCode >= 500, endedAt);
+  };
+
+  /** Sends what is left, or gives up. */
+  async close(): Promise<void> {
+    const givenUp = new Promise<void>((resolve) => void setTimeout(resolve, CLOSE_MS).unref());
+    await Promise.race([this.#provider.shutdown().catch(() => undefined), givenUp]);
+  }
+}
+
+function endSpan(span: Span, hasFailed: boolean, endedAt: number): void {
+  if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(endedAt);
+}
+
+/** A line a minute at most about spans that could not be sent. */
+function reportTo(log: FastifyBaseLogger): void {
+  let reportedAt = -Infinity;
+  const report = (message: string): void => {
+    if (performance.now() - reportedAt < REPORT_MS) return;
+    reportedAt = performance.now();
+    log.warn({ reason: message.slice(0, 300) }, 'Traces cannot be sent');
+  };
+  const silent = (): void => undefined;
+  const logger = { error: report, warn: report, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
