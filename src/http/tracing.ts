@@ -1,6 +1,6 @@
 /**
  * Traces for OpenTelemetry: a span for each request, and below it one for each call of the store. Loaded only when its
- * standard variables switch it on; its packages read the variables. Source: decision 0055.
+ * standard variables switch it on; its packages read the variables. Source: decision 0056.
  */
 import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';

@@ -1,0 +1,87 @@
+/**
+ * `npm run test:executable`: the executable in a root that has the libraries it is linked with and nothing else, as the
+ * first process there, as in a container: it starts in an empty folder, its printed lines answer, signals end it. Linux
+ * and root.
+ */
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const EXECUTABLE = join(import.meta.dirname, `../../build/storeroom-linux-${process.arch}`);
+const BYTES_MAX = 130e6;
+const RESIDENT_BYTES_MAX = 130e6;
+const START_MS = 30_000;
+
+const root = mkdtempSync(join(tmpdir(), 'storeroom-root-'));
+after(() => rmSync(root, { recursive: true }));
+copyFileSync(EXECUTABLE, join(root, 'storeroom'));
+for (const [file] of execFileSync('ldd', [EXECUTABLE], { encoding: 'utf8' }).matchAll(/\/\S+/g)) {
+  mkdirSync(join(root, dirname(file)), { recursive: true });
+  copyFileSync(file, join(root, file));
+}
+
+interface Started {
+  readonly ended: Promise<[code: number | null]>;
+  readonly child: ChildProcess;
+  /** Of the service, as seen from outside. */
+  readonly pid: number;
+  readonly output: string;
+  readonly startMs: number;
+}
+
+/** Starts `storeroom serve` in a folder of the root, as process 1, with nothing in its environment. */
+async function serve(context: { after: (work: () => void) => void }, folder: string): Promise<Started> {
+  mkdirSync(join(root, folder), { recursive: true });
+  const begunAt = performance.now();
+  const isolated = ['--pid', '--fork', '--kill-child', `--root=${root}`, `--wd=${folder}`];
+  const child = spawn('unshare', [...isolated, '/storeroom', 'serve', '--port', '0'], { env: {} });
+  context.after(() => child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  while (!/Base URL[^]*\n\n/.test(output)) {
+    assert.ok(child.exitCode === null && performance.now() - begunAt < START_MS, `it did not start: ${output}`);
+    await sleep(5);
+  }
+  const startMs = Math.round(performance.now() - begunAt);
+  const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
+  return { ended: once(child, 'exit') as Promise<[number | null]>, child, pid, output, startMs };
+}
+
+test('the executable is one file of less than 130 MB', (context) => {
+  const bytes = statSync(EXECUTABLE).size;
+  context.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
+  assert.ok(bytes < BYTES_MAX);
+});
+
+test('in an empty folder of a bare root it makes the demo, and the lines it prints answer', async (context) => {
+  const { output, pid, startMs } = await serve(context, '/empty');
+  assert.match(output, /^Storeroom \d+\.\d+\.\d+ is ready\.\n/);
+  const lines = output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
+  assert.equal(lines.length, 2);
+  const answers = await Promise.all(
+    lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', `${line} -sS`])).stdout)),
+  );
+  assert.equal(answers[0].data.ORDER_NUMBER, '10248');
+  assert.equal(answers[1].storefront_order_number, '#1001');
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
+  context.diagnostic(`ready in ${startMs} ms, ${Math.round(Number(kib) / 1000)} MB resident`);
+  assert.ok(Number(kib) * 1024 < RESIDENT_BYTES_MAX, `${kib} KiB`);
+
+  const { origin } = new URL(/Base URL\s+(\S+)/.exec(output)![1]!);
+  for (const path of ['/docs/', '/docs/js/scalar.js', '/dashboard/', '/openapi.json', '/metrics'])
+    assert.equal((await fetch(origin + path)).status, 200, path);
+});
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  test(`${signal} ends it in order when it is process 1`, async (context) => {
+    const { ended, pid } = await serve(context, `/${signal}`);
+    process.kill(pid, signal);
+    assert.deepEqual((await ended)[0], 0);
+  });

