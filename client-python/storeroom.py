@@ -22,6 +22,7 @@ TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
 TRIES = 5
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 30.0
 SPREAD_SECONDS = 0.25  # Callers that were told the same time to wait do not come back together.
+LIMIT_SECONDS = 86_400.0  # A socket takes no time without an end.
 IDLE_SECONDS = 60.0  # The service closes a connection after 72.
 NUMBERS_MAX = 100
 MOVES_MAX = 3  # A line can move again while its update is on its way.
@@ -151,7 +152,7 @@ class _Caller:
         while True:
             number += 1
             begun_at = time.monotonic()
-            limit = max(min(timeout, ends_at - begun_at), 0.001)
+            limit = max(min(timeout, ends_at - begun_at, LIMIT_SECONDS), 0.001)
             outcome = self._try(operation, query or {}, body, headers or {}, limit)
             error = outcome if isinstance(outcome, StoreroomError) else None
             wait = None if error is None else self._choose_wait(error, number, chosen)

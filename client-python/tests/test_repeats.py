@@ -32,6 +32,7 @@ class UnkindHandler(http.server.BaseHTTPRequestHandler):
         server = self.server
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         server.received.append((self.path, dict(self.headers), body, time.monotonic()))
+        server.ports.add(self.client_address[1])
         answer = server.answers.pop(0) if len(server.answers) > 1 else server.answers[0]
         if answer == KEEP_SILENT:
             server.released.wait(10)
@@ -85,7 +86,7 @@ class Repeats(unittest.TestCase):
         return client
 
     def will(self, *answers):
-        self.server.answers, self.server.received = list(answers), []
+        self.server.answers, self.server.received, self.server.ports = list(answers), [], set()
         self.tries.clear()
 
     def received(self):
@@ -115,6 +116,16 @@ class Repeats(unittest.TestCase):
         self.will(succeed())
         self.client.orders.create({}, idempotency_key="mine")
         self.assertEqual(self.received()[0][1]["Idempotency-Key"], "mine")
+
+    def test_calls_of_a_thread_share_a_connection_and_other_threads_have_their_own(self):
+        self.will(succeed({}))
+        for _ in range(3):
+            self.client.usage()
+        self.assertEqual(len(self.server.ports), 1)
+        thread = threading.Thread(target=lambda: (self.client.usage(), self.client.close()))
+        thread.start()
+        thread.join()
+        self.assertEqual((len(self.received()), len(self.server.ports)), (4, 2))
 
     def test_a_wrong_address_and_a_redirection_are_not_repeated(self):
         for answer in (page(404), page(301, Location="http://127.0.0.1:1/")):

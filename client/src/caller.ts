@@ -64,6 +64,11 @@ export interface Answer {
   readonly body: unknown;
 }
 
+interface Prepared {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
 const TIMEOUT_MS = 10_000;
 const LONG_TIMEOUT_MS = 30_000;
 const LONG = /^(query|find|batch)/;
@@ -71,6 +76,8 @@ const TOTAL_TIMEOUT_MS = 120_000;
 const TRIES = 5;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
+/** A timer that is set for longer ends at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Callers that were told the same time to wait do not come back together. */
 const SPREAD_MS = 250;
 
@@ -99,14 +106,17 @@ export class Caller {
     const { tries = TRIES, totalTimeoutMs = TOTAL_TIMEOUT_MS } = { ...this.#settings, ...dropUnset(call.options) };
     const signal = call.options?.signal;
     const endsAt = performance.now() + totalTimeoutMs;
+    // What cannot be sent at all is thrown here, and not taken for a connection that failed.
+    const request = this.#prepare(operation, call);
     for (let number = 1; ; number++) {
       signal?.throwIfAborted();
       const begunAt = performance.now();
-      const outcome = await this.#try(operation, call, Math.max(endsAt - begunAt, 1));
+      const outcome = await this.#try(operation, request, call.options, endsAt - begunAt);
       const error = outcome instanceof StoreroomError ? outcome : undefined;
       const waitMs = error && this.#chooseWait(error, number);
       const endedAt = performance.now();
-      const isLast = waitMs === undefined || number >= tries || endedAt + waitMs >= endsAt;
+      const isTooLong = waitMs !== undefined && (endedAt + waitMs >= endsAt || waitMs > TIMER_MS_MAX);
+      const isLast = waitMs === undefined || isTooLong || number >= tries;
       this.#settings.onTry?.({
         operation,
         number,
@@ -134,19 +144,24 @@ export class Caller {
   }
 
   /** One try: its answer, or the error it is. Throws only why the caller aborted it. */
-  async #try(operation: OperationName, call: Call, leftMs: number): Promise<Answer | StoreroomError> {
+  async #try(
+    operation: OperationName,
+    { url, init }: Prepared,
+    options: CallOptions | undefined,
+    leftMs: number,
+  ): Promise<Answer | StoreroomError> {
     const { timeoutMs = LONG.test(operation) ? LONG_TIMEOUT_MS : TIMEOUT_MS } = {
       ...this.#settings,
-      ...dropUnset(call.options),
+      ...dropUnset(options),
     };
-    const limitMs = Math.min(timeoutMs, leftMs);
-    const signal = call.options?.signal;
+    const limitMs = Math.max(Math.min(timeoutMs, leftMs, TIMER_MS_MAX), 1);
+    const signal = options?.signal;
     const abort = new AbortController();
     const pass = (): void => abort.abort(signal!.reason);
     const timer = setTimeout(() => abort.abort(), limitMs);
     signal?.addEventListener('abort', pass);
     try {
-      const response = await this.#send(operation, call, abort.signal);
+      const response = await (this.#settings.fetch ?? globalThis.fetch)(url, { ...init, signal: abort.signal });
       const text = response.status === 304 ? '' : await response.text();
       return readAnswer(operation, response, text);
     } catch (cause) {
@@ -161,22 +176,15 @@ export class Caller {
     }
   }
 
-  #send(operation: OperationName, { query, headers, body }: Call, signal: AbortSignal): Promise<Response> {
+  #prepare(operation: OperationName, { query, headers, body }: Call): Prepared {
     const [method, path] = OPERATIONS[operation];
     const search = new URLSearchParams({ teamID: this.#teamID, ...dropUnset(query) });
-    const send = this.#settings.fetch ?? globalThis.fetch;
-    return send(`${this.#base}${path}?${search.toString()}`, {
-      method,
-      headers: {
-        Authorization: this.#authorization,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...dropUnset(headers),
-      },
-      // Credentials go where they were meant to go, and nowhere else.
-      redirect: 'manual',
-      signal,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    const all = new Headers({ Authorization: this.#authorization, ...dropUnset(headers) });
+    if (body !== undefined) all.set('Content-Type', 'application/json');
+    // Credentials go where they were meant to go, and nowhere else.
+    const init: RequestInit = { method, headers: all, redirect: 'manual' };
+    if (body !== undefined) init.body = JSON.stringify(body);
+    return { url: `${this.#base}${path}?${search.toString()}`, init };
   }
 }
 

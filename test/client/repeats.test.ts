@@ -199,6 +199,10 @@ suite('how long it waits', () => {
     const failure = await failureOf(client.orders.create({}, { timeoutMs: 40, totalTimeoutMs: 100, tries: 99 }));
     assert.partialDeepStrictEqual(membersOf(failure), { code: 'NO_ANSWER', status: 0, repeatable: true });
     assert.ok(server.received.length >= 1 && server.received.length <= 3, `${server.received.length}`);
+    will(refuse(503, 'SERVICE_BUSY', { 'Retry-After': String(30 * 86_400) }));
+    const patient = clientOf({ timeoutMs: Infinity, totalTimeoutMs: Infinity });
+    assert.equal((await failureOf(patient.usage.get())).code, 'SERVICE_BUSY', 'no timer is that long');
+    assert.equal(server.received.length, 1);
     will((response) => response.writeHead(200).write('{'));
     await failureOf(client.usage.get(undefined, { timeoutMs: 40, tries: 1 }));
   });
@@ -221,6 +225,14 @@ suite('how long it waits', () => {
     );
     assert.equal(server.received.length, 0);
   });
+});
+
+test('what cannot be sent is thrown as it is, before any try', async () => {
+  will(succeed());
+  const big = { FREIGHT: 1n } as unknown as { FREIGHT: number };
+  await assert.rejects(client.orders.create(big), { name: 'TypeError' });
+  await assert.rejects(client.orders.create({}, { idempotencyKey: 'a\nb' }), { name: 'TypeError' });
+  assert.deepEqual([server.received.length, tries.length], [0, 0]);
 });
 
 suite('secrets', () => {
