@@ -204,6 +204,14 @@ export const SETTINGS = {
   },
 } as const;
 
+/** What `storeroom mcp` calls the service by. They are no settings of the service. */
+export const CLIENT_VARIABLES = [
+  'STOREROOM_URL',
+  'STOREROOM_TEAM_ID',
+  'STOREROOM_API_ID',
+  'STOREROOM_API_SECRET',
+] as const;
+
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [Name in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[Name]> };
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -237,7 +245,7 @@ export function parseConfig(
       commandLine[variable] !== undefined ? 'command line' : given === undefined ? 'default' : 'environment';
   }
   if (mistakes.length > 0) throw new Refusal('COMMAND_REFUSED', mistakes.join('\n'));
-  const known = new Set(Object.values(SETTINGS).map(({ variable }): string => variable));
+  const known = new Set<string>([...Object.values(SETTINGS).map(({ variable }) => variable), ...CLIENT_VARIABLES]);
   const unknown = Object.keys(environment).filter((name) => /^STOREROOM_(?!TEST_)/.test(name) && !known.has(name));
   return { config: config as Config, sources: sources as Record<keyof Config, SettingSource>, unknown };
 }

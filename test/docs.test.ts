@@ -8,7 +8,7 @@ import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { SETTINGS } from '../src/config.ts';
+import { CLIENT_VARIABLES, SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { BODY_BYTES_MAX } from '../src/http/body.ts';
 import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/limits.ts';
@@ -193,7 +193,8 @@ suite('what the documents name', () => {
   });
 
   test('every setting that is named exists', () => {
-    const known: string[] = [...Object.values(SETTINGS).map(({ variable }) => variable), 'STOREROOM_'];
+    const settings = Object.values(SETTINGS).map(({ variable }) => variable);
+    const known: string[] = [...settings, ...CLIENT_VARIABLES, 'STOREROOM_'];
     for (const file of DOCUMENTS)
       for (const [name] of read(file).matchAll(/\bSTOREROOM_(?!TEST_)[A-Z_]*/g))
         assert.ok(known.includes(name), `${file}: ${name}`);

@@ -108,6 +108,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'test/account has the rules, test/store what both stores keep; pages-keys signs in, sessions run on both',
   },
   {
+    files: ['test/system/mcp.test.ts'],
+    reason: 'a process for each agent, and every tool called; mcp-tools has the tools, their requests and cut answers',
+  },
+  {
     files: ['test/system/lost-updates.test.ts'],
     reason: '64 clients at once over up to three nodes; etags has If-Match call by call, on both stores',
   },

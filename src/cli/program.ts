@@ -11,6 +11,7 @@ import { addFieldCommands } from './commands/fields.ts';
 import { addHealthCommand } from './commands/health.ts';
 import { addImportCommand } from './commands/import.ts';
 import { addKeyCommands } from './commands/keys.ts';
+import { addMcpCommand } from './commands/mcp.ts';
 import { addMoveCommand } from './commands/move.ts';
 import { addOrderCommands } from './commands/order.ts';
 import { addServeCommand } from './commands/serve.ts';
@@ -72,6 +73,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addBackupCommands(program, context);
   addMoveCommand(program, context);
   addConfigCommand(program, context);
+  addMcpCommand(program, context);
   return program;
 }
 

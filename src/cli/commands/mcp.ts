@@ -1,0 +1,28 @@
+/** `storeroom mcp`: the API as tools for agents. Loads the protocol late, so that other commands never do. */
+import { InvalidArgumentError, type Command } from 'commander';
+import { addGroup, type CommandContext } from '../command.ts';
+
+const BYTES = { fallback: 40_000, least: 2000, most: 10_000_000 };
+
+export function addMcpCommand(program: Command, { environment }: CommandContext): void {
+  addGroup(program, 'mcp', 'mcp --write')
+    .description(
+      'Offer the API to agents over the Model Context Protocol, on standard input and output. Reads STOREROOM_URL, ' +
+        'STOREROOM_TEAM_ID, STOREROOM_API_ID and STOREROOM_API_SECRET.',
+    )
+    .option('--write', 'offer the operations that write, too')
+    .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 takes a free one', parseNumber(0, 65_535))
+    .option('--max-bytes <bytes>', 'most bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
+    .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
+      const { runMcp } = await import('../mcp/run-mcp.ts');
+      await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
+    });
+}
+
+const parseNumber =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };

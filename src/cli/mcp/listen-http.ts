@@ -1,0 +1,64 @@
+/** The server on Streamable HTTP, for clients on this machine: each request by itself, without sessions. */
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { refuseCommand } from '../../errors.ts';
+import { describeListenFault } from '../listen.ts';
+import { createServer, type ServerOptions } from './server.ts';
+
+/** Whoever reaches the server calls with its keys. */
+const HOST = '127.0.0.1';
+const PATH = '/mcp';
+
+/** Listens until a signal, and gives the address. Throws COMMAND_REFUSED when the port cannot be had. */
+export async function listenHttp(options: ServerOptions, port: number): Promise<string> {
+  const server = createHttpServer((request, response) => void answer(options, request, response));
+  try {
+    server.listen(port, HOST);
+    await once(server, 'listening');
+  } catch (fault) {
+    const sentence = describeListenFault({ host: HOST, port }, (fault as NodeJS.ErrnoException).code);
+    throw sentence === undefined
+      ? fault
+      : refuseCommand(sentence.replaceAll(/STOREROOM_PORT( \(or --port\))?/g, '--http'));
+  }
+  const stop = (): void => {
+    server.close();
+    server.closeIdleConnections();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  return `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`;
+}
+
+async function answer(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const refusal = findRefusal(request);
+  if (refusal) {
+    const [status, message] = refusal;
+    const error = { jsonrpc: '2.0', error: { code: -32_000, message }, id: null };
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      connection: 'close',
+      ...(status === 405 && { allow: 'POST' }),
+    });
+    response.end(JSON.stringify(error));
+    return;
+  }
+  const server = createServer(options);
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+  response.on('close', () => void server.close());
+  await server.connect(transport);
+  await transport.handleRequest(request, response);
+}
+
+/** A page of a browser reaches this machine too: by a name that it points here, or from another site. */
+function findRefusal({ url, method, headers, socket }: IncomingMessage): [status: number, message: string] | undefined {
+  const own = ['127.0.0.1', 'localhost'].map((host) => `${host}:${socket.localPort}`);
+  if (headers.host === undefined || !own.includes(headers.host.toLowerCase()))
+    return [403, 'The Host is not this machine.'];
+  const { origin } = headers;
+  if (origin !== undefined && !own.includes(origin.replace(/^http:\/\//, '')))
+    return [403, 'Pages of other origins may not call this server.'];
+  if (url?.split('?', 1)[0] !== PATH) return [404, `There is nothing but ${PATH}.`];
+  return method === 'POST' ? undefined : [405, 'Send POST; there are no sessions.'];
+}

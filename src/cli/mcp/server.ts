@@ -1,0 +1,91 @@
+/** A server of the Model Context Protocol over the service: tools and resources from the contract. Decision 0058. */
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type CallToolResult,
+} from '@modelcontextprotocol/sdk/types.js';
+import { VERSION } from '../../assets.ts';
+import { ERRORS, Refusal } from '../../errors.ts';
+import { callService, type Service } from './caller.ts';
+import { renderAnswer } from './cut.ts';
+import { buildRequest, type Contract, type Tool } from './tools.ts';
+
+export interface ServerOptions {
+  readonly service: Service;
+  readonly contract: Contract;
+  /** All of them; writes are refused unless `canWrite`. */
+  readonly tools: readonly Tool[];
+  readonly canWrite: boolean;
+  /** Most bytes of an answer. */
+  readonly bytesMost: number;
+}
+
+const INSTRUCTIONS = `Orders, line items, customers and parts of one team of Storeroom, an inventory system.
+Every value is a string; "" is none. Dates are mm/dd/yyyy. listFields names the fields that filters and writes take.
+nextCursor of an answer is the cursor of the next page; etag is what ifMatch takes.
+Every call counts against the quota of the team: ask for few records (maxReturn, fields, filters) rather than many.`;
+
+const RESOURCES = [
+  {
+    uri: 'storeroom://openapi.json',
+    name: 'contract',
+    title: 'The contract, OpenAPI 3.1',
+    mimeType: 'application/json',
+  },
+  {
+    uri: 'storeroom://errors.json',
+    name: 'errors',
+    title: 'Every error code: what it says and what to do',
+    mimeType: 'application/json',
+  },
+] as const;
+
+export function createServer(options: ServerOptions): Server {
+  const { tools, canWrite, contract } = options;
+  const server = new Server(
+    { name: 'storeroom', title: 'Storeroom', version: VERSION },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  );
+  const offered = tools.filter(({ isWrite }) => canWrite || !isWrite);
+  const listed = offered.map(({ name, title, description, inputSchema, annotations }) => {
+    return { name, title, description, inputSchema, annotations: { title, ...annotations } };
+  });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
+    callTool(options, params.name, params.arguments ?? {}, signal),
+  );
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+    const found = RESOURCES.find((resource) => resource.uri === uri);
+    if (!found) throw new McpError(ErrorCode.InvalidParams, `There is no resource ${uri}.`);
+    const text = JSON.stringify(found.name === 'contract' ? contract : ERRORS);
+    return { contents: [{ uri, mimeType: found.mimeType, text }] };
+  });
+  return server;
+}
+
+async function callTool(
+  { service, tools, canWrite, bytesMost }: ServerOptions,
+  name: string,
+  given: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const tool = tools.find((one) => one.name === name);
+  if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}.`);
+  if (tool.isWrite && !canWrite)
+    return tell(`${name} writes, and this server only reads. Tell the user to start it with --write.`, true);
+  try {
+    const reply = await callService(service, tool, buildRequest(tool, given), signal);
+    return reply.isError ? tell(reply.message, true) : tell(renderAnswer(reply.answer, bytesMost), false);
+  } catch (fault) {
+    if (fault instanceof Refusal) return tell(`${fault.code}: ${fault.message}`, true);
+    throw fault;
+  }
+}
+
+const tell = (text: string, isError: boolean): CallToolResult => ({ content: [{ type: 'text', text }], isError });

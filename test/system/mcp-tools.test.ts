@@ -1,0 +1,129 @@
+/** The tools that `storeroom mcp` makes of the contract, the requests they become, and how answers are cut. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { suite, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import * as fc from 'fast-check';
+import type { Answer } from '../../src/cli/mcp/caller.ts';
+import { renderAnswer } from '../../src/cli/mcp/cut.ts';
+import { buildRequest, listTools, type Contract } from '../../src/cli/mcp/tools.ts';
+import { Refusal } from '../../src/errors.ts';
+import { OPERATION_NAMES } from '../../src/http/operations/names.ts';
+import { times, valuesOf } from '../kit/lists.ts';
+
+interface Described {
+  operationId: string;
+  parameters?: { name?: string; examples?: { demo: { value: string } } }[];
+  requestBody?: { content: { 'application/json': { examples: { demo: { value: unknown } } } } };
+}
+
+const contract = JSON.parse(readFileSync('openapi.json', 'utf8')) as Contract;
+const operations = Object.values(contract.paths).flatMap((methods) => Object.values(methods)) as unknown as Described[];
+const tools = listTools(contract);
+const toolOf = (name: string) => tools.find((tool) => tool.name === name)!;
+
+suite('tools', () => {
+  test('are the operations of the contract, each once', () => {
+    assert.deepEqual(valuesOf(tools, 'name').toSorted(), [...OPERATION_NAMES].toSorted());
+  });
+
+  test('say which of them write, which of those change what is there, and which may be repeated', () => {
+    const having = (hint: string, is = true): string[] =>
+      tools.filter(({ annotations }) => annotations[hint] === is).map(({ name }) => name);
+    const changes = ['updateLineItem', 'updateOrder', 'cancelOrder', 'updateCustomer'];
+    const writes = ['createOrder', 'addLineItem', ...changes, 'createCustomer', 'batch'];
+    assert.deepEqual(having('readOnlyHint', false).toSorted(), writes.toSorted());
+    assert.deepEqual(having('destructiveHint').toSorted(), [...changes, 'batch'].toSorted());
+    assert.deepEqual(
+      having('idempotentHint', false).toSorted(),
+      writes.filter((name) => !changes.includes(name)).toSorted(),
+    );
+    assert.deepEqual(
+      valuesOf(
+        tools.filter(({ isWrite }) => isWrite),
+        'name',
+      ).toSorted(),
+      writes.toSorted(),
+    );
+  });
+
+  for (const { name, inputSchema } of tools)
+    test(`${name} takes the example of the contract, and has neither a team nor credentials`, () => {
+      const operation = operations.find(({ operationId }) => operationId === name)!;
+      const example = operation.requestBody?.content['application/json'].examples.demo.value;
+      const given: Record<string, unknown> = example === undefined ? {} : { body: example };
+      for (const { name: parameter, examples } of operation.parameters ?? [])
+        if (parameter !== undefined && examples) given[parameter] = examples.demo.value;
+      const check = new Ajv2020({ strict: false }).compile(inputSchema);
+      assert.ok(check(given), JSON.stringify(check.errors));
+      assert.ok(!check({ ...given, teamID: 'other' }));
+      assert.doesNotMatch(JSON.stringify(inputSchema), /teamID|apiID|apiSecret|[Cc]redentials|#\/components/);
+    });
+});
+
+suite('requests', () => {
+  test('arguments become query, headers and body; a query without a number asks for 50', () => {
+    const body = [{ field: 'SHIP_VIA', value: 'x' }];
+    assert.deepEqual(buildRequest(toolOf('queryOrders'), { body, sort: '-CREATE_DATE' }), {
+      query: { sort: '-CREATE_DATE', maxReturn: '50' },
+      headers: {},
+      body,
+    });
+    const update = { body: { ORDER_NUMBER: '1' }, ifMatch: '"a"', idempotencyKey: 'k' };
+    const headers = { 'if-match': '"a"', 'idempotency-key': 'k' };
+    assert.deepEqual(buildRequest(toolOf('updateOrder'), update), { query: {}, headers, body: update.body });
+    assert.deepEqual(buildRequest(toolOf('getOrder'), { orderNum: 12 }).query, { orderNum: '12' });
+  });
+
+  test('credentials, a team, and what the tool does not take are refused by name', () => {
+    for (const name of [
+      'teamID',
+      'apiID',
+      'apiSecret',
+      'authorization',
+      'if-match',
+      'body',
+      '__proto__',
+      'constructor',
+    ])
+      assert.throws(
+        () => buildRequest(toolOf('getOrder'), Object.fromEntries([[name, 'x']])),
+        (fault) => fault instanceof Refusal && fault.code === 'UNKNOWN_PARAMETER' && fault.field === name,
+      );
+    assert.throws(() => buildRequest(toolOf('getOrder'), { orderNum: { a: 1 } }), /orderNum must be a string/);
+  });
+});
+
+suite('an answer', () => {
+  const record = fc.record({ NUMBER: fc.string(), NOTES: fc.string({ unit: 'grapheme', maxLength: 3000 }) });
+  const answers: fc.Arbitrary<Answer> = fc.oneof(
+    fc.record({ data: fc.array(record, { maxLength: 40 }), nextCursor: fc.constant('c') }),
+    fc.record({ data: record, subRecords: fc.array(record, { maxLength: 40 }) }),
+    fc.record({ data: fc.record({ orders: fc.array(fc.record({ items: fc.array(record) })) }) }),
+  );
+
+  test('is as it came when it fits, else cut to whole records at the front, within the bytes, and says so', () => {
+    const check = (answer: Answer, bytesMost: number): void => {
+      const told = renderAnswer(answer, bytesMost);
+      const whole = JSON.stringify(answer);
+      assert.ok(Buffer.byteLength(told) <= bytesMost);
+      if (Buffer.byteLength(whole) <= bytesMost) return assert.equal(told, whole);
+      const { cut, data, howToGetTheRest } = JSON.parse(told);
+      assert.equal(cut.bytesMost, bytesMost);
+      assert.ok(cut.lists.length > 0 || cut.textsAfterCharacters > 0);
+      assert.match(howToGetTheRest, /fields/);
+      if (!Array.isArray(data) || cut.textsAfterCharacters !== undefined) return;
+      assert.deepEqual(data, (answer.data as unknown[]).slice(0, data.length));
+    };
+    fc.assert(fc.property(answers, fc.integer({ min: 2000, max: 30_000 }), check), { numRuns: 300 });
+  });
+
+  test('of a page that is cut has no cursor, which would go on after what was left out, and says what to ask', () => {
+    const data = times(100, (index) => ({ NUMBER: String(index), NOTES: 'x'.repeat(100) }));
+    const told = JSON.parse(renderAnswer({ data, nextCursor: 'after-100', totalCount: 500 }, 4000));
+    assert.equal('nextCursor' in told, false);
+    assert.equal(told.totalCount, 500);
+    assert.deepEqual(told.cut.lists, [{ list: 'data', shown: told.data.length, of: 100 }]);
+    assert.ok(told.howToGetTheRest.includes(`maxReturn "${told.data.length}"`));
+  });
+});

@@ -1,0 +1,307 @@
+/** `storeroom mcp` through the clients of the official SDK, over standard input and output and over HTTP. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { after, before, suite, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { valuesOf } from '../kit/lists.ts';
+import { createOrder } from '../kit/orders.ts';
+import { ownService, runCommand, type Keys, type Service } from '../kit/service.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+/** Ends a process that loads the protocol. */
+const WITHOUT_SDK = `import { registerHooks } from 'node:module';
+registerHooks({ resolve(name, context, next) {
+  if (name.startsWith('@modelcontextprotocol')) throw new Error('loaded ' + name);
+  return next(name, context);
+} });`;
+
+// Nothing but `storeroom mcp` loads the protocol, the service least of all.
+const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(WITHOUT_SDK)}`;
+const starting = ownService({ env: { NODE_OPTIONS } });
+let service: Service;
+let keys: Keys;
+before(async () => {
+  service = await starting;
+  keys = await service.makeTenant('acme');
+});
+
+const envOf = ({ teamID, apiID, apiSecret }: Keys): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  STOREROOM_URL: service.origin,
+  STOREROOM_TEAM_ID: teamID,
+  STOREROOM_API_ID: apiID,
+  STOREROOM_API_SECRET: apiSecret,
+});
+
+class Agent {
+  readonly #client = new Client({ name: 'test', version: '1' });
+  /** All that it was told. */
+  told = '';
+  calls = 0;
+
+  static async connect(transport: Transport): Promise<Agent> {
+    const agent = new Agent();
+    await agent.#client.connect(transport);
+    after(() => agent.#client.close());
+    return agent;
+  }
+
+  static start(options: string, of: Keys = keys): Promise<Agent> {
+    const args = [MAIN, 'mcp', ...options.split(' ').filter(Boolean)];
+    return Agent.connect(new StdioClientTransport({ command: process.execPath, args, env: envOf(of) }));
+  }
+
+  async listTools(): Promise<Tool[]> {
+    return (await this.#client.listTools()).tools;
+  }
+
+  async readResource(uri: string): Promise<unknown> {
+    const { resources } = await this.#client.listResources();
+    assert.ok(resources.some((resource) => resource.uri === uri));
+    const { contents } = await this.#client.readResource({ uri });
+    return JSON.parse((contents[0] as { text: string }).text);
+  }
+
+  /** The text of the answer. */
+  async call(name: string, args: Record<string, unknown> = {}): Promise<{ text: string; isError: boolean }> {
+    const { content, isError } = await this.#client.callTool({ name, arguments: args });
+    const { text } = (content as { text: string }[])[0]!;
+    this.told += text;
+    this.calls++;
+    return { text, isError: isError === true };
+  }
+
+  // eslint-disable-next-line typescript/no-explicit-any -- tests look into it freely
+  async ask(name: string, args: Record<string, unknown> = {}): Promise<any> {
+    const { text, isError } = await this.call(name, args);
+    assert.ok(!isError, text);
+    return JSON.parse(text);
+  }
+
+  async refused(name: string, args: Record<string, unknown> = {}): Promise<string> {
+    const { text, isError } = await this.call(name, args);
+    assert.ok(isError, text);
+    return text;
+  }
+}
+
+interface Described {
+  operationId: string;
+  tags: string[];
+  parameters?: { $ref?: string }[];
+}
+
+suite('tools', () => {
+  let operations: Described[];
+  const isWrite = ({ parameters = [] }: Described): boolean =>
+    parameters.some(({ $ref }) => $ref?.endsWith('idempotency-key'));
+  before(async () => {
+    const contract = (await (await fetch(`${service.origin}/openapi.json`)).json()) as { paths: object };
+    operations = Object.values(contract.paths)
+      .flatMap((methods) => Object.values(methods as object) as Described[])
+      .filter(({ tags }) => !tags.includes('Service'));
+  });
+
+  test('are the operations of the contract that read, and with --write all', async () => {
+    const all = valuesOf(operations, 'operationId');
+    const reads = valuesOf(
+      operations.filter((one) => !isWrite(one)),
+      'operationId',
+    );
+    assert.ok(reads.length > 5 && all.length > reads.length + 5);
+    const [reader, writer] = [await Agent.start(''), await Agent.start('--write')];
+    assert.deepEqual(valuesOf(await reader.listTools(), 'name'), reads);
+    const tools = await writer.listTools();
+    assert.deepEqual(valuesOf(tools, 'name'), all);
+    for (const { name, annotations } of tools) assert.equal(annotations!.readOnlyHint, reads.includes(name), name);
+  });
+
+  test('each answers what the operation answers, under its own count', async () => {
+    const agent = await Agent.start('--write');
+    const was = await service.usageOf('acme');
+    const called = new Set<string>();
+    // eslint-disable-next-line typescript/no-explicit-any -- tests look into it freely
+    const ask = async (name: string, args: Record<string, unknown> = {}): Promise<any> => {
+      called.add(name);
+      return agent.ask(name, args);
+    };
+    const { data: code } = await ask('createCustomer', { body: { CUSTOMER_NAME: 'Harbour Lane' } });
+    const { data: number } = await ask('createOrder', {
+      body: { CUSTOMER_CODE: code, REFERENCE_NUMBER: '#1' },
+      idempotencyKey: 'k-1',
+    });
+    const again = await ask('createOrder', {
+      body: { CUSTOMER_CODE: code, REFERENCE_NUMBER: '#1' },
+      idempotencyKey: 'k-1',
+    });
+    assert.equal(again.data, number);
+    const { data: line } = await ask('addLineItem', { body: { ORDER_NUMBER: number, PART_CODE: 'P1', QUANTITY: 2 } });
+    const lock = line.LINE_REF_LOCK_CODE as string;
+    await ask('updateLineItem', { body: { ORDER_NUMBER: number, LINE_REF_LOCK_CODE: lock, QUANTITY: 3 } });
+    const { etag } = await ask('getOrder', { orderNum: number, fields: 'ORDER_NUMBER' });
+    await ask('updateOrder', { body: { ORDER_NUMBER: number, NOTES: 'by hand' }, ifMatch: etag });
+    assert.match(
+      await agent.refused('updateOrder', { body: { ORDER_NUMBER: number, NOTES: 'late' }, ifMatch: etag }),
+      /^RECORD_CHANGED: /,
+    );
+    await ask('updateCustomer', { body: { CUSTOMER_CODE: code, BCITY: 'Reims' } });
+    const { data } = await ask('batch', { body: [{ operation: 'createOrder', body: {} }] });
+    await ask('cancelOrder', { body: { ORDER_NUMBER: data[0].data } });
+    const order = await ask('getOrder', { orderNum: number });
+    assert.deepEqual([order.data.NOTES, order.subRecords[0].ORDER_LINEITEMS.QUANTITY], ['by hand', '3']);
+    const filters = [{ field: 'CUSTOMER_CODE', value: code }];
+    const page = await ask('queryOrders', { body: filters, count: 'exact', include: 'lines' });
+    assert.deepEqual([page.totalCount, page.data.length, page.subRecords.length], [1, 1, 1]);
+    assert.equal((await ask('queryCustomers', { body: filters })).data[0].BCITY, 'Reims');
+    assert.equal((await ask('getCustomer', { customerCode: code })).data.CUSTOMER_NAME, 'Harbour Lane');
+    assert.deepEqual((await ask('queryInventoryItems', { body: [] })).data, []);
+    called.add('getInventoryItem');
+    assert.match(
+      await agent.refused('getInventoryItem', { partCode: 'P1' }),
+      /^NOT_FOUND: .*\nWhat to do: Check the key/,
+    );
+    assert.equal(
+      (await ask('findOrdersByStorefrontReference', { storefront_order_number: '#1' })).data.orders.length,
+      1,
+    );
+    assert.equal((await ask('findOrdersByStorefrontReferences', { body: ['#1', '#2'] })).data.length, 2);
+    assert.ok((await ask('listFields', { type: 'orders' })).data.length > 10);
+    const usage = await ask('getUsage');
+    assert.deepEqual([...called].toSorted(), valuesOf(operations, 'operationId').toSorted());
+    assert.equal(await service.usageOf('acme'), was + agent.calls, JSON.stringify(usage));
+    assert.ok(!agent.told.includes(keys.apiSecret));
+  });
+});
+
+suite('refusals and bounds', () => {
+  test('a write is refused without --write, and nothing is written', async () => {
+    const agent = await Agent.start('');
+    const was = await service.usageOf('acme');
+    const told = await agent.refused('createOrder', { body: { NOTES: 'x' } });
+    assert.match(told, /createOrder writes, and this server only reads\. .*--write/);
+    assert.equal(await service.usageOf('acme'), was);
+    await assert.rejects(agent.call('dropOrders'), /There is no tool dropOrders/);
+  });
+
+  test('errors come with code, field and what to do; an argument that is not known, with those that are', async () => {
+    const agent = await Agent.start('');
+    const unknown = await agent.refused('queryOrders', { body: [{ field: 'SHIP_VAI', value: 'x' }] });
+    assert.match(
+      unknown,
+      /^UNKNOWN_FIELD: .*\nWhat to do: Correct the name; .*\nfield: SHIP_VAI, suggestion: SHIP_VIA, requestId: /,
+    );
+    assert.match(
+      await agent.refused('getOrder', { order: '1' }),
+      /^UNKNOWN_PARAMETER: getOrder has no argument 'order'; known are orderNum, fields\.$/,
+    );
+    assert.match(await agent.refused('getOrder'), /^MISSING_PARAMETER: /);
+  });
+
+  test('wrong keys are told by the names of their variables, and a service that is away by its address', async () => {
+    const wrong = { ...keys, apiSecret: 'sr_sk_wrong-and-secret' };
+    const told = await (await Agent.start('', wrong)).refused('getOrder', { orderNum: '1' });
+    assert.match(
+      told,
+      /^INVALID_CREDENTIALS: .*\nWhat to do: .*STOREROOM_TEAM_ID, STOREROOM_API_ID, STOREROOM_API_SECRET/,
+    );
+    assert.ok(!told.includes('wrong-and-secret'));
+    const { code, stderr } = await runCommand('', ['mcp'], {
+      env: { STOREROOM_TEAM_ID: 'acme', STOREROOM_API_ID: '' },
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /^storeroom: Set STOREROOM_API_ID, STOREROOM_API_SECRET: .*\n$/);
+  });
+
+  test('an answer is cut to --max-bytes, says so, and how it says gets every record once', async () => {
+    const numbers: string[] = [];
+    for (let count = 0; count < 12; count++)
+      numbers.push(
+        (await createOrder(service, keys, { REFERENCE_NUMBER: 'big', NOTES: `${count} ${'é"'.repeat(400)}` })).body
+          .data,
+      );
+    const bytesMost = 8000;
+    const agent = await Agent.start(`--max-bytes ${bytesMost}`);
+    const filters = { body: [{ field: 'REFERENCE_NUMBER', value: 'big' }] };
+    const { text } = await agent.call('queryOrders', filters);
+    assert.ok(Buffer.byteLength(text) <= bytesMost && Buffer.byteLength(text) > bytesMost / 2, text);
+    const { data, cut, howToGetTheRest } = JSON.parse(text);
+    assert.deepEqual(cut.lists, [{ list: 'data', shown: data.length, of: 12 }]);
+    const maxReturn = /maxReturn "(\d+)"/.exec(howToGetTheRest as string)![1]!;
+    const found: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await agent.ask('queryOrders', { ...filters, maxReturn, ...(cursor !== undefined && { cursor }) });
+      assert.equal(page.cut, undefined);
+      found.push(...valuesOf(page.data as { ORDER_NUMBER: string }[], 'ORDER_NUMBER'));
+      cursor = page.nextCursor;
+      if (cursor === undefined) break;
+    }
+    assert.deepEqual(found.toSorted(), numbers.toSorted());
+  });
+
+  test('the server ends with 0 when standard input closes', async () => {
+    const child = spawn(process.execPath, [MAIN, 'mcp'], { env: envOf(keys), stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    await once(child.stdout, 'data');
+    child.stdin.end();
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  });
+});
+
+suite('over HTTP', () => {
+  let url: URL;
+  let child: ChildProcessByStdio<null, Readable, null>;
+  before(async () => {
+    const words = [MAIN, 'mcp', '--http', '0'];
+    child = spawn(process.execPath, words, { env: envOf(keys), stdio: ['ignore', 'pipe', 'inherit'] });
+    url = new URL(String((await once(child.stdout, 'data'))[0]).trim());
+  });
+  after(async () => {
+    child.kill();
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  });
+
+  /** The status of a call with these headers. */
+  async function statusOf(headers: Record<string, string>, method = 'POST', path = '/mcp'): Promise<number> {
+    const sent = request({
+      host: '127.0.0.1',
+      port: url.port,
+      path,
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    sent.setHeader('accept', 'application/json, text/event-stream');
+    sent.end(method === 'POST' ? '{"jsonrpc":"2.0","id":1,"method":"ping"}' : undefined);
+    const [answer] = (await once(sent, 'response')) as [{ statusCode: number; resume: () => void }];
+    answer.resume();
+    return answer.statusCode;
+  }
+
+  test('tools and resources are the same, on this machine alone', async () => {
+    assert.equal(url.hostname, '127.0.0.1');
+    const agent = await Agent.connect(new StreamableHTTPClientTransport(url));
+    const stdio = await Agent.start('');
+    assert.deepEqual(await agent.listTools(), await stdio.listTools());
+    assert.ok(Array.isArray((await agent.ask('queryOrders', { body: [] })).data));
+    assert.ok('NOT_FOUND' in ((await agent.readResource('storeroom://errors.json')) as object));
+    assert.ok('paths' in ((await agent.readResource('storeroom://openapi.json')) as object));
+  });
+
+  test('403 another Host or Origin, as a page of a browser sends it; 404 another path, 405 another method', async () => {
+    assert.equal(await statusOf({}), 200);
+    assert.equal(await statusOf({ host: `localhost:${url.port}`, origin: `http://localhost:${url.port}` }), 200);
+    for (const host of ['evil.example', `evil.example:${url.port}`, '127.0.0.1', `127.0.0.1.evil.example:${url.port}`])
+      assert.equal(await statusOf({ host }), 403, host);
+    for (const origin of ['http://evil.example', 'null', 'http://localhost:1', `https://evil.example:${url.port}`])
+      assert.equal(await statusOf({ origin }), 403, origin);
+    assert.equal(await statusOf({}, 'POST', '/'), 404);
+    assert.equal(await statusOf({}, 'GET'), 405);
+  });
+});
