@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -80,10 +80,14 @@ suite('what the documents tell to type', () => {
   });
   after(() => service.stop());
 
+  const saveFiles = (document: string): void => {
+    for (const { file, text } of loadBlocks(read(document)))
+      if (file !== undefined) writeFileSync(join(shop, file), text);
+  };
+
   /** Runs the blocks of a document in one shell and gives what each of them printed. */
   async function runBlocks(file: string): Promise<{ block: Block; printed: string }[]> {
-    for (const { file: named, text } of loadBlocks(read(file)))
-      if (named !== undefined) writeFileSync(join(shop, named), text);
+    saveFiles(file);
     const blocks = blocksOf(file, 'sh');
     const name = join(folder, file.replaceAll('/', '-'));
     const parts = blocks.map(({ text }, index) => `{ echo ${index} >'${name}.at'\n${text}\n} >'${name}.${index}'`);
@@ -161,6 +165,20 @@ suite('what the documents tell to type', () => {
       ),
       text,
     );
+  });
+
+  test("README's programs print what it shows", async () => {
+    saveFiles('README.md');
+    cpSync(join(ROOT, 'client-python/storeroom.py'), join(shop, 'storeroom.py'));
+    const [shown] = blocksOf('README.md', 'text');
+    for (const [program, file] of [
+      [process.execPath, 'first.ts'],
+      ['python3', 'first.py'],
+    ] as const) {
+      const { code, stdout, stderr } = await runProgram(program, [join(shop, file)], environment);
+      assert.equal(`${code} ${stderr}`, '0 ');
+      assertShown(shown!, stdout, file);
+    }
   });
 
   test('npx storeroom, as the documents write it, is the command line', async () => {
