@@ -27,7 +27,7 @@ export function checkVariables(variables: Record<string, string>): Config {
   return config;
 }
 
-interface Instruction {
+export interface Instruction {
   readonly name: string;
   /** Its options, such as `--from=build`. */
   readonly options: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ interface Instruction {
 }
 
 /** The instructions of the Dockerfile in their order. */
-function readDockerfile(): Instruction[] {
+export function readDockerfile(): Instruction[] {
   const lines = readText('Dockerfile')
     .replace(/^#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, '')

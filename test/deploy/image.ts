@@ -1,0 +1,142 @@
+/**
+ * `npm run test:image`: the Dockerfile carried out step by step, and the image it makes run as an engine would run it:
+ * process 1, its own user, no capabilities, a root nobody can write to. Linux and root; Debian: debootstrap.
+ */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { findFreePort } from '../kit/raw-http.ts';
+import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
+import { waitUntil } from '../kit/wait.ts';
+import { buildImage, run } from './image-root.ts';
+import { readImage } from './texts.ts';
+
+const MEGABYTES_MOST = 140;
+const START_MS = 30_000;
+
+const image = readImage();
+const parent = temporaryFolder();
+const data = join(parent, 'volume');
+const children: ChildProcess[] = [];
+let root: string;
+
+/** A container: the process that unshare started, the first of its namespaces, and what it has printed. */
+interface Container {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  readonly origin: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly output: () => string;
+}
+
+async function start(): Promise<Container> {
+  const port = `${await findFreePort()}`;
+  const env = { ...image.env, STOREROOM_PORT: port };
+  const script = `set -e
+    mount --bind "$1" "$1"
+    mount --bind "$2" "$1${image.folder}"
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    mount -o remount,bind,ro "$1"
+    shift 2; exec "$@"`;
+  const container = ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh', root, data];
+  const user = ['setpriv', '--no-new-privs', 'unshare', `--setuid=${image.uid}`, `--setgid=${image.gid}`];
+  const inside = [
+    `--root=${root}`,
+    `--wd=${image.folder}`,
+    `/usr/local/bin/${image.words[0]}`,
+    ...image.words.slice(1),
+  ];
+  const child = spawn('/usr/bin/unshare', [...container, ...user, ...inside], {
+    env: { ...env, PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' },
+  });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await waitUntil(START_MS, 'the container is not ready', () => {
+    assert.equal(child.exitCode, null, output);
+    return /Base URL[^]*\n\n/.test(output);
+  });
+  const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
+  return { process: child, pid, origin: `http://127.0.0.1:${port}`, env, output: () => output };
+}
+
+/** What `docker exec` would do. */
+function execute({ pid, env }: Container, words: readonly string[]) {
+  const inside = ['-t', `${pid}`, '--mount', '--pid', '--root', `--wdns=${image.folder}`];
+  const user = ['-S', `${image.uid}`, '-G', `${image.gid}`];
+  return spawnSync('/usr/bin/nsenter', [...inside, ...user, `/usr/local/bin/${words[0]}`, ...words.slice(1)], {
+    env,
+    encoding: 'utf8',
+  });
+}
+
+async function stop({ process: child, pid }: Container): Promise<number | null> {
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  process.kill(pid, image.stopSignal);
+  return (await ended)[0];
+}
+
+suite('the image', () => {
+  before(() => {
+    root = buildImage(parent);
+    mkdirSync(data, { mode: 0o700 });
+    chownSync(data, image.uid, image.gid);
+    for (const name of ['proc', 'dev']) mkdirSync(join(root, name)); // which engines make
+  });
+  after(() => {
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(parent, { recursive: true, force: true });
+  });
+
+  test(`has files of ${MEGABYTES_MOST} MB at most, no shell, and none that raises rights`, (t) => {
+    const bytes = Number(run('du', '-sb', root).split('\t')[0]);
+    t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
+    assert.ok(bytes < MEGABYTES_MOST * 1e6, `${bytes} bytes`);
+    assert.deepEqual(readdirSync(join(root, 'usr/local/bin')).toSorted(), ['node', 'storeroom']);
+    assert.equal(run('find', root, '-name', 'sh', '-o', '-perm', '/6000'), '');
+    assert.equal(run('find', root, '-perm', '-o=w', '-not', '-type', 'l').trim(), join(root, 'tmp'));
+    assert.equal(run('find', root, '-uid', `${image.uid}`).trim(), join(root, image.folder));
+  });
+
+  test('runs as its user, without capabilities, and answers its health check', async () => {
+    const container = await start();
+    const status = readFileSync(`/proc/${container.pid}/status`, 'utf8');
+    assert.match(status, new RegExp(`^Uid:\t${image.uid}\t`, 'm'));
+    assert.match(status, /^CapEff:\t0+$/m);
+    assert.match(readFileSync(`/proc/${container.pid}/mountinfo`, 'utf8'), / \/ ro,/, 'its root is read only');
+    assert.match(status, /^NSpid:\t\d+\t1$/m, 'the service is process 1');
+    const { status: code, stderr } = execute(container, image.health);
+    assert.equal(code, 0, stderr);
+    const [, user = ''] = /curl -u '([^']+)'/.exec(container.output()) ?? [];
+    const url = `${container.origin}${BASE_PATH}/orders/single?teamID=demo&orderNum=10248`;
+    const answer = await fetch(url, { headers: { authorization: `Basic ${btoa(user)}` } });
+    assert.equal(answer.status, 200);
+    assert.equal((await fetch(`${container.origin}/dashboard/`)).status, 200);
+    assert.equal((await fetch(`${container.origin}/docs`)).status, 200);
+    assert.equal(await stop(container), 0);
+  });
+
+  test('SIGTERM ends it in order, and what a command wrote is there at the next start', async () => {
+    const first = await start();
+    const made = execute(first, ['storeroom', 'tenant', 'create', 'acme']);
+    assert.equal(made.status, 0, made.stderr);
+    assert.equal(await stop(first), 0);
+    const second = await start();
+    assert.match(execute(second, ['storeroom', 'tenant', 'list']).stdout, /^acme /m);
+    assert.equal(await stop(second), 0);
+    assert.equal(run('find', data, '-not', '-uid', `${image.uid}`), '');
+  });
+
+  test('its health check fails when the service hangs', async () => {
+    const container = await start();
+    process.kill(container.pid, 'SIGSTOP');
+    assert.equal(execute(container, image.health).status, 1);
+    process.kill(container.pid, 'SIGCONT');
+    assert.equal(await stop(container), 0);
+  });
+});
