@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isFromSources } from '../kit/program.ts';
 import { ownService, temporaryFolder } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { trials } from '../kit/trials.ts';
@@ -38,11 +39,13 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
 });
 
 test('what a service that is killed has compiled is there for the next start', async () => {
+  // The compiled program is one file; all of Node's own are elsewhere.
+  const least = isFromSources ? 100 : 1;
   const cache = temporaryFolder();
   const killed = await ownService({ env: { NODE_COMPILE_CACHE: cache } });
   const countFiles = (): number => readdirSync(cache, { recursive: true }).length;
   // It writes them once it is ready, so not before it has said so.
-  for (let waits = 0; countFiles() < 100 && waits < 100; waits++) await sleep(50);
+  for (let waits = 0; countFiles() < least && waits < 100; waits++) await sleep(50);
   await killed.stop('SIGKILL');
-  assert.ok(countFiles() >= 100, `${countFiles()} files`);
+  assert.ok(countFiles() >= least, `${countFiles()} files`);
 });
