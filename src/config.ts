@@ -180,6 +180,20 @@ export const SETTINGS = {
     ...wholeNumber('STOREROOM_READY_FREE_MB', 64, [0, 999_999_999]),
     meaning: 'Free megabytes of the disk of the embedded store below which /readyz answers 503.',
   },
+  backupDir: {
+    ...anyText('STOREROOM_BACKUP_DIR', ''),
+    meaning:
+      'Folder into which the service backs up the embedded store by itself, one folder of its own for each store. Not ' +
+      'set: it makes none. PostgreSQL has its own tools.',
+  },
+  backupHours: {
+    ...wholeNumber('STOREROOM_BACKUP_HOURS', 24, [1, 8760]),
+    meaning: 'Hours from one scheduled backup to the next.',
+  },
+  backupKeep: {
+    ...wholeNumber('STOREROOM_BACKUP_KEEP', 7, [1, 1000]),
+    meaning: 'Scheduled backups that are kept. The oldest goes when a new one was verified.',
+  },
   inFlightMost: {
     ...wholeNumber('STOREROOM_IN_FLIGHT_MOST', 1024, [1, 100_000]),
     meaning: 'Most calls in flight at the same time. More are answered 503.',

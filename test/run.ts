@@ -63,7 +63,7 @@ function choosePasses(): Pass[] {
   const fitsBoth = [
     'test/{api,dashboard,limits}/**/*.test.ts',
     'test/client/operations.test.ts',
-    'test/system/{first-start,kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
+    'test/system/{check,first-start,kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
   ];
   const choose = (store: string, patterns: string[]): Pass => {
     const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted();

@@ -95,6 +95,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'reads by key have connections of their own there; costly-queries has the turns on both stores',
   },
   {
+    files: ['test/system/scheduled-backups.test.ts'],
+    reason: 'a service for each way a backup can fail; check has the findings, test/store the backup itself',
+  },
+  {
     files: ['test/system/failover.test.ts'],
     reason:
       'two PostgreSQL servers, killed and rebuilt under load; database-loss has a database that goes and comes back',

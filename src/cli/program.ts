@@ -1,8 +1,9 @@
-/** Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use. */
+/** Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not checked). */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../assets.ts';
 import type { Environment } from '../config.ts';
 import { addAuditCommands } from './commands/audit.ts';
+import { addCheckCommand } from './commands/check.ts';
 import { addBackupCommands } from './commands/backup.ts';
 import type { CommandContext } from './command.ts';
 import { addExportCommand } from './commands/export.ts';
@@ -71,6 +72,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addUsageCommand(program, context);
   addAuditCommands(program, context);
   addBackupCommands(program, context);
+  addCheckCommand(program, context);
   addMoveCommand(program, context);
   addConfigCommand(program, context);
   addMcpCommand(program, context);

@@ -9,10 +9,12 @@ import pino from 'pino';
 import { Accounts } from '../account/accounts.ts';
 import { Users } from '../account/users.ts';
 import type { Config } from '../config.ts';
+import { refuseCommand } from '../errors.ts';
 import { buildApp } from '../http/app.ts';
 import type { ServiceState } from '../http/health.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
 import { Disk } from '../store/sqlite/disk.ts';
+import { ScheduledBackups } from '../store/sqlite/scheduled-backups.ts';
 import { Meter } from '../tenant/metering.ts';
 import { hideSecretsInJson } from '../tenant/secrets.ts';
 import { RequestLog } from '../request-log/request-log.ts';
@@ -27,6 +29,10 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Time for the last answers to leave before a fatal fault of the store stops the process. */
 const FATAL_EXIT_MS = 200;
+
+const NO_BACKUPS =
+  'STOREROOM_BACKUP_DIR is for the embedded store. Unset it, and back up PostgreSQL with its own tools (pg_basebackup, ' +
+  'an archive of its log): docs/several-nodes/backup.md shows how.';
 
 interface ServeOptions {
   /** Whether the ready line is JSON. */
@@ -45,6 +51,7 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
     setTimeout(() => process.exit(1), FATAL_EXIT_MS);
   };
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report: (event: string) => log.warn(event) };
+  if (config.databaseUrl !== '' && config.backupDir !== '') throw refuseCommand(NO_BACKUPS);
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
   const store: Store = embedded ?? (await openStore(config, user));
   try {
@@ -55,6 +62,7 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
     const accounts = new Accounts(store);
     // A node knows nothing of PostgreSQL's disk.
     const disk = embedded && new Disk(config.data, config, user.report);
+    const backups = embedded && config.backupDir !== '' ? scheduleBackups(config, log) : undefined;
     const requestLog = new RequestLog(store.requests, { ...config, hasDisk: () => disk?.isLow !== true });
     const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
     const state: ServiceState = { isUsable: () => store.isUsable(), isDiskNearlyFull, stopping: false, inFlight: 0 };
@@ -72,13 +80,14 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
       tracing: isTraced ? (embedded ? 'sqlite' : 'postgresql') : undefined,
-      measure: () => ({ store: store.measure(), disk }),
+      measure: () => ({ store: store.measure(), disk, backup: backups?.reading }),
     });
     await listen(app, config);
     stopOnSignal(app, state, config.drainMs, {
       log,
       endQueries: () => store.endQueries(),
       close: async () => {
+        await backups?.close();
         await meter.settled();
         await requestLog.settled();
         await store.close();
@@ -123,6 +132,13 @@ function stopOnSignal(
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
 }
+
+const scheduleBackups = (config: Config, log: pino.Logger): ScheduledBackups =>
+  new ScheduledBackups({
+    ...config,
+    folder: config.data,
+    report: (event, isFault) => (isFault ? log.error(event) : log.info(event)),
+  });
 
 function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): void {
   const run = (): void =>

@@ -135,7 +135,7 @@ const isLower = (a: string, b: string): boolean => (a.length === b.length ? a < 
 export const parseNumber = (digits: string): number => Number.parseInt(digits, 36);
 
 /** The lines of a block, in the order they were recorded. */
-export function unpackLines({ lines }: RequestBlock): string[] {
+export function unpackLines({ lines }: Pick<RequestBlock, 'lines'>): string[] {
   const bytes = lines[0] === OPENING_BRACKET ? Buffer.from(lines) : zstdDecompressSync(lines, UNPACK);
   return bytes.toString('utf8').split('\n');
 }

@@ -5,6 +5,8 @@ import type { PimsStore } from '../pims/port.ts';
 import type { TakeTurn } from '../tenant/admission.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
 import type { RequestStore } from '../request-log/port.ts';
+import { checkStore, type CheckResult } from './check/check.ts';
+import { SqliteCheckStore } from './sqlite/check-store.ts';
 import { SqliteStore } from './sqlite/store.ts';
 import { refuseUnfinishedFolder, SqliteMoveStore } from './sqlite/move-store.ts';
 import type { StoreLoad } from './load.ts';
@@ -73,6 +75,19 @@ export function openEmbedded(settings: OpenStoreSettings, { busyTimeoutMs, onFat
   const { data: folder, queryThreads: workers } = settings;
   refuseUnfinishedFolder(folder);
   return new SqliteStore({ ...settings, folder, workers, busyTimeoutMs, onFatal, report });
+}
+
+/** Checks the store that the settings name, beside services that run. Throws when it cannot be checked. */
+export async function checkPlace({ data, databaseUrl }: StorePlace): Promise<CheckResult> {
+  const store =
+    databaseUrl === ''
+      ? new SqliteCheckStore(data)
+      : await (await import('./postgres/check-store.ts')).PostgresCheckStore.open(databaseUrl);
+  try {
+    return await checkStore(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Opens a store for a move out of it or into it. Messages call it `name`. */

@@ -123,6 +123,8 @@ suite('a synchronous standby', () => {
       await Promise.all([working, failing]);
       await load.repeatUnanswered();
       await load.check(nodes[0]!, pair.primaryUrl);
+      const { code, stdout } = await nodes[0]!.command('check');
+      assert.equal(code, 0, stdout);
     }
     for (const name of ['refused', 'promoted', 'good', 'ready', 'slowest'] as const)
       context.diagnostic(`${name}: ${rangeOf(failovers.map((one) => one[name]))} (least, middle, most)`);

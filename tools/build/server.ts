@@ -10,7 +10,12 @@ import { rolldown } from 'rolldown';
 const ROOT = join(import.meta.dirname, '../..');
 const OUT = join(ROOT, 'build/server');
 /** The program and its threads. Each is one file, since the executable can import none. */
-const ENTRIES = ['src/main.ts', 'src/http/reference-worker.ts', 'src/store/sqlite/store-worker.ts'];
+const ENTRIES = [
+  'src/main.ts',
+  'src/http/reference-worker.ts',
+  'src/store/sqlite/backup-worker.ts',
+  'src/store/sqlite/store-worker.ts',
+];
 const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql'];
 
 process.chdir(ROOT);

@@ -78,6 +78,8 @@ async function raiseTenant(connection: Connection, storeId: string, version: num
   }
 }
 
+/** The newest version of the control schema. */
+export const CONTROL_VERSION = (): number => migrationsOf('control').length;
 /** The newest version of a tenant's schema. */
 export const PIMS_VERSION = (): number => migrationsOf('pims').length;
 /** Creates a tenant's schema, or takes it from a version to the next, in the transaction of the caller. */

@@ -2,18 +2,17 @@
  * Backup of the embedded store while the service runs, by SQLite's backup, since a plain copy of a live file misses its
  * log; and restore, which checks every file first.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, copyFileSync, existsSync, openSync } from 'node:fs';
-import { readdirSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
 import { refuseCommand, type Refusal } from '../../errors.ts';
+import { checkStore, type CheckResult } from '../check/check.ts';
+import { faultsOfFile, hashFile, SqliteCheckStore } from './check-store.ts';
 import { Database, sqliteVersion } from './database.ts';
 import { DATA_FOLDER, makeStoreFolder } from './folder.ts';
 
 const MANIFEST = 'storeroom-backup.json';
 const PAGES_PER_STEP = 1000;
-const CHUNK_BYTES = 1024 * 1024;
 
 interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
@@ -37,20 +36,34 @@ export async function backupStore(folder: string, target: string): Promise<strin
   const files = ['control.db', ...others];
   const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
   const manifest: Manifest = { files: hashes, sqlite: sqliteVersion() };
-  writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
   return files;
 }
 
 /** Copies a backup into an empty data folder and answers its files. No service may run on the folder. */
 export function restoreBackup(source: string, folder: string): string[] {
-  if (!existsSync(join(source, MANIFEST))) throw refuseCommand(`${source} is not a backup: ${MANIFEST} is missing.`);
+  const hashes = readManifest(source).files;
   requireEmpty(folder, 'a backup is restored into an empty data folder');
-  const manifest = JSON.parse(readFileSync(join(source, MANIFEST), 'utf8')) as Manifest;
-  for (const [file, hash] of Object.entries(manifest.files)) checkDatabase(join(source, file), hash);
-  const files = Object.keys(manifest.files);
+  for (const [file, hash] of Object.entries(hashes)) checkDatabase(join(source, file), hash);
+  const files = Object.keys(hashes);
   makeStoreFolder(folder, DATA_FOLDER);
   for (const file of files) copyFileSync(join(source, file), join(folder, file));
   return files;
+}
+
+/** Checks a backup as `storeroom check` does a store: each file is as it was written, and all of it agrees. */
+export const checkBackup = (folder: string): Promise<CheckResult> =>
+  checkStore(new SqliteCheckStore(folder, readManifest(folder).files));
+
+/** COMMAND_REFUSED when the folder is no backup. */
+function readManifest(folder: string): Manifest {
+  const file = join(folder, MANIFEST);
+  if (!existsSync(file)) throw refuseCommand(`${folder} is not a backup: ${MANIFEST} is missing.`);
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
+  } catch {
+    throw refuseCommand(`${file} is damaged (it is no JSON); use another backup.`);
+  }
 }
 
 function requireEmpty(folder: string, why: string): void {
@@ -69,27 +82,10 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
 }
 
-function hashFile(file: string): string {
-  const sum = createHash('sha256');
-  const chunk = Buffer.alloc(CHUNK_BYTES);
-  const descriptor = openSync(file, 'r');
-  for (let bytes = readSync(descriptor, chunk); bytes > 0; bytes = readSync(descriptor, chunk))
-    sum.update(chunk.subarray(0, bytes));
-  closeSync(descriptor);
-  return sum.digest('hex');
-}
-
 function checkDatabase(file: string, hash: string): void {
   const damaged = (how: string): Refusal => refuseCommand(`${file} is damaged (${how}); use another backup.`);
   if (!existsSync(file)) throw damaged('it is missing');
   if (hashFile(file) !== hash) throw damaged('it is not as it was written');
-  let answer: string | undefined;
-  try {
-    const db = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
-    answer = db.row<[string]>('PRAGMA integrity_check(1)')?.[0];
-    db.close();
-  } catch (fault) {
-    throw damaged((fault as Error).message);
-  }
-  if (answer !== 'ok') throw damaged(String(answer));
+  const [fault] = faultsOfFile(file);
+  if (fault !== undefined) throw damaged(fault);
 }

@@ -23,7 +23,7 @@ export function makeStoreFolder(folder: string, name: string): void {
 }
 
 /** One folder after the other: Node's own way never ends where the kernel makes none, as in /proc. */
-function makeFolder(folder: string): void {
+export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {

@@ -1,0 +1,54 @@
+/**
+ * `storeroom check`: reads a store, or a backup of one, and compares what has to agree. Changes nothing, and runs beside
+ * a service: each part is read in one snapshot. Source: decision 0060.
+ */
+import { verifyAudit } from '../../audit/chain.ts';
+import { SqlAuditStore } from '../control/audit-store.ts';
+import { checkRequests, checkUsage } from './control-check.ts';
+import { Findings, type Finding } from './findings.ts';
+import type { CheckedDatabase, CheckedPart, CheckedStore } from './port.ts';
+import { checkTenant, type RecordCounts } from './tenant-check.ts';
+
+export interface CheckResult extends RecordCounts {
+  readonly tenants: number;
+  /** The first of them; `count` has all. */
+  readonly findings: readonly Finding[];
+  readonly count: number;
+  /** What could not be looked at, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** Checks everything. Throws when it cannot: the store is locked, gone, or from a newer version. */
+export async function checkStore(store: CheckedStore): Promise<CheckResult> {
+  const findings = new Findings();
+  const counts: RecordCounts = { orders: 0, lines: 0 };
+  const checkPart = async (part: CheckedPart, place: string, work: (db: CheckedDatabase) => Promise<void>) => {
+    try {
+      await store.read(part, work);
+    } catch (fault) {
+      const damage = store.damageOf(fault);
+      if (damage === undefined) throw fault;
+      findings.addDamage(place, `it cannot be read: ${damage}`);
+    }
+  };
+  const notes = await store.checkItself(findings);
+  let tenants: [teamId: string, storeId: string][] = [];
+  await checkPart('control', 'tenants', async (db) => {
+    tenants = await db.read(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
+    for (const [teamId] of tenants) await checkAudit(db, teamId, findings);
+  });
+  await checkPart('usage', 'counts', (db) => checkUsage(db, findings));
+  await checkPart('requests', 'request log', (db) => checkRequests(db, findings));
+  for (const [teamId, storeId] of tenants)
+    await checkPart({ storeId }, `records of ${teamId}`, (db) => checkTenant(db, teamId, counts, findings));
+  return { tenants: tenants.length, ...counts, findings: findings.told, count: findings.count, notes };
+}
+
+async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
+  const nothing = (): never => {
+    throw new Error('A check changes nothing.');
+  };
+  const { fault } = await verifyAudit(new SqlAuditStore({ ...db, transaction: nothing }), teamId);
+  const remedy = 'Find out who could write to the database. The records before it are as they were written.';
+  if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
+}

@@ -1,0 +1,60 @@
+/** Checks the counts of calls against each other, and that every block of the request log can be read. */
+import { parseLine, parseNumber, unpackLines } from '../../request-log/lines.ts';
+import { RESTORE, type Findings } from './findings.ts';
+import type { CheckedDatabase } from './port.ts';
+
+const UNLIKE_DAYS = (schema: string): string => `SELECT "TEAM_ID", month, sum(days), sum(months) FROM (
+    SELECT "TEAM_ID", substr("DAY", 1, 7) AS month, "CALLS" AS days, 0 AS months FROM ${schema}"USAGE"
+    UNION ALL SELECT "TEAM_ID", "MONTH", 0, "CALLS" FROM ${schema}"USAGE_MONTHS") AS counts
+  GROUP BY "TEAM_ID", month HAVING sum(days) <> sum(months) ORDER BY 1, 2`;
+const BEYOND_TOTAL = (
+  schema: string,
+): string => `SELECT k."TEAM_ID", k."MONTH", sum(k."CALLS"), max(coalesce(m."CALLS", 0))
+  FROM ${schema}"KEY_USAGE" k LEFT JOIN ${schema}"USAGE_MONTHS" m ON m."TEAM_ID" = k."TEAM_ID" AND m."MONTH" = k."MONTH"
+  GROUP BY k."TEAM_ID", k."MONTH" HAVING sum(k."CALLS") > max(coalesce(m."CALLS", 0)) ORDER BY 1, 2`;
+const UNLIKE_BYTES = (schema: string): string => `SELECT "TEAM_ID", sum(lines), sum(bytes) FROM (
+    SELECT "TEAM_ID", length("LINES") + 200 AS lines, 0 AS bytes FROM ${schema}"REQUESTS"
+    UNION ALL SELECT "TEAM_ID", 0, "BYTES" FROM ${schema}"REQUEST_BYTES") AS blocks
+  GROUP BY "TEAM_ID" HAVING sum(lines) <> sum(bytes) ORDER BY 1`;
+
+const USAGE_REMEDY = `The request log and the balancer's log tell which is right. ${RESTORE}`;
+const LOG_REMEDY =
+  'Records and counts are not affected. The block goes when it is older than STOREROOM_REQUEST_LOG_DAYS.';
+
+type Sums = [teamId: string, month: string, one: number | string, other: number | string];
+type Block = [teamId: string, blockId: string, boot: string, first: number, last: number, lines: Uint8Array];
+
+export async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
+  await each<Sums>(UNLIKE_DAYS(schema), ([teamId, month, days, months]) =>
+    findings.add(`counts of ${teamId}`, `the days of ${month} have ${days} calls, the month ${months}`, USAGE_REMEDY),
+  );
+  await each<Sums>(BEYOND_TOTAL(schema), ([teamId, month, pairs, total]) =>
+    findings.add(
+      `counts of ${teamId}`,
+      `its keys have ${pairs} calls in ${month}, all together ${total}`,
+      USAGE_REMEDY,
+    ),
+  );
+}
+
+export async function checkRequests({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
+  const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
+  await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {
+    const fault = faultOfBlock(first, last, lines);
+    if (fault) findings.add(`request log of ${teamId}`, `block ${blockId}, ${boot}: ${fault}`, LOG_REMEDY);
+  });
+  const remedy = 'It decides only when old requests are deleted. The next `storeroom move` counts anew.';
+  await each<[string, number | string, number | string]>(UNLIKE_BYTES(schema), ([teamId, lines, bytes]) =>
+    findings.add(`request log of ${teamId}`, `its blocks take ${lines} bytes and are counted as ${bytes}`, remedy),
+  );
+}
+
+function faultOfBlock(first: number, last: number, lines: Uint8Array): string | undefined {
+  try {
+    const numbers = unpackLines({ lines }).map((line) => parseNumber(parseLine(line)[0]));
+    const isWithin = numbers.every((number) => number >= first && number <= last);
+    return isWithin ? undefined : `it has a request outside of ${first} to ${last}`;
+  } catch (fault) {
+    return `it cannot be read (${(fault as Error).message})`;
+  }
+}

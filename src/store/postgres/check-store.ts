@@ -1,0 +1,115 @@
+/** PostgreSQL opened for a check: one connection that only reads, each part in a snapshot. Migrates nothing. */
+import { refuseCommand } from '../../errors.ts';
+import { RESTORE, type Findings } from '../check/findings.ts';
+import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
+import type { Bound, Row } from '../writing.ts';
+import { ConnectionLost, reasonOf, sqlStateOf, type Connection } from './connection.ts';
+import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
+import { Servers } from './servers.ts';
+
+const OPTIONS = {
+  name: 'storeroom check',
+  session: {},
+  silenceMs: 600_000,
+  connectTimeoutMs: 10_000,
+};
+const OURS = `n.nspname = '${CONTROL}' OR n.nspname IN (SELECT "STORE_ID" FROM ${CONTROL}."TENANTS")`;
+const INVALID_INDEXES = `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND (${OURS})`;
+const CHECKSUM_FAILURES = `SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()`;
+const AMCHECK = `SELECT quote_ident(n.nspname) || '.bt_index_check(regclass, boolean)' FROM pg_extension e
+  JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'amcheck'`;
+const TREES = `SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
+  WHERE c.relkind = 'i' AND i.indisvalid AND a.amname = 'btree' AND (${OURS}) ORDER BY 1`;
+/** Damaged data, damaged index, a fault of the disk; a schema, a table, a column or a function that is missing. */
+const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
+const NO_TABLE = '42P01';
+const NO_AMCHECK =
+  'Indexes were not compared with their tables: the extension amcheck is missing, or not allowed to this role. Run ' +
+  'pg_amcheck as a superuser.';
+
+export class PostgresCheckStore implements CheckedStore {
+  readonly #connection: Connection;
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** COMMAND_REFUSED when the database cannot be used, or is of another version. */
+  static async open(url: string): Promise<PostgresCheckStore> {
+    try {
+      const connection = await new Servers(url).find(OPTIONS);
+      const store = new PostgresCheckStore(connection);
+      await store.#checkVersion();
+      return store;
+    } catch (fault) {
+      if (!(fault instanceof ConnectionLost)) throw fault;
+      throw refuseCommand(`The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}`);
+    }
+  }
+
+  async checkItself(findings: Findings): Promise<string[]> {
+    const ask = <R extends Row>(sql: string): Promise<R[]> => this.#connection.queryOnce<R>(sql);
+    const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
+    if (failures > 0) findings.addDamage('database', `${failures} pages did not match their checksum`);
+    for (const [index] of await ask<[string]>(INVALID_INDEXES))
+      findings.addDamage(index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
+    const [amcheck] = await ask<[string]>(AMCHECK);
+    const mayCheck = amcheck && (await ask<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
+    if (mayCheck?.[0] !== true) return [NO_AMCHECK];
+    const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
+    for (const [index] of await ask<[string]>(TREES))
+      try {
+        await this.#connection.queryOnce(`SELECT ${check}`, [index]);
+      } catch (fault) {
+        // Its tenant was removed meanwhile.
+        if (sqlStateOf(fault) === NO_TABLE) continue;
+        const damage = this.damageOf(fault);
+        if (damage === undefined) throw fault;
+        findings.addDamage(index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
+      }
+    return [];
+  }
+
+  async read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void> {
+    const connection = this.#connection;
+    if (typeof part === 'object' && !(await this.#isThere(part.storeId))) return;
+    await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    try {
+      await work({
+        schema: typeof part === 'object' ? `"${part.storeId}".` : `${CONTROL}.`,
+        read: (sql: string, ...values: Bound[]) => connection.queryOnce(sql, values),
+        each: (sql, take) => connection.queryEach(sql, [], take),
+      });
+    } finally {
+      await connection.execute('ROLLBACK').catch(() => undefined);
+    }
+  }
+
+  damageOf(fault: unknown): string | undefined {
+    return DAMAGE.test(sqlStateOf(fault) ?? '') ? reasonOf(fault) : undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #isThere(storeId: string): Promise<boolean> {
+    const ask = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
+    return (await this.#connection.queryOnce(ask, [storeId])).length > 0;
+  }
+
+  async #checkVersion(): Promise<void> {
+    const other = (): Error =>
+      refuseCommand('The database is of another version of Storeroom. Check it with that version, or start this one.');
+    const [schema] = await this.#connection.queryOnce<[string | null]>(
+      `SELECT to_regclass('${CONTROL}."SCHEMA"')::text`,
+    );
+    if (schema?.[0] == null) throw refuseCommand('There is no data in the database of STOREROOM_DATABASE_URL.');
+    const [control] = await this.#connection.queryOnce<[number]>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
+    if (control?.[0] !== CONTROL_VERSION()) throw other();
+    const ask = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
+    if ((await this.#connection.queryOnce(ask, [PIMS_VERSION()])).length > 0) throw other();
+  }
+}

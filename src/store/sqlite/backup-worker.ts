@@ -1,0 +1,22 @@
+/** A thread that makes one backup and checks it, so that the event loop never waits. It gives way to calls. */
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { CheckResult } from '../check/check.ts';
+import { backupStore, checkBackup } from './backup.ts';
+
+export interface BackupJob {
+  readonly folder: string;
+  readonly target: string;
+}
+
+export type BackupReply = Pick<CheckResult, 'findings' | 'count'>;
+
+/** A third of the weight of a thread that answers calls: on a busy machine a backup still ends. */
+const NICENESS = 5;
+
+// Linux alone has a niceness for each thread.
+if (process.platform === 'linux') setPriority(NICENESS);
+const { folder, target } = workerData as BackupJob;
+await backupStore(folder, target);
+const { findings, count } = await checkBackup(target);
+parentPort!.postMessage({ findings, count } satisfies BackupReply);

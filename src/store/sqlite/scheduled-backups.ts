@@ -1,0 +1,174 @@
+/**
+ * Backups that the running service makes by itself: written beside the others under another name, checked, and only
+ * then renamed, so that a backup is there whole or not at all. The newest name tells when the next is due. Source:
+ * decision 0060.
+ */
+import { closeSync, fsyncSync, globSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startThread } from '../../assets.ts';
+import type { BackupJob, BackupReply } from './backup-worker.ts';
+import { makeFolder } from './folder.ts';
+
+export interface BackupOptions {
+  /** Of the data. */
+  readonly folder: string;
+  readonly backupDir: string;
+  readonly backupHours: number;
+  readonly backupKeep: number;
+  /** Free megabytes that a backup leaves on its disk. */
+  readonly readyFreeMb: number;
+  readonly report: (event: string, isFault: boolean) => void;
+}
+
+const UNFINISHED = '.unfinished-';
+/** What makes the name of a backup whose files are whole while its records disagree, as the store's do. */
+const DISAGREES = '-disagrees';
+const NAME = /^storeroom-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(-disagrees)?$/;
+const FIRST_LOOK_MS = 2000;
+const LOOK_MS = 30_000;
+const HOUR_MS = 3_600_000;
+const MIB = 1024 * 1024;
+/** Of the thread: it holds one order at a time, and the parts that orders commit. */
+const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
+
+export class ScheduledBackups {
+  readonly #options: BackupOptions;
+  readonly #startedAt = Date.now();
+  #dueAt = 0;
+  #lastSuccessMs = 0;
+  #failures = 0;
+  #running: Promise<void> | undefined;
+  #look: NodeJS.Timeout | undefined;
+  readonly #stop = new AbortController();
+
+  /** Looks what is there, and then by itself whether a backup is due. */
+  constructor(options: BackupOptions) {
+    this.#options = options;
+    try {
+      makeFolder(options.backupDir);
+      for (const name of readdirSync(options.backupDir))
+        if (name.startsWith(UNFINISHED)) rmSync(join(options.backupDir, name), { recursive: true });
+      const [last, lastGood] = [this.#list().at(-1), this.#list(false).at(-1)];
+      this.#lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
+      this.#dueAt = last === undefined ? 0 : timeOf(last) + options.backupHours * HOUR_MS;
+    } catch (fault) {
+      this.#fail(fault);
+    }
+    const at = Math.max(this.#dueAt, this.#startedAt + FIRST_LOOK_MS);
+    options.report(`The next backup into ${options.backupDir} is due at ${new Date(at).toISOString()}.`, false);
+    this.#lookAfter(FIRST_LOOK_MS);
+  }
+
+  /** In seconds. */
+  get reading(): { everySeconds: number; lastSuccessSeconds: number; failures: number } {
+    const everySeconds = (this.#options.backupHours * HOUR_MS) / 1000;
+    return { everySeconds, lastSuccessSeconds: this.#lastSuccessMs / 1000, failures: this.#failures };
+  }
+
+  /** Ends a backup that is being made. */
+  async close(): Promise<void> {
+    clearTimeout(this.#look);
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #lookAfter(ms: number): void {
+    this.#look = setTimeout(() => {
+      if (Date.now() < this.#dueAt) return this.#lookAfter(LOOK_MS);
+      this.#running = this.#make().catch((fault: unknown) => this.#fail(fault));
+      void this.#running.then(() => this.#stop.signal.aborted || this.#lookAfter(LOOK_MS));
+    }, ms).unref();
+  }
+
+  async #make(): Promise<void> {
+    const { folder, backupDir, backupHours, report } = this.#options;
+    const now = Date.now();
+    const name = `storeroom-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
+    const target = join(backupDir, UNFINISHED + name);
+    try {
+      makeFolder(backupDir);
+      await this.#checkSpace();
+      const { findings, count } = await this.#run({ folder, target });
+      const damage = findings.find(({ isDamage }) => isDamage);
+      if (damage) throw new Error(`it was not written whole, or the store is damaged. ${damage.place}: ${damage.what}`);
+      const disagrees = count > 0;
+      renameSync(target, join(backupDir, disagrees ? name + DISAGREES : name));
+      syncFolder(backupDir);
+      this.#dueAt = now + backupHours * HOUR_MS;
+      this.#deleteOldest(disagrees);
+      if (disagrees) {
+        this.#failures++;
+        const [first] = findings;
+        report(
+          `Records disagree (${count} findings), so the backup is kept as ${name}${DISAGREES} and pushes none out. ` +
+            `\`storeroom check\` tells more. ${first!.place}: ${first!.what}.`,
+          true,
+        );
+      } else {
+        this.#lastSuccessMs = now;
+        report(`The backup ${name} was made and verified in ${((Date.now() - now) / 1000).toFixed(1)} s.`, false);
+      }
+    } finally {
+      rmSync(target, { recursive: true, force: true });
+    }
+  }
+
+  #run(job: BackupJob): Promise<BackupReply> {
+    const { promise, resolve, reject } = Promise.withResolvers<BackupReply>();
+    const options = { workerData: job, resourceLimits: HEAP };
+    const thread = startThread(new URL('backup-worker.ts', import.meta.url), options);
+    const end = (): void => void thread.terminate();
+    this.#stop.signal.addEventListener('abort', end);
+    thread.once('message', resolve).once('error', reject);
+    thread.once('exit', () => reject(new Error('it was ended')));
+    return promise.finally(() => this.#stop.signal.removeEventListener('abort', end));
+  }
+
+  /** Throws unless there will be as much free space afterwards as the service needs to be ready. */
+  async #checkSpace(): Promise<void> {
+    const { folder, backupDir, readyFreeMb } = this.#options;
+    const files = globSync(['*.db', '*.db-wal', 'tenants/*.db', 'tenants/*.db-wal'], { cwd: folder });
+    const sizes = files.map((file) => statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0);
+    const needed = sizes.reduce((sum, size) => sum + size, readyFreeMb * MIB);
+    const { bavail, bsize } = await statfs(backupDir);
+    const free = bavail * bsize;
+    if (free < needed) throw new Error(`its disk has ${free} free bytes, and ${needed} are needed`);
+  }
+
+  /** Of those of one kind, so that none that agrees is pushed out by one that does not. */
+  #deleteOldest(disagrees: boolean): void {
+    const { backupDir, backupKeep } = this.#options;
+    for (const name of this.#list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
+  }
+
+  /** Names of backups, oldest first. */
+  #list(disagrees?: boolean): string[] {
+    const names = readdirSync(this.#options.backupDir).filter((name) => NAME.test(name));
+    const wanted = names.filter((name) => disagrees === undefined || name.endsWith(DISAGREES) === disagrees);
+    return wanted.toSorted((a, b) => timeOf(a) - timeOf(b));
+  }
+
+  /** The next try is in an hour, or when it was due if that is sooner. */
+  #fail(fault: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    this.#failures++;
+    this.#dueAt = Date.now() + HOUR_MS;
+    const reason = fault instanceof Error ? fault.message : String(fault);
+    this.#options.report(
+      `No backup was made in ${this.#options.backupDir}: ${reason}. The next try is in an hour.`,
+      true,
+    );
+  }
+}
+
+function timeOf(name: string): number {
+  const [, day, hours, minutes, seconds] = NAME.exec(name)!;
+  return Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`);
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
