@@ -16,6 +16,8 @@ export interface ImportRequest {
   readonly atomic: boolean;
   /** Called with the bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
+  /** Called once if rows are stored, with how many, and how many were rejected; also of an import that ends early. */
+  readonly onStored?: (imported: number, rejected: number) => Promise<void>;
 }
 
 interface Rejection {
@@ -48,12 +50,16 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   const startedAt = performance.now();
   const report: ImportReport = { imported: 0, rejected: 0, rejections: [], seconds: 0, rowsPerSecond: 0 };
   const batches = parseBatches(request, (await pims.dictionaries())[recordType], report);
+  const tellStored = async (): Promise<void> => {
+    if (report.imported > 0) await request.onStored?.(report.imported, report.rejected);
+  };
   try {
     for await (const { imported, rejected } of pims.importRows(recordType, batches, { now, atomic })) {
       report.imported += imported;
       for (const { lineNumber, reason } of rejected) addRejection(report, lineNumber, reason);
     }
   } catch (fault) {
+    if (!atomic) await tellStored();
     if (fault instanceof Refusal && !atomic && report.imported > 0)
       throw new Refusal(fault.code, `${fault.message} Before that, ${report.imported} rows were imported.`);
     if (!(fault instanceof RejectedBeforeStore)) throw fault;
@@ -61,6 +67,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   const seconds = (performance.now() - startedAt) / 1000;
   const rowsPerSecond = Math.round((report.imported + report.rejected) / seconds);
   if (atomic && report.rejected > 0) report.imported = 0;
+  await tellStored();
   report.rejections.sort((a, b) => a.line - b.line);
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
 }

@@ -42,7 +42,8 @@ export const finishDemo = (folder: string): void => rmSync(markerOf(folder), { f
 
 /** Makes the tenant `demo`. Throws when there is one, or when a row is rejected. */
 export async function createDemo(store: Store, now: string): Promise<Demo> {
-  const tenant = orThrow(await store.tenants.createTenant(DEMO_TEAM, 'Demo', now));
+  const made = byCommand(now, 'tenant created', DEMO_TEAM, { name: 'Demo', records: FOLDERS.join(', ') });
+  const tenant = orThrow(await store.tenants.createTenant(DEMO_TEAM, 'Demo', now, made));
   const pims = store.pims(tenant);
   for (const folder of FOLDERS)
     for (const recordType of RECORD_TYPES_IN_ORDER) {

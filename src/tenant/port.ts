@@ -94,7 +94,7 @@ export interface TenantStore {
   listTenants(): Promise<Tenant[]>;
   hasTenants(): Promise<boolean>;
   /** COMMAND_REFUSED when the teamID is taken. */
-  createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>>;
+  createTenant(teamId: string, name: string, now: string, entry?: AuditEntry): Promise<Outcome<Tenant>>;
   updateTenant(teamId: string, change: TenantChange, entry: AuditEntry | null): Promise<void>;
   /** Deletes the tenant, its keys, usage, users, requests, audit log and inventory system. */
   deleteTenant(tenant: Tenant): Promise<void>;

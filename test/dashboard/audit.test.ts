@@ -3,11 +3,13 @@
  * the records by SQL is found by `storeroom audit verify` and by the page, with the number of the first wrong record.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import type { AnswerOf } from '../../src/http/dashboard/interface.ts';
 import { pick, range, valuesOf } from '../kit/lists.ts';
 import { stockShop } from '../kit/operations.ts';
-import { ownService } from '../kit/service.ts';
+import { ownService, temporaryFolder } from '../kit/service.ts';
 import { WHOLE } from './routes.ts';
 import { auditOf, BEHIND_PROXY, runSql } from './scene.ts';
 import { codeOf, expectCode, expectOk, NEW_PASSWORD, PASSWORD, tokenOf, Visitor } from './visitor.ts';
@@ -94,6 +96,31 @@ suite('what is in it', () => {
     for (const hidden of [issued.apiSecret, secret, PASSWORD, NEW_PASSWORD, token, owner.token!])
       assert.ok(!JSON.stringify(body).includes(hidden));
     assert.equal((await service.command('audit', 'verify', 'shop')).code, 0);
+  });
+
+  test('a tenant that is made and rows that are imported by commands, and no import of nothing', async () => {
+    await service.makeTenant('made');
+    const folder = temporaryFolder();
+    const importRows = async (csv: string, ...options: string[]): Promise<number | null> => {
+      const file = join(folder, 'parts.csv');
+      writeFileSync(file, csv);
+      return (await service.command('import', 'made', 'inventory', file, ...options)).code;
+    };
+    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nA,1\nB,1\n'), 0);
+    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nC,1\nA,1\nD,x\n'), 1);
+    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nE,1\nA,1\n', '--atomic'), 1);
+    assert.equal(await importRows('PART_CODE,WRONG\nE,1\n'), 1);
+    assert.equal((await service.command('tenant', 'create', 'made')).code, 1);
+    const records = await auditOf(await Visitor.make(service, 'made', 'owner'));
+    const told = records.filter(({ action }) => /created|imported/.test(action));
+    const actor = { actor: 'command line', client: '' };
+    const imported = { ...actor, action: 'records imported', target: 'inventory' };
+    assert.deepEqual(pick(told, 'action', 'target', 'actor', 'client', 'detail'), [
+      { ...actor, action: 'tenant created', target: 'made', detail: { name: 'Tenant made' } },
+      { ...imported, detail: { file: 'parts.csv', imported: '2', rejected: '0' } },
+      { ...imported, detail: { file: 'parts.csv', imported: '1', rejected: '2' } },
+    ]);
+    assert.equal((await service.command('audit', 'verify', 'made')).code, 0);
   });
 
   test('nothing that was refused, and nothing that only looks', async () => {

@@ -1,6 +1,8 @@
 /** `storeroom import`: one CSV file into a tenant's records, with a progress bar and the rejected rows at the end. */
 import { statSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { byCommand } from '../../audit/entry.ts';
 import { refuseCommand } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
 import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
@@ -22,12 +24,21 @@ export function addImportCommand(program: Command, context: CommandContext): voi
         const bytes = fileBytes(file);
         const bar = await createProgressBar();
         const now = new Date().toISOString();
-        const request = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
+        const asked = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
         bar.start(bytes);
-        const importing = withTenant(context.environment, teamId, ({ pims }) => importCsv(pims, request));
+        const importing = withTenant(context.environment, teamId, ({ pims, store }) =>
+          importCsv(pims, {
+            ...asked,
+            onStored: (imported, rejected) => {
+              const detail = { file: basename(file), imported: String(imported), rejected: String(rejected) };
+              const at = new Date().toISOString();
+              return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
+            },
+          }),
+        );
         const report = await importing.finally(bar.stop);
         if (!options.json) printRejections(report);
-        printAnswer(options, { ...report }, describeReport(report, request));
+        printAnswer(options, { ...report }, describeReport(report, asked));
         if (report.rejected > 0) context.exitCode = 1;
       },
     );

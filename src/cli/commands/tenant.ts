@@ -37,7 +37,9 @@ function addCreateCommand(group: Command, { environment }: CommandContext): void
     .action(async (teamId: string, { name = teamId, ...options }: CommandOptions & { name?: string }) => {
       checkTeamId(teamId);
       checkTenantName(name);
-      const create = (store: Store) => store.tenants.createTenant(teamId, name, new Date().toISOString());
+      const now = new Date().toISOString();
+      const entry = byCommand(now, 'tenant created', teamId, { name });
+      const create = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
       const made = await withStore(environment, create, { create: true });
       const text = `Made the tenant ${teamId}. \`storeroom keys replace ${teamId}\` issues its keys.`;
       printAnswer(options, viewTenant(orThrow(made)), text);

@@ -13,8 +13,8 @@ export interface OwnTenants {
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   /** A name for a new tenant's inventory system that no other has. */
   newStoreId(teamId: string): string;
-  /** Inserts a tenant and makes its inventory system; false when the teamID is taken. */
-  insertTenant(tenant: Tenant): Promise<Outcome<boolean>>;
+  /** Inserts a tenant, makes its inventory system and then writes `more`; false when the teamID is taken. */
+  insertTenant(tenant: Tenant, more: () => Writing<void>): Promise<Outcome<boolean>>;
   /** Deletes the tenant, its keys, usage, users, requests, audit log and inventory system. */
   deleteAll(tenant: Tenant): Promise<void>;
 }
@@ -51,9 +51,12 @@ export class SqlTenantStore implements TenantStore {
     return found !== undefined;
   }
 
-  async createTenant(teamId: string, name: string, now: string): Promise<Outcome<Tenant>> {
+  async createTenant(teamId: string, name: string, now: string, entry?: AuditEntry): Promise<Outcome<Tenant>> {
     const tenant = { teamId, name, createdAt: now, storeId: this.#own.newStoreId(teamId), ...FIRST_SETTINGS };
-    const isNew = await this.#own.insertTenant(tenant);
+    const { schema } = this.#db;
+    const isNew = await this.#own.insertTenant(tenant, function* () {
+      if (entry) yield* appendAudit(yield* lockAudit(schema, teamId), entry);
+    });
     return isNew === true ? tenant : isNew || refuseTaken(teamId);
   }
 

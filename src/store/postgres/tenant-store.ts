@@ -12,6 +12,8 @@ import { columnsOf, type Connection } from './connection.ts';
 import { KeyBatch } from './key-batch.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import type { SharedConnection } from './shared-connection.ts';
+import type { Writing } from '../writing.ts';
+import { runWriting } from './write-queue.ts';
 
 const TENANTS = `${CONTROL}."TENANTS"`;
 const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", k."NAME", k."SCOPE", ${TENANT_COLUMNS}
@@ -45,13 +47,15 @@ export class PostgresTenants implements OwnTenants {
     return `pims_${randomBytes(8).toString('hex')}`;
   }
 
-  insertTenant(tenant: Tenant): Promise<boolean> {
+  insertTenant(tenant: Tenant, more: () => Writing<void>): Promise<boolean> {
     const record = { ...tenant, strict: Number(tenant.strict), schemaVersion: PIMS_VERSION() };
     const { sql, values } = insertRow(TENANTS, record);
     return this.#transaction(async (connection) => {
       const added = await connection.query(`${sql} ON CONFLICT DO NOTHING RETURNING 1`, values);
-      if (added.length > 0) await connection.execute(buildTenantScript(tenant.storeId));
-      return added.length > 0;
+      if (added.length === 0) return false;
+      await connection.execute(buildTenantScript(tenant.storeId));
+      await runWriting(connection, more());
+      return true;
     });
   }
 

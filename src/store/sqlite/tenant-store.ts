@@ -5,7 +5,7 @@ import type { Caller, Tenant } from '../../tenant/port.ts';
 import { commit } from '../control/database.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
-import { row, run } from '../writing.ts';
+import { row, run, type Writing } from '../writing.ts';
 import type { SqliteControl } from './control-database.ts';
 
 const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, k.NAME, k.SCOPE, ${TENANT_COLUMNS}
@@ -37,10 +37,12 @@ export class SqliteTenants implements OwnTenants {
     return `${teamId}.${randomUUID().slice(0, 8)}`;
   }
 
-  insertTenant(tenant: Tenant): ReturnType<OwnTenants['insertTenant']> {
+  insertTenant(tenant: Tenant, more: () => Writing<void>): ReturnType<OwnTenants['insertTenant']> {
     const { sql, values } = insertRow('TENANTS', { ...tenant, strict: Number(tenant.strict) });
     return this.#control.transaction(function* () {
-      return (yield* row(`${sql} ON CONFLICT DO NOTHING RETURNING 1`, ...values)) !== undefined;
+      const isNew = (yield* row(`${sql} ON CONFLICT DO NOTHING RETURNING 1`, ...values)) !== undefined;
+      if (isNew) yield* more();
+      return isNew;
     });
   }
 
