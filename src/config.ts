@@ -95,7 +95,7 @@ export const SETTINGS = {
     ...origin('STOREROOM_PUBLIC_URL'),
     meaning:
       'Address that people use to reach the service, for links to the dashboard. Not set: links have no host in ' +
-      'answers of the dashboard, and the address the service listens on when a command prints them.',
+      'answers of the dashboard, and the address the service last listened on when a command prints them.',
   },
   trustedProxies: {
     ...networks('STOREROOM_TRUSTED_PROXIES'),

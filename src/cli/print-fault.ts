@@ -1,5 +1,6 @@
 /** Prints what went wrong: a sentence for refusals, files and locks; for everything else a stack. */
 import { Refusal } from '../errors.ts';
+import { NewerStore } from '../store/control/installation.ts';
 import { faultOf } from '../store/sqlite/database.ts';
 import { printable } from './text-table.ts';
 
@@ -24,6 +25,7 @@ export function printErrorObject(error: Omit<PrintedFault, 'stack'>): void {
 
 function describeFault(fault: unknown): PrintedFault {
   if (fault instanceof Refusal) return describeRefusal(fault);
+  if (fault instanceof NewerStore) return { code: 'COMMAND_REFUSED', message: fault.message };
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
   const { message, stack } = fault;

@@ -5,7 +5,7 @@ import { VERSION } from '../assets.ts';
 import { SETTINGS, type Config } from '../config.ts';
 import { BASE_PATH } from '../http/operations/operation.ts';
 import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
-import { formatLink, formatOrigin } from './service-address.ts';
+import { findOrigin, formatLink, formatOrigin } from './service-address.ts';
 
 export function printReady(
   app: FastifyInstance,
@@ -15,14 +15,14 @@ export function printReady(
   const { port } = app.server.address() as AddressInfo;
   const origin = formatOrigin(config.host, port);
   const baseURL = origin + BASE_PATH;
-  const dashboard = `${config.publicUrl || origin}/dashboard/`;
+  const dashboard = `${findOrigin(config, port)}/dashboard/`;
   const reference = `${origin}/docs`;
   const tenant = demo && {
     teamID: DEMO_TEAM,
     apiID: demo.key.apiId,
     apiSecret: demo.key.apiSecret,
     owner: DEMO_OWNER,
-    ownerLink: formatLink(config, demo.linkToken, port),
+    ownerLink: formatLink(findOrigin(config, port), demo.linkToken),
   };
   const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
   const addresses = [`  Base URL    ${baseURL}`, `  Dashboard   ${dashboard}`, `  Reference   ${reference}`];

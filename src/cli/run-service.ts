@@ -2,12 +2,13 @@
  * The service as a process, where adapters meet ports: opens the store, listens, and stops in order: not ready,
  * listener closed, answers sent, counts and logs on disk.
  */
-import { Server } from 'node:net';
+import { Server, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Accounts } from '../account/accounts.ts';
 import { Users } from '../account/users.ts';
+import { VERSION } from '../assets.ts';
 import type { Config } from '../config.ts';
 import { refuseCommand } from '../errors.ts';
 import { buildApp } from '../http/app.ts';
@@ -21,6 +22,7 @@ import { RequestLog } from '../request-log/request-log.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, listen } from './listen.ts';
 import { printReady } from './print-ready.ts';
+import { findOrigin } from './service-address.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 /** What long queries get to finish when the service stops. */
@@ -83,6 +85,12 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
       measure: () => ({ store: store.measure(), disk, backup: backups?.reading }),
     });
     await listen(app, config);
+    const { port } = app.server.address() as AddressInfo;
+    const installation = { version: VERSION, origin: findOrigin(config, port) };
+    // A full disk or a database that is away is no reason not to run.
+    await store.installation
+      .save(installation)
+      .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of an earlier start.'));
     stopOnSignal(app, state, config.drainMs, {
       log,
       endQueries: () => store.endQueries(),

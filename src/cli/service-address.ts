@@ -2,9 +2,11 @@
 import type { Config } from '../config.ts';
 
 /** The token comes after the #, which browsers do not send, so that no server or proxy logs it. */
-export function formatLink({ publicUrl, host, port }: Config, token: string, boundPort = port): string {
-  return `${publicUrl || formatOrigin(host, boundPort)}/dashboard/link#${token}`;
-}
+export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
+
+/** Where people reach the service, as the settings tell it. */
+export const findOrigin = ({ publicUrl, host, port }: Config, boundPort = port): string =>
+  publicUrl || formatOrigin(host, boundPort);
 
 /** Where this machine reaches the service. */
 export function formatOrigin(host: string, port: number): string {

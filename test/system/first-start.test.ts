@@ -1,7 +1,15 @@
-/** What a service says when it starts: the next step where there is no tenant, and what is open to others. */
+/**
+ * What a service says when it starts: the next step where there is no tenant, what is open to others, and that its store
+ * is of a newer version; and where the links of commands lead.
+ */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, test, type TestContext } from 'node:test';
 import { describeExposure } from '../../src/cli/listen.ts';
+import { createOrder } from '../kit/orders.ts';
+import { runStatement } from '../kit/postgres.ts';
 import { runCommand, Service, STORE } from '../kit/service.ts';
 import { waitUntil } from '../kit/wait.ts';
 
@@ -49,4 +57,60 @@ suite('an address that others reach without TLS', () => {
       assert.equal(isWarned('', '10.0.0.0/8'), false, host);
     }
   });
+});
+
+test('links of commands have the address that is served, not that of their own settings', async (context) => {
+  const service = await start(context);
+  await service.makeTenant('acme');
+  const linkOf = async (command: string, env: Record<string, string> = {}): Promise<string> => {
+    const { code, stdout, json } = await runCommand(service.place, [...command.split(' '), '--json'], { env });
+    assert.equal(code, 0, stdout);
+    return new URL((json() as { link: string }).link).origin;
+  };
+  assert.equal(
+    await linkOf('user create acme ann@example.com --role owner', { STOREROOM_PORT: '8080' }),
+    service.origin,
+  );
+  await service.stop();
+  await service.restart();
+  assert.equal(await linkOf('user link acme ann@example.com'), service.origin);
+  const publicUrl = 'https://pims.example.com';
+  assert.equal(await linkOf('user link acme ann@example.com', { STOREROOM_PUBLIC_URL: publicUrl }), publicUrl);
+});
+
+suite('a store of a newer version', () => {
+  /** Makes it one by SQL, as a version with one more migration leaves it. */
+  async function raise(place: string, version: string, schema: 'control' | 'pims'): Promise<void> {
+    if (STORE === 'postgres') {
+      const [table, set] = schema === 'control' ? ['SCHEMA', 'VERSION'] : ['TENANTS', 'SCHEMA_VERSION'];
+      await runStatement(place, `UPDATE storeroom."${table}" SET "${set}" = 999`);
+      await runStatement(place, `UPDATE storeroom."INSTALLATION" SET "VALUE" = '${version}' WHERE "NAME" = 'version'`);
+      return;
+    }
+    const tenants = join(place, 'tenants');
+    const file = schema === 'control' ? join(place, 'control.db') : join(tenants, readdirSync(tenants)[0]!);
+    using control = new DatabaseSync(join(place, 'control.db'));
+    control.prepare(`UPDATE INSTALLATION SET VALUE = ? WHERE NAME = 'version'`).run(version);
+    using db = new DatabaseSync(file);
+    db.exec('PRAGMA user_version=999');
+  }
+
+  for (const schema of ['control', 'pims'] as const)
+    test(`is refused in one line that says what to install (${schema})`, async (context) => {
+      const service = await start(context);
+      const keys = await service.makeTenant('acme');
+      await createOrder(service, keys);
+      await service.stop();
+      await raise(service.place, '99.1.0', schema);
+      const says =
+        /newer version of Storeroom \(schema 999, .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/;
+      // The embedded store opens a tenant's file when it is asked for.
+      const commands = schema === 'pims' && STORE === 'sqlite' ? [] : ['tenant list', 'serve --port 0'];
+      for (const command of ['export acme orders', ...commands]) {
+        const { code, stdout, stderr } = await runCommand(service.place, command.split(' '));
+        assert.equal(`${code} ${stdout}`, '1 ', command);
+        assert.match(stderr, /^storeroom: [^\n]+\n$/);
+        assert.match(stderr, says);
+      }
+    });
 });

@@ -6,7 +6,7 @@ import { Users, type IssuedLink } from '../../account/users.ts';
 import { parseConfig } from '../../config.ts';
 import { addCommand, addGroup, byOperator, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
-import { formatLink } from '../service-address.ts';
+import { findOrigin, formatLink } from '../service-address.ts';
 import { buildTable } from '../text-table.ts';
 
 type RoleOptions = CommandOptions & { role: Role };
@@ -16,8 +16,18 @@ export function addUserCommands(program: Command, { environment }: CommandContex
   group.description('Make, list, change and remove users of the dashboard.');
   const withUsers = <T>(teamId: string, work: (users: Users) => Promise<T>): Promise<T> =>
     withTenant(environment, teamId, ({ store }) => work(new Users(store.users)));
-  const printLink = (options: CommandOptions, { teamId, email }: UserName, { token, endsAt }: IssuedLink): void => {
-    const link = formatLink(parseConfig(environment, {}).config, token);
+  /** Runs `issue` and prints its link, with the address that the service was last reached at. */
+  const printLink = async (
+    options: CommandOptions,
+    { teamId, email }: UserName,
+    issue: (users: Users) => Promise<IssuedLink>,
+  ): Promise<void> => {
+    const { config } = parseConfig(environment, {});
+    const [origin, { token, endsAt }] = await withTenant(environment, teamId, async ({ store }) => {
+      const kept = config.publicUrl || (await store.installation.load('origin'));
+      return [kept ?? findOrigin(config), await issue(new Users(store.users))] as const;
+    });
+    const link = formatLink(origin, token);
     const text = `This link sets the password of ${email}. It works once, until ${endsAt}, and is not shown again.`;
     printAnswer(options, { teamID: teamId, email, link, endsAt }, `${link}\n\n${text}`);
   };
@@ -27,14 +37,14 @@ export function addUserCommands(program: Command, { environment }: CommandContex
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
       const invite = (users: Users) => users.inviteUser(teamId, email, role, byOperator());
-      printLink(options, { teamId, email }, await withUsers(teamId, invite));
+      await printLink(options, { teamId, email }, invite);
     });
 
   addCommand(group, 'link <team> <email>', 'user link acme ann@example.com')
     .description('Print a new one-time link for a user. It sets a new password and removes the second factor.')
     .action(async (teamId: string, email: string, options: CommandOptions) => {
       const renew = (users: Users) => users.renewLink(teamId, email, byOperator());
-      printLink(options, { teamId, email }, await withUsers(teamId, renew));
+      await printLink(options, { teamId, email }, renew);
     });
 
   addCommand(group, 'list <team>', 'user list acme')

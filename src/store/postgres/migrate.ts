@@ -3,6 +3,7 @@
  * under the lock of one node. Migrations only add, so that older nodes go on; released ones never change.
  */
 import { listAssets, readAsset } from '../../assets.ts';
+import { NewerStore, selectInstallation } from '../control/installation.ts';
 import { newVersion } from '../pims/random-text.ts';
 import type { Connection } from './connection.ts';
 
@@ -51,7 +52,7 @@ async function lock(connection: Connection, work: () => Promise<void>): Promise<
 async function migrateControl(connection: Connection): Promise<void> {
   const [row] = await connection.queryOnce<[number]>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
   const found = row?.[0] ?? 0;
-  refuseNewer(found, migrationsOf('control').length);
+  await refuseNewer(connection, found, migrationsOf('control').length);
   for (const [index, script] of migrationsOf('control').entries())
     if (index >= found) {
       const keep = `DELETE FROM ${CONTROL}."SCHEMA"; INSERT INTO ${CONTROL}."SCHEMA" VALUES (${index + 1})`;
@@ -66,7 +67,7 @@ async function migrateTenants(connection: Connection): Promise<void> {
     [newest],
   );
   for (const [storeId, version] of tenants) {
-    refuseNewer(version, newest);
+    await refuseNewer(connection, version, newest);
     await raiseTenant(connection, storeId, version);
   }
 }
@@ -92,7 +93,10 @@ export function buildTenantScript(storeId: string, from = 0): string {
   return `${create}${path}; ${scripts.join(';\n').replaceAll('$VERSION', newVersion())}; SET LOCAL search_path TO DEFAULT`;
 }
 
-function refuseNewer(found: number, known: number): void {
-  const versions = `schema ${found}, this one knows ${known}`;
-  if (found > known) throw new Error(`The database was written by a newer version of Storeroom (${versions}).`);
+async function refuseNewer(connection: Connection, found: number, known: number): Promise<void> {
+  if (found <= known) return;
+  // A database that is older than the table has no version to tell.
+  const ask = connection.queryOnce<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
+  const [by] = await ask.catch((): [string][] => []);
+  throw new NewerStore('The database', found, known, by?.[0]);
 }

@@ -9,6 +9,7 @@ import { Turns, type TakeTurn } from '../../tenant/admission.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
+import { SqlInstallation } from '../control/installation.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
@@ -89,6 +90,7 @@ export class PostgresStore {
   readonly users: SqlUserStore;
   readonly sessions: SqlSessionStore;
   readonly audit: SqlAuditStore;
+  readonly installation: SqlInstallation;
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
@@ -136,6 +138,7 @@ export class PostgresStore {
     this.users = new SqlUserStore(control);
     this.sessions = new SqlSessionStore(control);
     this.audit = new SqlAuditStore(control);
+    this.installation = new SqlInstallation(control);
     this.usage = new SqlUsageStore(new PostgresUsage(usage));
     this.requests = new SqlRequestStore(new PostgresRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
   }

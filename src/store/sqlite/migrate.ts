@@ -2,9 +2,12 @@
  * Migrates a file to the newest schema: the files of migrations/ in order, each with its number in one transaction, so
  * that a crash leaves the old schema or the new one. Released migrations never change.
  */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../assets.ts';
+import { NewerStore, selectInstallation } from '../control/installation.ts';
 import { newVersion } from '../pims/random-text.ts';
-import { OPENING_TIMEOUT_MS, retryWhileBusy, type Database } from './database.ts';
+import { Database, OPENING_TIMEOUT_MS, retryWhileBusy } from './database.ts';
 
 export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 
@@ -18,20 +21,36 @@ export function isNewest(db: Database, schema: SqliteSchema): boolean {
   return version === loadMigrations(schema).length;
 }
 
-/** Throws when the file is from a newer version. Safe when several processes start together. */
+/** Throws NewerStore when the file is from a newer version. Safe when several processes start together. */
 export function migrate(db: Database, schema: SqliteSchema): void {
   const scripts = loadMigrations(schema);
   const version = (): number => db.row<[number]>('PRAGMA user_version')![0];
   if (version() === scripts.length) return;
-  if (version() > scripts.length)
-    throw new Error(
-      `${db.file} was written by a newer version of Storeroom (schema ${version()}, this one knows ${scripts.length}).`,
-    );
+  if (version() > scripts.length) throw new NewerStore(db.file, version(), scripts.length, findVersion(db.file));
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
     for (let next = version() + 1; next <= scripts.length; next++)
       migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
+}
+
+/** The version of the service that used the folder of this file last, if that can be read. */
+function findVersion(file: string): string | undefined {
+  const control = ['control.db', '../control.db']
+    .map((name) => join(dirname(file), name))
+    .find((name) => existsSync(name));
+  if (control === undefined) return undefined;
+  try {
+    const db = new Database(control, { mode: 'read', busyTimeoutMs: 0 });
+    try {
+      return db.row<[string]>(selectInstallation(''), 'version')?.[0];
+    } finally {
+      db.close();
+    }
+  } catch {
+    // It is older than the table, or damaged.
+    return undefined;
+  }
 }
 
 /** One migration, unless another process has just applied it. */

@@ -9,6 +9,7 @@ import type { Tenant } from '../../tenant/port.ts';
 import { Turns, type TakeTurn } from '../../tenant/admission.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
+import { SqlInstallation } from '../control/installation.ts';
 import { SqlRequestStore } from '../control/request-store.ts';
 import { SqlSessionStore } from '../control/session-store.ts';
 import { SqlTenantStore } from '../control/tenant-store.ts';
@@ -67,6 +68,7 @@ export class SqliteStore {
   readonly users: SqlUserStore;
   readonly sessions: SqlSessionStore;
   readonly audit: SqlAuditStore;
+  readonly installation: SqlInstallation;
 
   constructor(options: OpenStoreOptions) {
     checkVersion();
@@ -95,6 +97,7 @@ export class SqliteStore {
     this.users = new SqlUserStore(this.#control);
     this.sessions = new SqlSessionStore(this.#control);
     this.audit = new SqlAuditStore(this.#control);
+    this.installation = new SqlInstallation(this.#control);
   }
 
   pims({ storeId }: Tenant): PimsStore {
