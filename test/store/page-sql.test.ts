@@ -130,21 +130,6 @@ test('a sorted page walks the index of its field, from where it begins, and sort
   }
 });
 
-test('a sorted page begins where the one before it ended, not where its filter begins', () => {
-  for (const [text, op, at] of [
-    ['CUSTOMER_NAME', 'ge', 'Firm 5'],
-    ['-CUSTOMER_NAME', 'lt', 'Firm 5'],
-  ] as const) {
-    const filter = { field: 'CUSTOMER_NAME', op, value: op === 'ge' ? 'Firm 1' : 'Firm 9' };
-    const sort = parseSort(customers, 'customers', text)!;
-    const page = pages.build('customers', parseFilters(customers, 'customers', [filter]), counts, sort);
-    let entries = 0;
-    db.connection.function('walk_sorted', { varargs: true }, () => ++entries);
-    assert.equal(db.connection.prepare(page.sql).all('', 51, at, ...page.values).length, 51);
-    assert.ok(entries <= 55, `${entries} entries for ${text}`);
-  }
-});
-
 test('a date is found, ranged over and sorted by an index that has its year first', () => {
   const date = { field: 'ORDER_DATE', value: '01/02/2026' };
   for (const [filters, text] of [
