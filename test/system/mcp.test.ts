@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -12,10 +11,11 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { valuesOf } from '../kit/lists.ts';
+import { PROGRAM } from '../kit/program.ts';
 import { createOrder } from '../kit/orders.ts';
 import { ownService, runCommand, type Keys, type Service } from '../kit/service.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const [COMMAND, ...BEFORE] = PROGRAM;
 /** Ends a process that loads the protocol. */
 const WITHOUT_SDK = `import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
@@ -55,8 +55,8 @@ class Agent {
   }
 
   static start(options: string, of: Keys = keys): Promise<Agent> {
-    const args = [MAIN, 'mcp', ...options.split(' ').filter(Boolean)];
-    return Agent.connect(new StdioClientTransport({ command: process.execPath, args, env: envOf(of) }));
+    const args = [...BEFORE, 'mcp', ...options.split(' ').filter(Boolean)];
+    return Agent.connect(new StdioClientTransport({ command: COMMAND, args, env: envOf(of) }));
   }
 
   async listTools(): Promise<Tool[]> {
@@ -247,7 +247,7 @@ suite('refusals and bounds', () => {
   });
 
   test('the server ends with 0 when standard input closes', async () => {
-    const child = spawn(process.execPath, [MAIN, 'mcp'], { env: envOf(keys), stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(COMMAND, [...BEFORE, 'mcp'], { env: envOf(keys), stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     await once(child.stdout, 'data');
     child.stdin.end();
@@ -259,8 +259,8 @@ suite('over HTTP', () => {
   let url: URL;
   let child: ChildProcessByStdio<null, Readable, null>;
   before(async () => {
-    const words = [MAIN, 'mcp', '--http', '0'];
-    child = spawn(process.execPath, words, { env: envOf(keys), stdio: ['ignore', 'pipe', 'inherit'] });
+    const words = [...BEFORE, 'mcp', '--http', '0'];
+    child = spawn(COMMAND, words, { env: envOf(keys), stdio: ['ignore', 'pipe', 'inherit'] });
     url = new URL(String((await once(child.stdout, 'data'))[0]).trim());
   });
   after(async () => {

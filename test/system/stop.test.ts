@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createOrder, getOrder } from '../kit/orders.ts';
 import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder, type Keys } from '../kit/service.ts';
+import { PROGRAM } from '../kit/program.ts';
 import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { MixedLoad } from './mixed-load.ts';
@@ -195,7 +196,8 @@ if (STORE === 'sqlite')
     test('is made whole by the next start when the first was killed over it', async (context) => {
       const dataFolder = temporaryFolder();
       const env = { ...process.env, ...placeVariables(dataFolder) };
-      const first = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--port', '0'], {
+      const [program, ...before] = PROGRAM;
+      const first = spawn(program, [...before, 'serve', '--port', '0'], {
         env,
         stdio: ['ignore', 'pipe', 'inherit'],
       });
