@@ -6,11 +6,23 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { CLIENT, installClient } from '../kit/client-package.ts';
+import { loadBlocks } from '../kit/documents.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 const GZIPPED_MAX = 12_000;
 const folder = temporaryFolder();
 const installed = installClient(folder);
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+const MODULES = join(CLIENT, '../node_modules');
+const NODE_TYPES = ['--lib', 'esnext', '--typeRoots', join(MODULES, '@types'), '--types', 'node', '--skipLibCheck'];
+
+/** Compiles programs that use the client; throws what the compiler says. */
+function compile(words: readonly string[], ...files: string[]): void {
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  const all = ['--noEmit', ...strict, '--module', 'nodenext', '--target', 'es2022', ...words, ...files];
+  execFileSync(join(MODULES, '.bin/tsc'), all, { encoding: 'utf8', cwd: folder });
+}
+
 const read = (file: string): string => readFileSync(join(installed, file), 'utf8');
 const manifest = JSON.parse(read('package.json')) as Record<string, unknown>;
 
@@ -66,16 +78,21 @@ export async function main(client: Storeroom<{ orders: 'GIFT_NOTE' }>): Promise<
   return (await client.orders.get(number)).GIFT_NOTE + state + StoreroomError.name;
 }
 `;
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'main.ts'), program);
-  const modules = join(CLIENT, '../node_modules');
-  const common = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext', '--target', 'es2022'];
-  for (const types of [
-    ['--lib', 'es2022,dom', '--types', ''],
-    ['--lib', 'es2022', '--typeRoots', join(modules, '@types'), '--types', 'node', '--skipLibCheck'],
-  ])
-    execFileSync(join(modules, '.bin/tsc'), [...common, ...types, join(folder, 'main.ts')], {
-      encoding: 'utf8',
-      cwd: folder,
-    });
+  compile(['--lib', 'es2022,dom', '--types', ''], 'main.ts');
+  compile(NODE_TYPES, 'main.ts');
+});
+
+test('the TypeScript of the guide and of the tutorial compiles in strict TypeScript', () => {
+  const programs = ['docs/clients.md', 'client/README.md', 'docs/connect-a-shop.md'].flatMap((document) => {
+    const blocks = loadBlocks(readFileSync(join(CLIENT, '..', document), 'utf8')).filter(
+      ({ language }) => language === 'ts',
+    );
+    // Blocks without a name are one program, from top to bottom.
+    const whole = `${document.replaceAll('/', '-')}.ts`;
+    return [...Map.groupBy(blocks, ({ file = whole }) => file)];
+  });
+  assert.ok(programs.length >= 6, String(programs.length));
+  for (const [file, blocks] of programs) writeFileSync(join(folder, file), blocks.map(({ text }) => text).join('\n'));
+  compile([...NODE_TYPES, '--allowImportingTsExtensions'], ...programs.map(([file]) => file));
 });

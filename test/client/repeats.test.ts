@@ -19,6 +19,8 @@ import {
 } from './unkind-server.ts';
 
 const server = await UnkindServer.start();
+/** For tries that are given up: their requests may arrive late, and then count for nobody else. */
+const slowServer = await UnkindServer.start();
 const SECRET = 'sr_sk_verysecret';
 const tries: Try[] = [];
 const clientOf = (options: Partial<StoreroomOptions> = {}): Storeroom =>
@@ -192,19 +194,22 @@ suite('how long it waits', () => {
   });
 
   test('a try that is not answered in its time is given up and repeated; the call ends when all its time is up', async () => {
-    will(keepSilent, succeed('7'));
-    assert.equal(await client.orders.create({}, { timeoutMs: 60 }), '7');
+    const slow = clientOf({ baseUrl: slowServer.baseUrl });
+    will(succeed());
+    slowServer.will(keepSilent, succeed('7'));
+    assert.equal(await slow.orders.create({}, { timeoutMs: 100, tries: 99 }), '7');
     assert.equal(tries[0]!.code, 'NO_ANSWER');
-    will(keepSilent);
-    const failure = await failureOf(client.orders.create({}, { timeoutMs: 40, totalTimeoutMs: 100, tries: 99 }));
+    will(succeed());
+    slowServer.will(keepSilent);
+    const failure = await failureOf(slow.orders.create({}, { timeoutMs: 40, totalTimeoutMs: 100, tries: 99 }));
     assert.partialDeepStrictEqual(membersOf(failure), { code: 'NO_ANSWER', status: 0, repeatable: true });
-    assert.ok(server.received.length >= 1 && server.received.length <= 3, `${server.received.length}`);
+    assert.ok(tries.length <= 3, `${tries.length}`);
     will(refuse(503, 'SERVICE_BUSY', { 'Retry-After': String(30 * 86_400) }));
     const patient = clientOf({ timeoutMs: Infinity, totalTimeoutMs: Infinity });
     assert.equal((await failureOf(patient.usage.get())).code, 'SERVICE_BUSY', 'no timer is that long');
     assert.equal(server.received.length, 1);
-    will((response) => response.writeHead(200).write('{'));
-    await failureOf(client.usage.get(undefined, { timeoutMs: 40, tries: 1 }));
+    slowServer.will((response) => response.writeHead(200).write('{'));
+    await failureOf(slow.usage.get(undefined, { timeoutMs: 40, tries: 1 }));
   });
 
   test('an abort ends a call at once, before it, in a try and in a wait, and throws its reason', async () => {
@@ -239,9 +244,9 @@ suite('secrets', () => {
   test('are in the Authorization header and nowhere else: not in URLs, errors, tries or what the client shows of itself', async () => {
     const basic = Buffer.from(`sr_id_one:${SECRET}`).toString('base64');
     const shown: unknown[] = [client, JSON.stringify(client)];
-    for (const answer of [hangUp, keepSilent, page(500), refuse(401, 'INVALID_CREDENTIALS')]) {
+    for (const answer of [hangUp, page(500), refuse(401, 'INVALID_CREDENTIALS')]) {
       will(answer);
-      const failure = await failureOf(client.orders.create({}, { tries: 2, timeoutMs: 30 }));
+      const failure = await failureOf(client.orders.create({}, { tries: 2 }));
       shown.push(
         failure,
         failure.stack,
