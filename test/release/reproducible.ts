@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../kit/service.ts';
@@ -27,6 +27,9 @@ class Clone {
     const packages = realpathSync(join(ROOT, 'node_modules'));
     const copy = `cp -al '${packages}' node_modules 2>/dev/null || cp -a '${packages}' node_modules`;
     execFileSync('sh', ['-c', copy], { cwd: this.folder });
+    // What was downloaded for the executables, to do that once.
+    if (existsSync(join(ROOT, 'build/node')))
+      cpSync(join(ROOT, 'build/node'), join(this.folder, 'build/node'), { recursive: true });
   }
 
   git(...words: string[]): string {
@@ -35,7 +38,7 @@ class Clone {
 
   release(words: string[], { env = {}, umask = '022' } = {}) {
     const command = `umask ${umask} && exec node tools/release/run.ts "$@"`;
-    return spawnSync('sh', ['-c', command, 'sh', ...words], {
+    return spawnSync('sh', ['-c', command, 'sh', '--platform', PLATFORM, ...words], {
       cwd: this.folder,
       env: { ...process.env, ...env },
       encoding: 'utf8',
@@ -57,6 +60,8 @@ class Clone {
   }
 }
 
+/** One executable says it of all. */
+const PLATFORM = 'linux-x64';
 const first = new Clone('a');
 const second = new Clone('another', 'much longer', 'path');
 let sums = '';
@@ -82,7 +87,14 @@ test('two dry runs in two places, times and masks make the same bytes and change
   assert.deepEqual([first.state(), second.state()], before);
 
   const lines = sums.trim().split('\n');
-  for (const end of ['-server-', '-client-', '.cdx.json', 'THIRD-PARTY-LICENSES.txt', 'RELEASE-NOTES.md'])
+  for (const end of [
+    '-server-',
+    '-client-',
+    `-${PLATFORM}.tar.gz`,
+    '.cdx.json',
+    'THIRD-PARTY-LICENSES.txt',
+    'RELEASE-NOTES.md',
+  ])
     assert.ok(
       lines.some((line) => line.includes(end)),
       `${end} is missing: ${sums}`,
@@ -112,6 +124,7 @@ test('a release commits the version and the closed section, tags it, and makes t
   const versionOf = (file: string): string => (JSON.parse(second.read(file).toString()) as { version: string }).version;
   const version = versionOf('package.json');
   assert.equal(versionOf('client/package.json'), version);
+  assert.match(second.read('client-python/storeroom.py').toString(), new RegExp(`^__version__ = "${version}"$`, 'm'));
   assert.equal(second.git('describe', '--exact-match'), `v${version}`);
   assert.equal(second.git('log', '-1', '--format=%s'), `Release ${version}`);
   assert.equal(second.git('status', '--porcelain'), '');

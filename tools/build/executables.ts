@@ -40,7 +40,8 @@ function makeExecutable(platform: string): void {
   const names = globSync('**/*.*', { cwd: SERVER }).filter((name) => name !== 'main.js' && !name.endsWith('.map'));
   const files = names.filter((name) => statSync(join(SERVER, name)).isFile()).toSorted();
   const configuration = {
-    main: join(SERVER, 'main.js'),
+    // From ROOT: the executable holds this path.
+    main: 'build/server/main.js',
     mainFormat: 'module',
     executable,
     output,
@@ -52,7 +53,7 @@ function makeExecutable(platform: string): void {
   };
   const file = `${executable}.json`;
   writeFileSync(file, JSON.stringify(configuration));
-  execFileSync(process.execPath, ['--build-sea', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(process.execPath, ['--build-sea', file], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
   process.stdout.write(`build/storeroom-${platform}: ${(statSync(output).size / 1e6).toFixed(1)} MB\n`);
 }
 

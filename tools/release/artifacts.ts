@@ -1,16 +1,22 @@
 /** The files of a release: the packages for npm, an archive of each executable, licences, SBOM and notes. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
 import { renderSbom } from './sbom.ts';
 import { listShipped } from './shipped.ts';
-import { packTar } from './tar.ts';
+import { packTar, type TarFile } from './tar.ts';
+
+const LICENCES = 'THIRD-PARTY-LICENSES.txt';
 
 interface Order {
   /** The checkout of the release. */
   readonly tree: string;
   readonly out: string;
+  /** Where the Nodes of other platforms are kept between releases. */
+  readonly nodes: string;
+  /** Of executables; without any, all there are. */
+  readonly platforms: readonly string[];
   readonly version: string;
   readonly notes: string;
   readonly time: number;
@@ -18,30 +24,45 @@ interface Order {
 }
 
 export function makeArtifacts(order: Order): void {
-  const { tree, out, version, notes, time, environment } = order;
-  const run = (script: string): void => {
-    execFileSync('npm', ['run', '--silent', script], {
-      cwd: tree,
-      env: environment,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
+  const { tree, out, nodes, platforms, version, notes, time, environment } = order;
+  const run = (...command: [string, ...string[]]): void => {
+    const [program, ...words] = command;
+    execFileSync(program, words, { cwd: tree, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
   };
   const write = (name: string, content: string | Uint8Array): void => writeFileSync(join(out, name), content);
   const shipped = listShipped(tree);
-  write('THIRD-PARTY-LICENSES.txt', renderLicences(tree, dirname(dirname(process.execPath)), shipped));
+  write(LICENCES, renderLicences(tree, dirname(dirname(process.execPath)), shipped));
   write(`storeroom-${version}.cdx.json`, renderSbom(tree, version, shipped, time));
   write('RELEASE-NOTES.md', `# Storeroom ${version}\n\n${notes}\n`);
-  run('build');
-  run('build:npm');
+
+  run('npm', 'run', '--silent', 'build');
+  run('npm', 'run', '--silent', 'build:npm');
   const server = `storeroom-server-${version}.tgz`;
   copyFileSync(join(tree, 'build', server), join(out, server));
 
-  execFileSync('tsc', ['-p', 'client'], { cwd: tree, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
-  const client = join(tree, 'client');
-  const files = globSync(['package.json', 'README.md', 'LICENSE', 'dist/**/*.*'], { cwd: client }).map((path) => ({
-    path: `package/${path}`,
-    bytes: readFileSync(join(client, path)),
-    isProgram: false,
-  }));
-  write(`storeroom-client-${version}.tgz`, packTar(files, time));
+  run('tsc', '-p', 'client');
+  const client = globSync(['package.json', 'README.md', 'LICENSE', 'dist/**/*.*'], { cwd: join(tree, 'client') });
+  copyFileSync(join(tree, 'client-python/storeroom.py'), join(out, 'storeroom.py'));
+  write(`storeroom-client-${version}.tgz`, packFolder('package', join(tree, 'client'), client, time));
+
+  mkdirSync(nodes, { recursive: true });
+  symlinkSync(nodes, join(tree, 'build/node'));
+  run('npm', 'run', '--silent', 'build:executables', '--', ...platforms);
+  for (const name of globSync('storeroom-*-{x64,arm64}', { cwd: join(tree, 'build') })) {
+    const folder = name.replace('storeroom', `storeroom-${version}`);
+    const files = ['LICENSE', 'NOTICE'].map((path) => describe(folder, tree, path));
+    const program = { ...describe(folder, join(tree, 'build'), name), path: `${folder}/storeroom`, isProgram: true };
+    write(`${folder}.tar.gz`, packTar([...files, program, describe(folder, out, LICENCES)], time));
+  }
+}
+
+function packFolder(folder: string, source: string, paths: readonly string[], time: number): Buffer {
+  return packTar(
+    paths.map((path) => describe(folder, source, path)),
+    time,
+  );
+}
+
+function describe(folder: string, source: string, path: string): TarFile {
+  return { path: `${folder}/${path}`, bytes: readFileSync(join(source, path)), isProgram: false };
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run release`: makes the next release of this checkout into build/release, commits and tags it. With --dry-run it
- * changes nothing but build/; with --publish it gives the packages to npm. It asks nothing. On a commit that is already
- * tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run.
+ * changes nothing but build/; with --publish it gives the packages to npm; with --platform NAME it makes that executable
+ * and no other. It asks nothing. On a commit that is already tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,6 +12,8 @@ import { makeArtifacts } from './artifacts.ts';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './changelog.ts';
 
 interface Plan {
+  /** What package.json says now. */
+  readonly last: string;
   readonly version: string;
   readonly notes: string;
   /** Whether the commit is that of the release already. */
@@ -27,14 +29,25 @@ const TREE = join(ROOT, 'build/release-tree');
 /** Files that hold the version. */
 const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
 
-/** The Python client's. */
-const PYTHON_FILES = ['client-python/storeroom.py', 'client-python/pyproject.toml'];
+/** Files that name it beside other things. */
+const NAMING = [
+  'client-python/storeroom.py',
+  'client-python/pyproject.toml',
+  'compose.cluster.yaml',
+  'deploy/kubernetes/one-node/kustomization.yaml',
+  'deploy/kubernetes/several-nodes/kustomization.yaml',
+];
 
 /** What programs print goes to the terminal, beside our own lines. */
 const LOUD = ['ignore', 'inherit', 'inherit'] satisfies StdioOptions;
 
 const { values: options } = parseArgs({
-  options: { 'dry-run': { type: 'boolean' }, publish: { type: 'boolean' }, version: { type: 'string' } },
+  options: {
+    'dry-run': { type: 'boolean' },
+    publish: { type: 'boolean' },
+    version: { type: 'string' },
+    platform: { type: 'string', multiple: true, default: [] },
+  },
 });
 
 removeTree();
@@ -59,7 +72,17 @@ function release(): void {
   const commit = prepareTree(plan, environment);
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(OUT, { recursive: true });
-  makeArtifacts({ tree: TREE, out: OUT, version: plan.version, notes: plan.notes, time: plan.time, environment });
+  const nodes = join(ROOT, 'build/node');
+  makeArtifacts({
+    tree: TREE,
+    out: OUT,
+    nodes,
+    platforms: options.platform,
+    version: plan.version,
+    notes: plan.notes,
+    time: plan.time,
+    environment,
+  });
   const names = writeSums();
   if (options['dry-run']) return;
   if (!plan.isMade) {
@@ -79,23 +102,22 @@ function planRelease(): Plan {
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
   const { version: last } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   if (git('tag', '--points-at', 'HEAD').split('\n').includes(`v${last}`))
-    return { version: last, notes: readSection(changelog, `## [${last}]`), isMade: true, time };
+    return { last, version: last, notes: readSection(changelog, `## [${last}]`), isMade: true, time };
   if (!options['dry-run'] && git('branch', '--show-current') !== 'main') throw new Error('Releases are made on main.');
   const notes = readUnreleased(changelog);
   const version = options.version ?? chooseVersion(last, notes);
   if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is not a version such as 1.2.3.`);
   if (git('tag', '--list', `v${version}`) !== '') throw new Error(`The tag v${version} is there already.`);
-  return { version, notes, isMade: false, time };
+  return { last, version, notes, isMade: false, time };
 }
 
 /** The commit of the release, checked out. It has the time of the commit before it, so that its name is the same too. */
-function prepareTree({ version, isMade, time }: Plan, environment: NodeJS.ProcessEnv): string {
+function prepareTree({ last, version, isMade, time }: Plan, environment: NodeJS.ProcessEnv): string {
   git('worktree', 'add', '--quiet', '--detach', TREE, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(TREE, 'node_modules'));
   if (isMade) return git('rev-parse', 'HEAD');
   for (const file of MANIFESTS) edit(file, (text) => setVersion(text, version));
-  for (const file of PYTHON_FILES)
-    edit(file, (text) => text.replace(/^(__version__|version) = ".+"$/m, `$1 = "${version}"`));
+  for (const file of NAMING) edit(file, (text) => renameVersion(file, text, last, version));
   const day = new Date(time * 1000).toISOString().slice(0, 10);
   edit('CHANGELOG.md', (text) => closeUnreleased(text, version, day));
   execFileSync(process.execPath, ['tools/generate.ts'], { cwd: TREE, env: environment, stdio: LOUD });
@@ -117,6 +139,12 @@ function setVersion(text: string, version: string): string {
   manifest.version = version;
   if (manifest.packages) manifest.packages[''].version = version;
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+function renameVersion(file: string, text: string, last: string, version: string): string {
+  const renamed = text.replaceAll(new RegExp(`(?<![\\d.])${RegExp.escape(last)}(?![\\d.])`, 'g'), version);
+  if (renamed === text) throw new Error(`${file} does not name ${last}.`);
+  return renamed;
 }
 
 /** The names of all files of the release but that of the sums. */

@@ -18,7 +18,7 @@ const PATH_BYTES_MAX = 100;
 export function packTar(files: readonly TarFile[], time: number): Buffer {
   const sorted = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   const parts = sorted.flatMap((file) => [renderHeader(file, time), file.bytes, padding(file.bytes.length)]);
-  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 9 });
+  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 6 });
 }
 
 /** The header of POSIX.1-1988 (ustar): numbers are octal texts, and the sum is taken with blanks in its place. */
