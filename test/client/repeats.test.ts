@@ -21,6 +21,8 @@ import {
 const server = await UnkindServer.start();
 /** For tries that are given up: their requests may arrive late, and then count for nobody else. */
 const slowServer = await UnkindServer.start();
+/** Longer than a test may take. */
+const LONG_MS = 40_000;
 const SECRET = 'sr_sk_verysecret';
 const tries: Try[] = [];
 const clientOf = (options: Partial<StoreroomOptions> = {}): Storeroom =>
@@ -208,21 +210,27 @@ suite('how long it waits', () => {
     const patient = clientOf({ timeoutMs: Infinity, totalTimeoutMs: Infinity });
     assert.equal((await failureOf(patient.usage.get())).code, 'SERVICE_BUSY', 'no timer is that long');
     assert.equal(server.received.length, 1);
+    const begunAt = performance.now();
+    await failureOf(slow.usage.get(undefined, { timeoutMs: LONG_MS, totalTimeoutMs: 50 }));
+    assert.ok(performance.now() - begunAt < LONG_MS / 2, 'a try takes no more than is left of the call');
     slowServer.will((response) => response.writeHead(200).write('{'));
     await failureOf(slow.usage.get(undefined, { timeoutMs: 40, tries: 1 }));
   });
 
   test('an abort ends a call at once, before it, in a try and in a wait, and throws its reason', async () => {
     const reason = new Error('enough');
+    const begunAt = performance.now();
     for (const answer of [keepSilent, refuse(503, 'SERVICE_BUSY', { 'Retry-After': '20' })]) {
       const stop = new AbortController();
       will((response, request) => {
         answer(response, request);
         setTimeout(() => stop.abort(reason), 20);
       });
-      await assert.rejects(client.usage.get(undefined, { signal: stop.signal }), (error) => error === reason);
+      const calling = client.usage.get(undefined, { signal: stop.signal, timeoutMs: LONG_MS });
+      await assert.rejects(calling, (error) => error === reason);
       assert.equal(server.received.length, 1);
     }
+    assert.ok(performance.now() - begunAt < LONG_MS / 2);
     will(succeed());
     await assert.rejects(
       client.usage.get(undefined, { signal: AbortSignal.abort(reason) }),
