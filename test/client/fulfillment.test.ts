@@ -125,6 +125,12 @@ const CASES: Case[] = [
     ['A:1/1:S1 open 0', 'P-A:0/1:S1 open 1 of A'],
   ],
   [
+    'nor is one guessed of a plan that stands beside several',
+    [invoice('A:1/1:S1 P-X:1/1 B:1/1:T1 P-X:1/1'), open('P-X:0/1')],
+    'partly_shipped',
+    ['A:1/1:S1 open 0', 'P-X:1/1:S1 open 0 of A', 'B:1/1:T1 open 0', 'P-X:1/1:T1 open 0 of B', 'P-X:0/1: open 1'],
+  ],
+  [
     'but of several products none is guessed',
     [invoice('A:1/1:S1 B:1/1:T1'), open('P-X:0/1')],
     'partly_shipped',
