@@ -14,9 +14,9 @@ export const PROMETHEUS = join(import.meta.dirname, '../../deploy/prometheus');
 export const RULES = join(PROMETHEUS, 'storeroom.rules.yaml');
 /** Between two scrapes, on the clock of the rules: as in deploy/prometheus/prometheus.yaml. */
 const STEP_S = 15;
-/** Scrapes before the cause, and with it: longer than any range and `for` together, but those of 15 minutes. */
-export const BEFORE = 25;
-export const DURING = 45;
+/** Scrapes before the cause, and with it: what fires after five minutes does so within 30. */
+export const BEFORE = 10;
+export const DURING = 30;
 /** Of all that a service tells, the rules look at these. */
 const WATCHED = new Set(readFileSync(RULES, 'utf8').match(/\b(storeroom|nodejs|process)_[a-z0-9_]+/g));
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { globSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,9 +15,11 @@ import { HttpClient } from '../kit/http-client.ts';
 import { times } from '../kit/lists.ts';
 import { createOrder, getOrder } from '../kit/orders.ts';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { openSocket } from '../kit/raw-http.ts';
 import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
-import { ownService, type Keys, type Service } from '../kit/service.ts';
+import { ownService, temporaryFolder, type Keys, type Service } from '../kit/service.ts';
+import { waitUntil } from '../kit/wait.ts';
 import { AlertWatch, BEFORE, DURING, pause, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
 
 /** Calls between two scrapes that stand for 15 seconds. */
@@ -198,8 +200,8 @@ suite('of the embedded store', () => {
     const [tenant] = globSync('tenants/*.db', { cwd: service.dataFolder });
     const reader = new DatabaseSync(join(service.dataFolder, tenant!));
     reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
-    for (let from = 0; from < 2000; from += 250) await shop.load('customers', wide(from));
-    await fires(service, create);
+    for (let from = 0; from < 1500; from += 250) await shop.load('customers', wide(from));
+    await fires(service, create, 45);
     reader.close();
   });
 });
@@ -221,14 +223,20 @@ suite('of PostgreSQL', async () => {
   testAlert('StoreroomStoreUnavailable', 'the server is stopped', async (watch, fires) => {
     const [service, call] = await stopServer(watch);
     await call();
-    await fires(service, pause(50), 20);
-    await server.restart();
+    try {
+      await fires(service, pause(50), 20);
+    } finally {
+      await server.restart();
+    }
   });
 
   testAlert('StoreroomErrors', 'calls go on while the server is stopped', async (watch, fires) => {
     const [service, call] = await stopServer(watch);
-    await fires(service, call);
-    await server.restart();
+    try {
+      await fires(service, call);
+    } finally {
+      await server.restart();
+    }
   });
 
   /** Writers of several tenants that wait for a lock that is never given, and one connection for all. */
@@ -266,6 +274,33 @@ suite('of PostgreSQL', async () => {
   testAlert('StoreroomDatabasePoolExhausted', 'writes of several tenants wait for one connection', (watch, fires) =>
     withLock(watch, (service) => fires(service, pause(40), 30)),
   );
+});
+
+suite('of backups', () => {
+  /** A service with a folder for backups, once it has made its first. */
+  const startWithBackups = async (watch: AlertWatch): Promise<Service> => {
+    const service = await ownService({ env: { STOREROOM_BACKUP_DIR: temporaryFolder() } });
+    await waitUntil(30_000, 'no backup was made', async () => {
+      const { samples } = await readMetrics(service);
+      return sumOf(samples, 'storeroom_backup_last_success_timestamp_seconds')! > 0;
+    });
+    await watch.look(service, BEFORE);
+    return service;
+  };
+
+  testAlert('StoreroomBackupOverdue', 'the last is three days old, and the disk has no room', async (watch, fires) => {
+    const service = await startWithBackups(watch);
+    const folder = temporaryFolder();
+    const threeDaysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 19).replaceAll(':', '-');
+    mkdirSync(join(folder, `storeroom-${threeDaysAgo}Z`));
+    const full = { STOREROOM_BACKUP_DIR: folder, STOREROOM_READY_FREE_MB: '999999999' };
+    await fires(await restartWith(service, full), undefined, 45);
+  });
+
+  testAlert('StoreroomBackupFailed', 'its folder cannot be made', async (watch, fires) => {
+    const service = await startWithBackups(watch);
+    await fires(await restartWith(service, { STOREROOM_BACKUP_DIR: '/dev/null/backups' }), undefined, 2);
+  });
 });
 
 test('every alert has a test that makes its cause', () => {
