@@ -23,7 +23,7 @@ import { waitUntil } from '../kit/wait.ts';
 import { AlertWatch, BEFORE, DURING, pause, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
 
 /** Calls between two scrapes that stand for 15 seconds. */
-const CALLS = 30;
+const CALLS = 100;
 
 const made = new Set<string>();
 

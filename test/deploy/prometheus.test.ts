@@ -51,7 +51,8 @@ test('Prometheus scrapes the service, evaluates every rule and answers every pan
   const api = await startPrometheus(new URL(service.origin).host);
   const ask = async <T>(path: string): Promise<T | undefined> => {
     const response = await fetch(api + path).catch(() => undefined);
-    return response && ((await response.json()) as T);
+    // 503 without JSON while it starts.
+    return response && response.status !== 503 ? ((await response.json()) as T) : undefined;
   };
   const query = (expr: string) =>
     ask<{ status: string; error?: string; data: { result: { value: [number, string] }[] } }>(
