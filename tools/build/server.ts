@@ -46,8 +46,6 @@ async function compile(entry: string): Promise<void> {
     entryFileNames: '[name].js',
     format: 'esm',
     codeSplitting: false,
-    // Names stay, for stack traces.
-    minify: { compress: false, mangle: false, codegen: true },
     sourcemap: true,
     sourcemapExcludeSources: true,
   });
@@ -56,7 +54,7 @@ async function compile(entry: string): Promise<void> {
   writeFileSync(file, escapeUnicode(readFileSync(file, 'utf8')));
 }
 
-/** In ASCII: V8 keeps a source with any other character at two bytes for each. Lines and columns of ASCII stay. */
+/** In ASCII: V8 keeps a source with any other character at two bytes for each. Lines stay, for source maps. */
 function escapeUnicode(code: string): string {
   return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
