@@ -1,15 +1,18 @@
 /**
  * Run by npm after every install (`prepare`): fails, with a sentence that says what to do, when the Node the lockfile names is not there.
- * Without it the first sign would be a syntax error from an old Node. Removes that Node's headers, 67 MB that only compilers read.
+ * Without it the first sign would be a syntax error from an old Node. Removes that Node's headers, 67 MB that only compilers read, and
+ * links node_modules/.bin/node to it, which npm 9 does not do where several packages have a command of that name.
  * Plain JavaScript: it has to run under an old Node.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { findNode, isNewEnough, packageName, platform, platforms } from '../bin/node-26.js';
 
 const { optionalDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const wanted = optionalDependencies[packageName];
+const MISSING_LIBRARY = /error while loading shared libraries: (\S+): /;
 
 /** Says what is wrong, or nothing. */
 function findFault() {
@@ -21,9 +24,12 @@ function findFault() {
   if (node === undefined) {
     return `The package ${packageName}@${wanted} is not in node_modules. Run "npm ci --include=optional"; if that does not help, the registry npm uses lacks it.`;
   }
-  const { stdout, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  const { stdout, stderr, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   if (stdout?.trim() === `v${wanted}`) return undefined;
-  const found = error?.message ?? (stdout.trim() || 'no answer');
+  const library = MISSING_LIBRARY.exec(stderr)?.[1];
+  if (library !== undefined)
+    return `That Node does not start, because the library ${library} is missing. Install it (libatomic.so.1 on Debian and Ubuntu: "apt-get install libatomic1"), then run "npm ci" again.`;
+  const found = error?.message ?? (stdout.trim() || stderr.trim() || 'no answer');
   return `${node} should be Node ${wanted}, but: ${found}. Run "npm ci"; on a system without glibc (Alpine) it cannot run.`;
 }
 
@@ -33,5 +39,25 @@ if (fault !== undefined) {
   process.exit(1);
 }
 
+function linkNode(node) {
+  const link = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+  const target = relative(dirname(link), node);
+  if (readLink(link) === target) return;
+  mkdirSync(dirname(link), { recursive: true });
+  rmSync(link, { force: true });
+  symlinkSync(target, link);
+}
+
+function readLink(link) {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
+  }
+}
+
 const node = findNode();
-if (node !== undefined) rmSync(join(dirname(node), '../include'), { recursive: true, force: true });
+if (node !== undefined) {
+  rmSync(join(dirname(node), '../include'), { recursive: true, force: true });
+  linkNode(node);
+}

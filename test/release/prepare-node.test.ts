@@ -1,7 +1,17 @@
 /** What npm runs after an install (tools/prepare-node.js), in a small tree of its own. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../kit/service.ts';
@@ -30,6 +40,27 @@ test('an install keeps the Node of the lockfile and removes its headers', () => 
   const kept = packages.filter((path) => existsSync(join(path, 'include')));
   assert.equal(kept.length, packages.length - 1, 'that of this platform, and no other');
   assert.ok(packages.every((path) => existsSync(join(path, 'bin/node'))));
+});
+
+test('after an install npm scripts run the Node of the lockfile, also where npm did not link it', () => {
+  const link = join(folder, 'node_modules/.bin/node');
+  assert.equal(realpathSync(link), realpathSync(process.execPath));
+  rmSync(link);
+  symlinkSync('../node-of-another-platform/bin/node', link);
+  assert.deepEqual([prepare().status, prepare().stderr], [0, '']);
+  assert.equal(realpathSync(link), realpathSync(process.execPath));
+});
+
+test('an install on a machine without a library of Node fails and says which, and how to install it', () => {
+  const said = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file';
+  for (const path of packages) {
+    rmSync(join(path, 'bin/node'));
+    writeFileSync(join(path, 'bin/node'), `#!/bin/sh\necho '${said}' >&2\nexit 127\n`);
+    chmodSync(join(path, 'bin/node'), 0o755);
+  }
+  const { status, stderr } = prepare();
+  assert.equal(status, 1);
+  assert.match(stderr, /libatomic\.so\.1 is missing.*apt-get install libatomic1/);
 });
 
 test('an install without the Node of the lockfile fails and says what to run', () => {
