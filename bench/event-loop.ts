@@ -1,28 +1,43 @@
 /**
- * How long the event loop stands still at most while the embedded store runs its worst queries, and while a write waits
- * for another process: `node bench/event-loop.ts`. Bar: 50 ms; on an idle machine it is about 10.
+ * How long the event loop stands still at most while the embedded store runs its worst queries, while a write waits for
+ * another process, and while a body made to be costly is searched for secrets: `node bench/event-loop.ts`. Bar: 50 ms;
+ * on an idle machine it is about 10.
  */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { BODY_BYTES_MAX } from '../src/http/body.ts';
 import type { Filter } from '../src/pims/filter.ts';
 import type { ImportRow } from '../src/pims/import.ts';
 import { createCustomer } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/database.ts';
 import { SqliteStore } from '../src/store/sqlite/store.ts';
+import { formatBody } from '../src/request-log/texts.ts';
 import { PATIENT, TURNS } from '../test/kit/caller.ts';
+import { COSTLY } from '../test/kit/costly-texts.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
+import { systemClock } from '../src/clock.ts';
 
 const BAR_MS = 50;
 const CUSTOMERS = 3000;
 const LOCKED_MS = 120;
+/** What the request log keeps of a body. */
+const LINE_BYTES = 1024;
 const now = new Date().toISOString();
 
 const folder = temporaryFolder();
 const onFatal = (fault: unknown): never => {
   throw fault;
 };
-const store = new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 150, ...TURNS, workers: 2, onFatal });
+const store = new SqliteStore({
+  folder,
+  busyTimeoutMs: 0,
+  queryBudgetMs: 150,
+  ...TURNS,
+  workers: 2,
+  onFatal,
+  clock: systemClock,
+});
 await store.tenants.createTenant('team', 'A tenant', now);
 const tenant = (await store.tenants.findTenant('team'))!;
 const pims = store.pims(tenant);
@@ -74,4 +89,13 @@ await measure('a write behind another process', async () => {
   await creating;
   other.close();
 });
+for (const unit of COSTLY) {
+  const body = JSON.stringify({ NOTES: unit.repeat(Math.ceil(BODY_BYTES_MAX / unit.length)) });
+  await measure(`a body of ${unit.slice(0, 10)}`, async () => {
+    for (let time = 0; time < 20; time++) {
+      formatBody(body, LINE_BYTES);
+      await nextTurn();
+    }
+  });
+}
 await store.close();

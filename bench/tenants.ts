@@ -14,6 +14,7 @@ import { concludeWorkload, printHeadings } from './results.ts';
 import { measureRounds } from './rounds.ts';
 import { startService } from './servers.ts';
 import { ourDialect } from './side.ts';
+import { systemClock } from '../src/clock.ts';
 
 /** Few connections with PostgreSQL: there the time of a call is compared, not how many calls there can be. */
 const SIZES = { sqlite: { few: 100, many: 1000, connections: 64 }, postgres: { few: 1, many: 2000, connections: 4 } };
@@ -23,7 +24,7 @@ const P99_MOST = 2;
 /** Through the store, as a command for each would take an hour. */
 async function makeTenants(place: StorePlace, count: number): Promise<Keys[]> {
   const settings = { ...TURNS, ...place, databaseConnections: 4, queryBudgetMs: 5000, queryThreads: 1 };
-  const user = { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal: () => undefined };
+  const user = { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal: () => undefined, clock: systemClock };
   const store = await openStore({ ...settings, openTenantsMost: 100 }, user);
   const keys: Keys[] = [];
   for (let index = 0; index < count; index++) keys.push(await makeTenant(store, `team-${index}`));

@@ -3,11 +3,11 @@
  * service was seen to fail.
  */
 import { Agent, request as openRequest, type ClientRequest } from 'node:http';
-import { times } from '../kit/lists.ts';
-import { basicOf } from '../kit/operations.ts';
-import { openSocket } from '../kit/raw-http.ts';
-import { BASE_PATH, type Keys } from '../kit/service.ts';
-import { NUMBER_OF_MANY, type Target } from './attack-data.ts';
+import { times } from '../../test/kit/lists.ts';
+import { basicOf } from '../../test/kit/operations.ts';
+import { openSocket } from '../../test/kit/raw-http.ts';
+import { BASE_PATH, type Keys } from '../../test/kit/service.ts';
+import { NUMBER_OF_MANY, type Target } from './target.ts';
 
 export interface Attack {
   /** The fault of the service that it uses, as it was found. */
@@ -17,7 +17,7 @@ export interface Attack {
 }
 
 /** Counts an answer, or what came instead of one. */
-export type Count = (outcome: number | 'closed' | 'sent') => void;
+type Count = (outcome: number | 'closed' | 'sent') => void;
 
 interface Call {
   readonly method: string;

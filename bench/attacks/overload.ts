@@ -2,12 +2,12 @@
  * More calls than the service can answer, from eight tenants: seven in ten read an order, two create one, one asks for
  * a page of 50. In one process, as fast as they are answered (the capacity) or at a rate, whatever becomes of them.
  */
-import { summarize, type Waits } from '../kit/attack.ts';
-import { times } from '../kit/lists.ts';
-import { basicOf } from '../kit/operations.ts';
-import { BASE_PATH, type Keys } from '../kit/service.ts';
-import type { Target } from './attack-data.ts';
-import { RawConnection } from './raw-connection.ts';
+import { times } from '../../test/kit/lists.ts';
+import { basicOf } from '../../test/kit/operations.ts';
+import { RawConnection } from '../../test/kit/raw-connection.ts';
+import { BASE_PATH, type Keys } from '../../test/kit/service.ts';
+import type { Target } from './target.ts';
+import { summarize, type Waits } from './waits.ts';
 
 /** Calls a second; 0 for as many as CAPACITY_CONNECTIONS get answered. */
 export interface Load {
@@ -25,6 +25,7 @@ const CAPACITY_CONNECTIONS = 64;
 const CONNECTIONS = 2000;
 const CONNECTIONS_AT_ONCE = 100;
 const TICK_MS = 2;
+const ANSWER_MS = 30_000;
 
 /** Begins. The function returned gives what became of the calls since the last time it was called. */
 export function overload(target: Target, { perSecond }: Load): () => LoadFigures {
@@ -37,7 +38,9 @@ export function overload(target: Target, { perSecond }: Load): () => LoadFigures
   const fail = (what: string | number): void => void (failures[what] = (failures[what] ?? 0) + 1);
   const send = async (connection: RawConnection, dueAt: number): Promise<void> => {
     sent++;
+    const giveUp = setTimeout(() => connection.close(), ANSWER_MS);
     const answer = await connection.send(requests[turn++ % requests.length]!, false);
+    clearTimeout(giveUp);
     if (answer?.status === 200) waits.push(performance.now() - dueAt);
     else fail(answer?.status ?? 'closed');
   };

@@ -1,7 +1,7 @@
 /** A connection that sends requests as bytes, one by one, and reads the answers with as little work as can be. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { openSocket } from '../kit/raw-http.ts';
+import { openSocket } from './raw-http.ts';
 
 export interface BytesAnswer {
   readonly status: number;
@@ -10,7 +10,6 @@ export interface BytesAnswer {
   readonly body: Buffer;
 }
 
-const ANSWER_MS = 30_000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 export class RawConnection {
@@ -44,6 +43,7 @@ export class RawConnection {
     await once(this.#socket, 'connect');
   }
 
+  /** Nobody waits for an answer any more. */
   close(): void {
     this.#socket?.destroy();
     this.#drop();
@@ -54,17 +54,15 @@ export class RawConnection {
     this.#pending = [];
     this.#head = undefined;
     this.#missing = 0;
+    this.#waiting?.resolve(undefined);
   }
 
   #open(): Socket {
     const socket = openSocket(this.#origin).setNoDelay(true);
-    socket.setTimeout(ANSWER_MS, () => socket.destroy());
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('close', () => {
-      if (this.#socket !== socket) return;
-      this.#drop();
-      this.#waiting?.resolve(undefined);
+      if (this.#socket === socket) this.#drop();
     });
     return socket;
   }

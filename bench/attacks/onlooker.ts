@@ -3,10 +3,10 @@
  * due, so that a service that stands still is not let off.
  */
 import { Agent, request as openRequest } from 'node:http';
-import { summarize, type Waits } from '../kit/attack.ts';
-import { basicOf } from '../kit/operations.ts';
-import { BASE_PATH } from '../kit/service.ts';
-import type { Target } from './attack-data.ts';
+import { basicOf } from '../../test/kit/operations.ts';
+import { BASE_PATH } from '../../test/kit/service.ts';
+import type { Target } from './target.ts';
+import { summarize, type Waits } from './waits.ts';
 
 export interface Onlooker {
   readonly perSecond: number;

@@ -1,19 +1,20 @@
 /**
- * `npm run test:attacks`: what cost too much when nothing bounded it, tried one by one and all at once against a
+ * `npm run bench:attacks`: what cost too much when nothing bounded it, tried one by one and all at once against a
  * service in a control group of 512 MB. docs/reliability.md holds what it printed, and names the flags.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Service, STORE, temporaryFolder } from '../kit/service.ts';
-import { makeTarget, type Target } from './attack-data.ts';
-import { ATTACKS, type Attack } from './attack-list.ts';
-import { measure, waitForMemory, Writers, type Figures } from './attack-phases.ts';
-import { prepareLoad, prepareLooking } from './attack-process.ts';
+import { Service, STORE } from '../../test/kit/service.ts';
+import { checkOut, THIS_CHECKOUT } from '../servers.ts';
+import { makeTarget, type Target } from './target.ts';
+import { ATTACKS, type Attack } from './attacks.ts';
+import { measure, waitForMemory, Writers, type Figures } from './phases.ts';
+import { prepareLoad, prepareLooking } from './parts.ts';
 import { ControlGroup } from './control-group.ts';
 import type { LoadFigures } from './overload.ts';
 
@@ -26,7 +27,6 @@ const { values: flags } = parseArgs({
     json: { type: 'string' },
   },
 });
-const ROOT = join(import.meta.dirname, '../..');
 const MEMORY_BYTES = 512 * 2 ** 20;
 const IDLE_SECONDS = 4;
 const REST_MS = 1000;
@@ -61,7 +61,7 @@ before(async () => {
   console.log(
     group ? `Memory: 512 MB, by ${group.kind}.` : 'No control group can be made here: memory is only measured.',
   );
-  service = await Service.start({ under: group?.under ?? [] });
+  service = await Service.start({ under: group?.under ?? [], asShipped: true });
   target = await makeTarget(service);
   writers = await Writers.make(service, WRITERS);
 });
@@ -160,16 +160,13 @@ async function rest(): Promise<void> {
   await sleep(REST_MS);
 }
 
-/** The figures of a commit: its tree, with the tests of this one, does the same. */
+/** The figures of a commit: its tree, with the tests and benchmarks of this one, does the same. */
 function attackCommit(commit: string): Record<string, Figures> {
-  const folder = join(temporaryFolder(), 'tree');
-  mkdirSync(folder);
-  const archive = execFileSync('git', ['archive', commit], { cwd: ROOT, maxBuffer: 2 ** 30 });
-  execFileSync('tar', ['x'], { cwd: folder, input: archive });
-  rmSync(join(folder, 'test'), { recursive: true });
-  cpSync(join(ROOT, 'test'), join(folder, 'test'), { recursive: true });
-  cpSync(join(ROOT, 'dashboard/dist'), join(folder, 'dashboard/dist'), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const folder = checkOut(commit);
+  for (const part of ['bench', 'test']) {
+    rmSync(join(folder, part), { recursive: true });
+    cpSync(join(THIS_CHECKOUT, part), join(folder, part), { recursive: true });
+  }
   const file = join(folder, 'figures.json');
   const words = [
     '--only',
@@ -182,7 +179,7 @@ function attackCommit(commit: string): Record<string, Figures> {
     file,
   ];
   try {
-    execFileSync(process.execPath, ['test/faults/attacks.ts', ...words], {
+    execFileSync(process.execPath, ['bench/attacks/run.ts', ...words], {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'inherit'],
     });

@@ -1,16 +1,16 @@
 /**
- * A process of `npm run test:attacks`: an attack, which is nice to everybody else so that the attacked service is
+ * A process of `npm run bench:attacks`: an attack, which is nice to everybody else so that the attacked service is
  * measured and not the machine of the attackers, an onlooker, or a load. `prepare…` starts one and talks to it.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Waits } from '../kit/attack.ts';
-import type { Target } from './attack-data.ts';
-import { attack, ATTACKS } from './attack-list.ts';
+import type { Target } from './target.ts';
+import { attack, ATTACKS } from './attacks.ts';
 import { look } from './onlooker.ts';
 import { overload, type Load, type LoadFigures } from './overload.ts';
+import type { Waits } from './waits.ts';
 
 /** What an attack was answered, by status. */
 export type Counts = Readonly<Record<string, number>>;

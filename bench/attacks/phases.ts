@@ -3,15 +3,16 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { memoryOf, type Waits } from '../kit/attack.ts';
-import { HttpClient } from '../kit/http-client.ts';
-import type { Service } from '../kit/service.ts';
-import { MixedLoad } from '../system/mixed-load.ts';
-import type { Target } from './attack-data.ts';
-import { prepareAttack, prepareLooking, type Counts, type Part } from './attack-process.ts';
+import { memoryOf } from '../../test/kit/attack.ts';
+import { HttpClient } from '../../test/kit/http-client.ts';
+import type { Service } from '../../test/kit/service.ts';
+import { MixedLoad } from '../../test/system/mixed-load.ts';
+import type { Target } from './target.ts';
+import { prepareAttack, prepareLooking, type Counts, type Part } from './parts.ts';
 import { ONLOOKERS } from './onlooker.ts';
+import type { Waits } from './waits.ts';
 
-export type Looks = Readonly<Record<keyof typeof ONLOOKERS, Waits>>;
+type Looks = Readonly<Record<keyof typeof ONLOOKERS, Waits>>;
 
 export interface Figures {
   /** Waits of others before the attack and during it. */
@@ -98,7 +99,7 @@ function read(look: () => number, known: number): number {
 }
 
 /** Resident memory in MiB without pages of files. */
-export function ownMemory({ pid }: Service): number {
+function ownMemory({ pid }: Service): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) / 1024;
 }

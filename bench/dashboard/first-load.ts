@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openAt, until } from './at-pages.ts';
-import { signIn } from './browser.ts';
-import { openStockedScene } from './scene.ts';
+import { openAt } from '../../test/dashboard/at-pages.ts';
+import { signIn } from '../../test/dashboard/browser.ts';
+import { openStockedScene } from '../../test/dashboard/scene.ts';
+import { until } from '../../test/kit/wait.ts';
 
 const INTERACTIVE_MS = 200;
 const LOADS = 7;
@@ -22,7 +23,7 @@ async function timeUntil(page: Page, path: string, holds: string): Promise<numbe
     document.addEventListener('focusin', look);
   }`);
   await page.goto(path);
-  await until(async () => (await page.evaluate('window.heldAt')) !== undefined, holds);
+  await until(async () => (await page.evaluate('window.heldAt')) !== undefined);
   return page.evaluate<number>('window.heldAt');
 }
 /** Loads the page again and again, each time in a new browser; fails when the median is over the bar. */

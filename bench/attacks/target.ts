@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { times } from '../kit/lists.ts';
-import { FIELDS } from '../kit/records.ts';
-import { temporaryFolder, type Keys, type Service } from '../kit/service.ts';
+import { times } from '../../test/kit/lists.ts';
+import { FIELDS } from '../../test/kit/records.ts';
+import { temporaryFolder, type Keys, type Service } from '../../test/kit/service.ts';
 
 /** What the processes of the attacks are told. */
 export interface Target {
