@@ -24,8 +24,9 @@ if (isLinuxService && process.env[THRESHOLD] === undefined) {
   process.execve!(process.execPath, [process.execPath, ...words], { ...cache, ...process.env, [THRESHOLD]: '262144' });
 }
 const { runCommandLine } = await import('./cli/program.ts');
+const { systemClock } = await import('./clock.ts');
 
-const exitCode = await runCommandLine(process.argv, process.env);
+const exitCode = await runCommandLine(process.argv, process.env, systemClock);
 if (exitCode !== 0) process.exitCode = exitCode;
 // Else it is written when the process ends, which one that is killed never does.
 flushCompileCache();

@@ -1,7 +1,9 @@
 """When the Python client repeats a call, how long it waits, and when it gives up: against a server that is unkind."""
 
 import http.server, json, os, threading, time, unittest
+from unittest import mock
 
+import storeroom
 from storeroom import Storeroom, StoreroomError
 
 SECRET = "sr_sk_verysecret"
@@ -31,11 +33,11 @@ class UnkindHandler(http.server.BaseHTTPRequestHandler):
     def do_any(self):
         server = self.server
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        server.received.append((self.path, dict(self.headers), body, time.monotonic()))
+        server.received.append((self.path, dict(self.headers), body))
         server.ports.add(self.client_address[1])
         answer = server.answers.pop(0) if len(server.answers) > 1 else server.answers[0]
         if answer == KEEP_SILENT:
-            server.released.wait(10)
+            server.released.wait()
             self.close_connection = True
         elif answer == HANG_UP:
             self.close_connection = True
@@ -60,23 +62,36 @@ class UnkindHandler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class StandingTime:
+    """The time of the client: it passes only while the client waits to repeat a call."""
+
+    time = staticmethod(time.time)
+
+    def __init__(self):
+        self.now, self.waits = 0.0, []
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.waits.append(seconds)
+        self.now += seconds
+
+
 class Repeats(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), UnkindHandler)
-        cls.server.daemon_threads = True
-        cls.server.released = threading.Event()
-        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.released.set()
-        cls.server.shutdown()
-        cls.server.server_close()
-
     def setUp(self):
+        # One for each test: a request that was given up may arrive late, and counts for no other.
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), UnkindHandler)
+        self.server.daemon_threads = True
+        self.server.released = threading.Event()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.tries = []
         self.client = self.make_client()
+
+    def tearDown(self):
+        self.server.released.set()
+        self.server.shutdown()
+        self.server.server_close()
 
     def make_client(self, **options):
         base = f"http://127.0.0.1:{self.server.server_address[1]}/tenant/api/pims/v1"
@@ -112,7 +127,7 @@ class Repeats(unittest.TestCase):
         self.will(HANG_UP, HANG_UP_MIDWAY, page(502), page(200), succeed("7"))
         self.assertEqual(self.client.orders.create({}), "7")
         self.assertEqual([tried.status for tried in self.tries], [0, 0, 502, 200, 200])
-        self.assertEqual(len({headers["Idempotency-Key"] for _, headers, _, _ in self.received()}), 1)
+        self.assertEqual(len({headers["Idempotency-Key"] for _, headers, _ in self.received()}), 1)
         self.will(succeed())
         self.client.orders.create({}, idempotency_key="mine")
         self.assertEqual(self.received()[0][1]["Idempotency-Key"], "mine")
@@ -142,23 +157,28 @@ class Repeats(unittest.TestCase):
         self.failure_of(self.client.orders.create, {}, tries=2)
         self.assertEqual(len(self.received()), 2)
 
-    def test_it_waits_as_retry_after_says_but_never_for_days(self):
-        self.will(refuse(429, "RATE_LIMITED", Retry_After="1"), succeed({}))
-        self.client.usage()
-        self.assertGreaterEqual(self.received()[1][3] - self.received()[0][3], 0.99)
-        self.will(refuse(429, "QUOTA_EXCEEDED", Retry_After="1"))
-        self.assertEqual(self.failure_of(self.client.usage).retry_after, 1)
-        self.will(refuse(503, "STORE_UNAVAILABLE", Retry_After="86400"))
-        self.assertEqual(self.failure_of(self.client.usage).retry_after, 86400)
-        self.assertEqual(len(self.received()), 1)
+    def test_it_waits_as_retry_after_says_but_never_longer_than_a_call_may_take(self):
+        with mock.patch.object(storeroom, "time", StandingTime()) as standing:
+            self.will(refuse(429, "RATE_LIMITED", Retry_After="1"), succeed({}))
+            self.client.usage()
+            self.assertEqual(standing.waits, [self.tries[0].wait_seconds])
+            self.assertTrue(1 <= standing.waits[0] <= 1.25, standing.waits)
+            self.will(refuse(503, "SERVICE_BUSY", Retry_After="30"))
+            self.failure_of(self.client.usage, total_timeout=100)
+            self.assertEqual((len(self.received()), len(standing.waits)), (4, 4))
+            for code, retry_after in (("QUOTA_EXCEEDED", 1), ("STORE_UNAVAILABLE", 86400)):
+                self.will(refuse(429 if code == "QUOTA_EXCEEDED" else 503, code, Retry_After=str(retry_after)))
+                self.assertEqual(self.failure_of(self.client.usage).retry_after, retry_after)
+                self.assertEqual((len(self.received()), len(standing.waits)), (1, 4))
 
     def test_otherwise_it_waits_a_random_time_that_doubles(self):
-        self.will(refuse(500, "INTERNAL_ERROR"))
-        self.failure_of(self.make_client(first_wait=0.008).usage)
-        waits = [tried.wait_seconds for tried in self.tries]
-        self.assertIsNone(waits.pop())
-        for at, wait in enumerate(waits):
-            self.assertTrue(0.004 * 2**at <= wait <= 0.008 * 2**at, wait)
+        with mock.patch.object(storeroom, "time", StandingTime()) as standing:
+            self.will(refuse(500, "INTERNAL_ERROR"))
+            self.failure_of(self.make_client(first_wait=10, total_timeout=1000).usage)
+            self.assertEqual([tried.wait_seconds for tried in self.tries], [*standing.waits, None])
+            for most, wait in zip((10, 20, 30, 30), standing.waits):
+                self.assertTrue(most / 2 <= wait <= most, wait)
+            self.assertEqual(len(standing.waits), 4)
 
     def test_a_try_that_is_not_answered_in_its_time_is_repeated_until_all_time_is_up(self):
         self.will(KEEP_SILENT, succeed("7"))
@@ -167,17 +187,13 @@ class Repeats(unittest.TestCase):
         error = self.failure_of(self.client.orders.create, {}, timeout=0.04, total_timeout=0.1, tries=99)
         self.assertEqual((error.code, error.status), ("NO_ANSWER", 0))
         self.assertLessEqual(len(self.tries), 3)
-        # What was given up may arrive late, and is not to count for another test.
-        ends_at = time.monotonic() + 10
-        while len(self.received()) < len(self.tries) and time.monotonic() < ends_at:
-            time.sleep(0.01)
 
     def test_an_update_follows_a_line_that_moved_unless_a_tag_names_the_order(self):
         change = {"ORDER_NUMBER": "7", "LINE_REF_LOCK_CODE": "c"}
         self.will(refuse(400, "LINE_MOVED"), HANG_UP, succeed({}))
         self.client.lines.update(change)
-        self.assertEqual([json.loads(body)["ORDER_NUMBER"] for _, _, body, _ in self.received()], ["7", "8", "8"])
-        self.assertEqual(len({headers["Idempotency-Key"] for _, headers, _, _ in self.received()}), 1)
+        self.assertEqual([json.loads(body)["ORDER_NUMBER"] for _, _, body in self.received()], ["7", "8", "8"])
+        self.assertEqual(len({headers["Idempotency-Key"] for _, headers, _ in self.received()}), 1)
         self.will(refuse(400, "LINE_MOVED"))
         self.failure_of(self.client.lines.update, change, if_match='"a"')
         self.assertEqual(len(self.received()), 1)
@@ -187,7 +203,7 @@ class Repeats(unittest.TestCase):
         error = self.failure_of(self.client.orders.create, {}, tries=1)
         caller = vars(self.client)["_caller"]
         shown = repr([error, vars(error), error.__cause__, self.tries, vars(self.client), vars(caller)])
-        shown += repr([(path, body) for path, _, body, _ in self.received()])
+        shown += repr([(path, body) for path, _, body in self.received()])
         self.assertNotIn(SECRET, shown)
         for broken in (None, "", "with a space"):
             with self.assertRaisesRegex(TypeError, "^Storeroom needs the argument api_secret.$"):

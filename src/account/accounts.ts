@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
 import { Refusal, type Outcome } from '../errors.ts';
+import type { Clock } from '../clock.ts';
 import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
 import { encodeBase32, findStep, formatUri, newRecoveryCodes } from './second-factor.ts';
@@ -14,7 +15,6 @@ import type { PasswordHash, Session, SessionStore, SignedIn, User, UserChange, U
 import { parseEmail } from './users.ts';
 
 const AGENT_CHARACTERS_MAX = 200;
-const REFUSAL_MS = 250;
 const WRONG_CODE =
   'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.';
 
@@ -29,10 +29,10 @@ export class Accounts {
   readonly #sessions: SessionStore;
   readonly #attempts: Attempts;
 
-  constructor({ users, sessions, audit }: AttemptStores, { refusalMs = REFUSAL_MS }: { refusalMs?: number } = {}) {
+  constructor({ users, sessions, audit }: AttemptStores, clock: Clock) {
     this.#users = users;
     this.#sessions = sessions;
-    this.#attempts = new Attempts({ users, sessions, audit }, refusalMs);
+    this.#attempts = new Attempts({ users, sessions, audit }, clock);
   }
 
   /** SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session `replaces`. */

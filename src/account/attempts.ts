@@ -4,6 +4,7 @@
  */
 import { entryBy, type AuditEntry } from '../audit/entry.ts';
 import type { AuditStore } from '../audit/port.ts';
+import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { checkPassword, type Line } from './password.ts';
 import type { SessionStore, SignedIn, User, UserName, UserStore } from './port.ts';
@@ -61,6 +62,9 @@ export interface AttemptStores {
   readonly audit: AuditStore;
 }
 
+/** A refusal takes at least this long, which hides the store's work for accounts that exist. */
+const REFUSAL_MS = 250;
+
 export class Attempts {
   readonly #users: UserStore;
   readonly #sessions: SessionStore;
@@ -68,14 +72,13 @@ export class Attempts {
   readonly #byClient = new MinuteThrottle('from this address');
   readonly #bySession = new MinuteThrottle('in this session');
   readonly #unknown = new UnknownAccounts();
-  readonly #refusalMs: number;
+  readonly #clock: Clock;
 
-  /** A refusal takes at least `refusalMs`, which hides the store's work for accounts that exist. */
-  constructor({ users, sessions, audit }: AttemptStores, refusalMs: number) {
+  constructor({ users, sessions, audit }: AttemptStores, clock: Clock) {
     this.#users = users;
     this.#sessions = sessions;
     this.#audit = audit;
-    this.#refusalMs = refusalMs;
+    this.#clock = clock;
   }
 
   /** Counts an attempt of an address. TOO_MANY_ATTEMPTS. */
@@ -139,7 +142,7 @@ export class Attempts {
   }
 
   async #check(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
-    const pause = new Promise<void>((resolve) => void setTimeout(resolve, this.#refusalMs).unref());
+    const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
     const { user, failures } = await this.#count(counter, context.nowMs);
     const undo = (): Promise<void> => counter.undo(user, failures);
     let checked: Awaited<ReturnType<typeof checkPassword>>;

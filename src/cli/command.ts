@@ -1,12 +1,14 @@
 /** What all commands share: the option --json, an example in the help, and the way an answer is printed. */
 import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
+import type { Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { RECORD_TYPES } from '../pims/fields.ts';
 
 /** What a command runs with. A command that prints a result and still failed sets the exit code. */
 export interface CommandContext {
   readonly environment: Environment;
+  readonly clock: Clock;
   exitCode: number;
 }
 
@@ -30,4 +32,7 @@ export function printAnswer({ json }: CommandOptions, object: Readonly<Record<st
   process.stdout.write(`${json ? JSON.stringify(object) : text}\n`);
 }
 
-export const byOperator = (nowMs = Date.now()) => ({ nowMs, actor: COMMAND_LINE, client: '' });
+export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
+
+/** The time of a record: UTC, ISO 8601. */
+export const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();

@@ -1,12 +1,14 @@
 /** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseConfig, type Config, type Environment } from '../config.ts';
+import { parseConfig, type Config } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
+import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
+import type { CommandContext } from './command.ts';
 
 /** A command waits for other processes, and its queries may take their time. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -14,14 +16,14 @@ const QUERY_BUDGET_MS = 60_000;
 
 /** Opens a store, works with it, and closes it. A fatal fault of the store is thrown before what it led to. */
 export async function withOpenedStore<S extends Store, T>(
-  config: Config,
+  { config, clock }: { config: Config; clock: Clock },
   open: (settings: OpenStoreSettings, user: StoreUser) => S | Promise<S>,
   work: (store: S) => Promise<T>,
 ): Promise<T> {
   let fatal: unknown;
   const store = await open(
     { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
-    { name: 'storeroom command', busyTimeoutMs: BUSY_TIMEOUT_MS, onFatal: (fault) => void (fatal ??= fault) },
+    { name: 'storeroom command', busyTimeoutMs: BUSY_TIMEOUT_MS, onFatal: (fault) => void (fatal ??= fault), clock },
   );
   try {
     return await work(store);
@@ -34,22 +36,22 @@ export async function withOpenedStore<S extends Store, T>(
 
 /** Opens the store of the settings. A data folder must exist already, unless `create` is set. */
 export async function withStore<T>(
-  environment: Environment,
+  { environment, clock }: CommandContext,
   work: (store: Store) => Promise<T>,
   { create = false } = {},
 ): Promise<T> {
   const { config } = parseConfig(environment, {});
   if (!create && config.databaseUrl === '') checkFolder(config.data);
-  return withOpenedStore(config, openStore, work);
+  return withOpenedStore({ config, clock }, openStore, work);
 }
 
 /** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
 export function withTenant<T>(
-  environment: Environment,
+  context: CommandContext,
   teamId: string,
   work: (data: { store: Store; tenant: Tenant; pims: PimsStore }) => Promise<T>,
 ): Promise<T> {
-  return withStore(environment, async (store) => {
+  return withStore(context, async (store) => {
     const tenant = await findTenant(store, teamId);
     return work({ store, tenant, pims: store.pims(tenant) });
   });

@@ -1,6 +1,7 @@
 /** Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not checked). */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../assets.ts';
+import type { Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addCheckCommand } from './commands/check.ts';
@@ -33,8 +34,8 @@ const INTRODUCTION = `Examples:
 Settings are environment variables; \`storeroom config\` shows them. STOREROOM_DATA is the folder of all data.`;
 
 /** Runs a command line and resolves to its exit code. `serve` resolves once the service is listening. */
-export async function runCommandLine(argv: readonly string[], environment: Environment): Promise<number> {
-  const context: CommandContext = { environment, exitCode: 0 };
+export async function runCommandLine(argv: readonly string[], environment: Environment, clock: Clock): Promise<number> {
+  const context: CommandContext = { environment, clock, exitCode: 0 };
   const asJson = argv.includes('--json');
   // The reader of the output may go away early; that is no fault.
   process.stdout.on('error', (fault: NodeJS.ErrnoException) => {

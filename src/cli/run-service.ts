@@ -3,12 +3,12 @@
  * listener closed, answers sent, counts and logs on disk.
  */
 import { Server, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Accounts } from '../account/accounts.ts';
 import { Users } from '../account/users.ts';
 import { VERSION } from '../assets.ts';
+import { every, type Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { refuseCommand } from '../errors.ts';
 import { buildApp } from '../http/app.ts';
@@ -41,31 +41,33 @@ interface ServeOptions {
   readonly asJson: boolean;
   /** Whether calls are traced. */
   readonly isTraced: boolean;
+  readonly clock: Clock;
 }
 
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
-export async function runService(config: Config, { asJson, isTraced }: ServeOptions): Promise<void> {
+export async function runService(config: Config, { asJson, isTraced, clock }: ServeOptions): Promise<void> {
   // Standard output is for the command's answer. A slow reader of the log never stops the service.
   const hooks = { streamWrite: hideSecretsInJson };
   const log = pino({ level: config.logLevel, hooks }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
-    setTimeout(() => process.exit(1), FATAL_EXIT_MS);
+    clock.after(FATAL_EXIT_MS, () => process.exit(1));
   };
-  const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report: (event: string) => log.warn(event) };
+  const report = (event: string): void => log.warn(event);
+  const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
   if (config.databaseUrl !== '' && config.backupDir !== '') throw refuseCommand(NO_BACKUPS);
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
   const store: Store = embedded ?? (await openStore(config, user));
   try {
     embedded?.lock();
     const makesDemo = embedded !== undefined && config.demo === 'on';
-    const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date().toISOString()) : undefined;
+    const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date(clock.now()).toISOString()) : undefined;
     const meter = new Meter(store.usage);
-    const accounts = new Accounts(store);
+    const accounts = new Accounts(store, clock);
     // A node knows nothing of PostgreSQL's disk.
-    const disk = embedded && new Disk(config.data, config, user.report);
-    const backups = embedded && config.backupDir !== '' ? scheduleBackups(config, log) : undefined;
-    const requestLog = new RequestLog(store.requests, { ...config, hasDisk: () => disk?.isLow !== true });
+    const disk = embedded && new Disk(config.data, config, user);
+    const backups = embedded && config.backupDir !== '' ? scheduleBackups(config, log, clock) : undefined;
+    const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
     const state: ServiceState = { isUsable: () => store.isUsable(), isDiskNearlyFull, stopping: false, inFlight: 0 };
     const { tenants, audit, usage, requests } = store;
@@ -73,6 +75,7 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
     const app = await buildApp({
       ...config,
       ...services,
+      clock,
       pims: (tenant) => store.pims(tenant),
       takeTurn: store.takeTurn,
       cursorKey: await store.loadCursorKey(),
@@ -93,6 +96,7 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
       .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of an earlier start.'));
     stopOnSignal(app, state, config.drainMs, {
       log,
+      clock,
       endQueries: () => store.endQueries(),
       close: async () => {
         await backups?.close();
@@ -105,14 +109,22 @@ export async function runService(config: Config, { asJson, isTraced }: ServeOpti
     const warning = describeExposure(config);
     if (warning !== undefined) log.warn(warning);
     if (demo) finishDemo(config.data);
-    deleteEveryHour(async () => {
-      await requestLog.deleteExpired(Date.now());
-      await accounts.deleteExpired(Date.now());
-    }, log);
+    const deleteExpired = async (): Promise<void> => {
+      await requestLog.deleteExpired(clock.now());
+      await accounts.deleteExpired(clock.now());
+    };
+    deleteEveryHour(clock, deleteExpired, log);
   } catch (fault) {
     await store.close();
     throw fault;
   }
+}
+
+interface Stopping {
+  readonly log: pino.Logger;
+  readonly clock: Clock;
+  readonly endQueries: () => void;
+  readonly close: () => Promise<void>;
 }
 
 /** A second signal (npm sends one on Ctrl-C) changes nothing. */
@@ -120,18 +132,18 @@ function stopOnSignal(
   app: FastifyInstance,
   state: ServiceState,
   drainMs: number,
-  { log, endQueries, close }: { log: pino.Logger; endQueries: () => void; close: () => Promise<void> },
+  { log, clock, endQueries, close }: Stopping,
 ): void {
   const stop = async (signal: string): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
     log.info({ signal, inFlight: state.inFlight }, 'Stopping');
-    await sleep(drainMs);
+    await clock.sleep(drainMs);
     // Not http.Server's close, which resets idle connections: their next request is still answered, and then closed.
     Server.prototype.close.call(app.server);
-    setTimeout(endQueries, QUERIES_WAIT_MS);
-    const giveUpAt = performance.now() + IN_FLIGHT_WAIT_MS;
-    while (state.inFlight > 0 && performance.now() < giveUpAt) await sleep(10);
+    clock.after(QUERIES_WAIT_MS, endQueries);
+    const giveUpAt = clock.elapsed() + IN_FLIGHT_WAIT_MS;
+    while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);
     app.server.closeAllConnections();
     await app.close();
     await close();
@@ -141,18 +153,19 @@ function stopOnSignal(
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
 }
 
-const scheduleBackups = (config: Config, log: pino.Logger): ScheduledBackups =>
+const scheduleBackups = (config: Config, log: pino.Logger, clock: Clock): ScheduledBackups =>
   new ScheduledBackups({
     ...config,
+    clock,
     folder: config.data,
     report: (event, isFault) => (isFault ? log.error(event) : log.info(event)),
   });
 
-function deleteEveryHour(deleteExpired: () => Promise<void>, log: pino.Logger): void {
+function deleteEveryHour(clock: Clock, deleteExpired: () => Promise<void>, log: pino.Logger): void {
   const run = (): void =>
     void deleteExpired().catch((fault: unknown) =>
       log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.'),
     );
-  setTimeout(run, MINUTE_MS).unref();
-  setInterval(run, HOUR_MS).unref();
+  clock.after(MINUTE_MS, run);
+  every(clock, HOUR_MS, run);
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
 import type { Tenant } from '../tenant/port.ts';
@@ -53,7 +54,7 @@ const AJV_OPTIONS = {
 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const load = new Load(options, options.log);
+  const load = new Load(options, options.log, options.clock);
   const early: Early = { answers: new Map(), connectionsEnded: { pipeline: 0, untaken: 0 } };
   const app = createServer(options, load, early);
   const methods = new Map<string, string[]>();
@@ -65,7 +66,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   const observers = [observeCalls(options.requestLog)];
   if (options.metrics)
-    observers.push(addMetrics(app, () => measure(options, load, early.connectionsEnded), early.answers));
+    observers.push(addMetrics(app, options.clock, () => measure(options, load, early.connectionsEnded), early.answers));
   if (options.logRequests) observers.push(observeRequests(options.log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
   if (traced) observers.push(traced.observe);
@@ -79,7 +80,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const operations = allOperations(options);
   const services = { ...options, ...(traced && { pims: traced.pims }), limits: new Limits() };
   await app.register(async (scope) => {
-    for (const operation of operations) addOperation(scope, operation, services, admitByKey(services.tenants));
+    for (const operation of operations) addOperation(scope, operation, services, admitByKey(services));
     addHealth(scope, options.state);
     addReference(scope, () => renderContract(operations, options.idempotencyMs));
   });
@@ -88,9 +89,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /** Loaded only when it is asked for. The last spans are sent when the app is closed. */
-async function trace({ pims, log }: AppOptions, system: NonNullable<AppOptions['tracing']>, app: FastifyInstance) {
+async function trace(
+  { pims, log, clock }: AppOptions,
+  system: NonNullable<AppOptions['tracing']>,
+  app: FastifyInstance,
+) {
   const { Tracing } = await import('./tracing.ts');
-  const tracing = new Tracing(system, log);
+  const tracing = new Tracing(system, log, clock);
   app.addHook('onClose', () => tracing.close());
   return {
     observe: tracing.observe,
@@ -119,9 +124,14 @@ function measure({ state, requestLog, meter, ...options }: AppOptions, load: Loa
   };
 }
 
-function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: Load, early: Early): FastifyInstance {
+function createServer(
+  { clock, keepAliveMs, trustedProxies, state }: AppOptions,
+  load: Load,
+  early: Early,
+): FastifyInstance {
   const noteAnswer = (status: number): void => void early.answers.set(status, (early.answers.get(status) ?? 0) + 1);
   const onEnded = (reason: EndedFor): void => void early.connectionsEnded[reason]++;
+  const newRequestId = (): string => nextRequestId(clock);
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
   // Ten times cheaper than Fastify's way, so that most of an overloaded service's time goes into calls it has taken.
   const refuse = (message: IncomingMessage, response: ServerResponse): boolean => {
@@ -137,7 +147,8 @@ function createServer({ keepAliveMs, trustedProxies, state }: AppOptions, load: 
   };
   return Fastify({
     genReqId: newRequestId,
-    serverFactory: (handle) => createLinedServer(handle, { maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded }),
+    serverFactory: (handle) =>
+      createLinedServer(handle, { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
@@ -158,7 +169,7 @@ const boot = randomBytes(6).toString('base64url');
 let lastId = 0;
 
 /** The microsecond of the process: it tells nobody how many requests there are. The request log finds by its order. */
-function newRequestId(): string {
-  lastId = Math.max(lastId + 1, Math.floor(performance.now() * 1000));
+function nextRequestId(clock: Clock): string {
+  lastId = Math.max(lastId + 1, Math.floor(clock.elapsed() * 1000));
   return `${boot}-${lastId.toString(36)}`;
 }

@@ -5,6 +5,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { every, type Clock } from '../clock.ts';
 import { createServer } from './node-http.ts';
 
 /** Requests that wait behind the one being answered: of a connection, and of all. Node parses 64 KiB at once. */
@@ -49,6 +50,7 @@ type ExpectingMessage = IncomingMessage & { [EXPECTING]?: ServerResponse };
 export type EndedFor = 'pipeline' | 'untaken';
 
 interface ConnectionOptions {
+  readonly clock: Clock;
   readonly maxHeaderSize: number;
   readonly keepAliveMs: number;
   /** Answers a request by itself when the service is too busy to begin it, and tells whether it has. */
@@ -78,7 +80,7 @@ export const signalOf = ({ request }: FastifyReply): (() => AbortSignal) => {
 export const invite = (message: ExpectingMessage): void => message[EXPECTING]?.writeContinue();
 
 export function createLinedServer(handle: RequestListener, options: ConnectionOptions): Server {
-  const { maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded } = options;
+  const { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded } = options;
   const open = new Set<LinedSocket>();
   let waitingInAll = 0;
 
@@ -146,9 +148,9 @@ export function createLinedServer(handle: RequestListener, options: ConnectionOp
   // No path takes it. Node would close the connection without a word.
   server.on('connect', (_message, socket) => server.emit('clientError', { code: 'CONNECT' }, socket));
   // A timeout of each socket would cost every request, and Node's own waits twice as long when a part was taken.
-  setInterval(() => {
+  every(clock, LOOK_MS, () => {
     for (const socket of open) if (isStuck(socket)) end(socket, 'untaken');
-  }, LOOK_MS).unref();
+  });
   return server;
 }
 

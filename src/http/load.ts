@@ -3,6 +3,7 @@
  * bound is refused. Source: docs/decisions/0029.
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { every, type Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import type { Tenant } from '../tenant/port.ts';
@@ -39,6 +40,7 @@ export class Load {
   refused = 0;
   readonly #limits: LoadLimits;
   readonly #log: FastifyBaseLogger;
+  readonly #clock: Clock;
   readonly #shares = new Map<string, TenantShare>();
   readonly #known = new Set<BodyInRoom>();
   readonly #unknown = new Set<BodyInRoom>();
@@ -50,11 +52,12 @@ export class Load {
   #reported = 0;
   #dueAt = Infinity;
 
-  constructor(limits: LoadLimits, log: FastifyBaseLogger) {
+  constructor(limits: LoadLimits, log: FastifyBaseLogger, clock: Clock) {
     this.#limits = limits;
     this.#log = log;
+    this.#clock = clock;
     this.calls = { calls: 0, most: limits.inFlightMost };
-    setInterval(() => this.#adapt(performance.now()), LOOK_MS).unref();
+    every(clock, LOOK_MS, () => this.#adapt(clock.elapsed()));
   }
 
   /** Whether calls are refused: the cheapest way to do so is not to begin them. */
@@ -129,7 +132,7 @@ export class Load {
     this.#leave(request);
     if (request.answerBytes > 0) {
       this.#uncollected += request.answerBytes;
-      this.#takenAt = performance.now();
+      this.#takenAt = this.#clock.elapsed();
       this.#countAnswer(request, -request.answerBytes);
     }
     if (request.bodyInRoom) this.#endBody(request.bodyInRoom);
@@ -142,7 +145,7 @@ export class Load {
       this.#log.warn({ refused: this.refused - this.#reported, inFlight: this.calls.calls }, 'SERVICE_BUSY');
       this.#reported = this.refused;
     };
-    setTimeout(report, LINE_MS).unref();
+    this.#clock.after(LINE_MS, report);
   }
 
   #leave(request: FastifyRequest): void {

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { COMMIT, VERSION } from '../assets.ts';
+import type { Clock } from '../clock.ts';
 import type { AnswerObserver } from './observers.ts';
 import { MEASURED, type Readings } from './readings.ts';
 
@@ -19,6 +20,8 @@ const LEFT_OUT = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}_total`,
   ...(of === 'resources' ? [] : [`nodejs_active_${of}`]),
 ]);
+/** prom-client's own has whole seconds: two starts within one would look like one. */
+const STARTED = { name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.' };
 const BUILD = { name: 'storeroom_build_info', help: 'Always 1; the labels say which build runs.' };
 
 interface Series {
@@ -32,15 +35,17 @@ interface Series {
  */
 export function addMetrics(
   app: FastifyInstance,
+  clock: Clock,
   measure: () => Readings,
   answeredEarly: Map<number, number>,
 ): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
+  for (const name of [...LEFT_OUT, STARTED.name]) registry.removeSingleMetric(name);
   const registers = [registry];
   const build = { version: VERSION, ...(COMMIT !== undefined && { commit: COMMIT }) };
   new Gauge({ ...BUILD, labelNames: Object.keys(build), registers }).set(build, 1);
+  new Gauge({ ...STARTED, registers }).set(clock.now() / 1000 - process.uptime());
   const calls = new Counter({ ...CALLS, registers });
   const durations = new Histogram({ ...DURATIONS, registers });
   const showReadings = addReadings(registry, measure());

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import type { Clock } from '../clock.ts';
 import type { Body, WriteContext } from '../pims/writes.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { checkMayWrite } from '../tenant/key-pairs.ts';
@@ -19,6 +20,7 @@ import { IDEMPOTENCY_KEY } from './operations/operation-schemas.ts';
 import { BASE_PATH, isWrite, type Call, type Operation } from './operations/operation.ts';
 
 export interface OperationServices {
+  readonly clock: Clock;
   readonly tenants: TenantStore;
   readonly meter: Meter;
   readonly usage: UsageStore;
@@ -42,7 +44,7 @@ export interface Admission {
 export function addOperation(
   app: FastifyInstance,
   operation: Operation,
-  { meter, usage, limits, pims, idempotencyMs }: OperationServices,
+  { clock, meter, usage, limits, pims, idempotencyMs }: OperationServices,
   admission: Admission,
 ): void {
   const isRead = !isWrite(operation);
@@ -57,7 +59,7 @@ export function addOperation(
     preValidation: async (request) => {
       request.operation = operation.name;
       request.load.enter(request);
-      const nowMs = Date.now();
+      const nowMs = clock.now();
       request.now = formatTime(nowMs);
       // 2. Admit: authenticate (authenticate.ts, or the session of the dashboard),
       const tenant = await admission.authenticate(request, operation);
@@ -100,25 +102,26 @@ export function addOperation(
   });
 }
 
-async function identify(tenants: TenantStore, request: FastifyRequest, claim: Claim): Promise<Tenant> {
-  const { tenant, key } = await findCaller(tenants, claim, formatTime(Date.now()));
-  request.key = key;
-  return tenant;
-}
-
 /** Admission by the API keys in each call. */
-export const admitByKey = (tenants: TenantStore): Admission => ({
-  prefix: BASE_PATH,
-  authenticateEarly: async (request) => {
-    const claim = parseEarlyClaim(request);
-    if (claim) request.tenant = await identify(tenants, request, claim);
-  },
-  authenticate: (request) => {
-    const claim = parseClaim(request);
-    return request.tenant ?? identify(tenants, request, claim);
-  },
-  isMetered: true,
-});
+export function admitByKey({ tenants, clock }: Pick<OperationServices, 'tenants' | 'clock'>): Admission {
+  const identify = async (request: FastifyRequest, claim: Claim): Promise<Tenant> => {
+    const { tenant, key } = await findCaller(tenants, claim, formatTime(clock.now()));
+    request.key = key;
+    return tenant;
+  };
+  return {
+    prefix: BASE_PATH,
+    authenticateEarly: async (request) => {
+      const claim = parseEarlyClaim(request);
+      if (claim) request.tenant = await identify(request, claim);
+    },
+    authenticate: (request) => {
+      const claim = parseClaim(request);
+      return request.tenant ?? identify(request, claim);
+    },
+    isMetered: true,
+  };
+}
 
 const schemaOf = ({ query, body, ...operation }: Operation): FastifySchema => ({
   querystring: query,

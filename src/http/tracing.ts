@@ -3,11 +3,12 @@
  * standard variables switch it on; its packages read the variables. Source: decision 0056.
  */
 import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { millisToHrTime, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../clock.ts';
 import { VERSION } from '../assets.ts';
 import type { PimsStore } from '../pims/port.ts';
 
@@ -26,7 +27,6 @@ const CLOSE_MS = 2000;
 /** A receiver that is gone is told of once in so long. */
 const REPORT_MS = 60_000;
 
-const now = (): number => performance.timeOrigin + performance.now();
 const headerOf = {
   get: (headers: FastifyRequest['headers'], name: string) => headers[name],
   keys: (headers: FastifyRequest['headers']) => Object.keys(headers),
@@ -34,13 +34,18 @@ const headerOf = {
 
 export class Tracing {
   readonly #system: 'sqlite' | 'postgresql';
+  readonly #clock: Clock;
+  /** What makes its elapsed time one since 1970, finer than a millisecond. */
+  readonly #beganAt: number;
   readonly #provider: BasicTracerProvider;
   readonly #propagator = new W3CTraceContextPropagator();
   readonly #work = new WeakMap<FastifyRequest, Work[]>();
 
-  constructor(system: 'sqlite' | 'postgresql', log: FastifyBaseLogger) {
+  constructor(system: 'sqlite' | 'postgresql', log: FastifyBaseLogger, clock: Clock) {
     this.#system = system;
-    reportTo(log);
+    this.#clock = clock;
+    this.#beganAt = clock.now() - clock.elapsed();
+    reportTo(log, clock);
     const own = resourceFromAttributes({ 'service.name': 'storeroom', 'service.version': VERSION });
     this.#provider = new BasicTracerProvider({
       // What the variables say goes first.
@@ -54,11 +59,11 @@ export class Tracing {
     const all: Work[] = [];
     this.#work.set(request, all);
     const begin = (name: string, result: unknown): void => {
-      const begunAt = now();
+      const begunAt = this.#now();
       const work: Work = { name, begunAt, endedAt: begunAt, hasFailed: false };
       all.push(work);
       if (!(result instanceof Promise)) return;
-      const end = (hasFailed: boolean): void => void Object.assign(work, { endedAt: now(), hasFailed });
+      const end = (hasFailed: boolean): void => void Object.assign(work, { endedAt: this.#now(), hasFailed });
       result.then(
         () => end(false),
         () => end(true),
@@ -82,7 +87,7 @@ export class Tracing {
   readonly observe = (request: FastifyRequest, { statusCode }: FastifyReply, ms: number): void => {
     const route = request.routeOptions.url;
     if (route !== undefined && UNTRACED.includes(route)) return;
-    const endedAt = now();
+    const endedAt = this.#now();
     const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, headerOf);
     const tracer = this.#provider.getTracer('storeroom', VERSION);
     const { method, refusal, operation, tenant } = request;
@@ -96,36 +101,44 @@ export class Tracing {
       ...(refusal && { 'error.type': refusal.code }),
     };
     const name = route === undefined ? method : `${method} ${route}`;
-    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: endedAt - ms, attributes }, parent);
+    const span = tracer.startSpan(
+      name,
+      { kind: SpanKind.SERVER, startTime: millisToHrTime(endedAt - ms), attributes },
+      parent,
+    );
     if (span.isRecording()) {
       const within = trace.setSpan(parent, span);
       const kind = this.#system === 'postgresql' ? SpanKind.CLIENT : SpanKind.INTERNAL;
       for (const { name: of, begunAt, endedAt: end, hasFailed } of this.#work.get(request) ?? []) {
-        const options = { kind, startTime: begunAt, attributes: { 'db.system.name': this.#system } };
+        const options = { kind, startTime: millisToHrTime(begunAt), attributes: { 'db.system.name': this.#system } };
         endSpan(tracer.startSpan(of, options, within), hasFailed, end);
       }
     }
     endSpan(span, statusCode >= 500, endedAt);
   };
 
+  #now(): number {
+    return this.#beganAt + this.#clock.elapsed();
+  }
+
   /** Sends what is left, or gives up. */
   async close(): Promise<void> {
-    const givenUp = new Promise<void>((resolve) => void setTimeout(resolve, CLOSE_MS).unref());
+    const givenUp = new Promise<void>((resolve) => void this.#clock.after(CLOSE_MS, resolve));
     await Promise.race([this.#provider.shutdown().catch(() => undefined), givenUp]);
   }
 }
 
 function endSpan(span: Span, hasFailed: boolean, endedAt: number): void {
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
-  span.end(endedAt);
+  span.end(millisToHrTime(endedAt));
 }
 
 /** A line a minute at most about spans that could not be sent. */
-function reportTo(log: FastifyBaseLogger): void {
+function reportTo(log: FastifyBaseLogger, { elapsed }: Clock): void {
   let reportedAt = -Infinity;
   const report = (message: string): void => {
-    if (performance.now() - reportedAt < REPORT_MS) return;
-    reportedAt = performance.now();
+    if (elapsed() - reportedAt < REPORT_MS) return;
+    reportedAt = elapsed();
     log.warn({ reason: message.slice(0, 300) }, 'Traces cannot be sent');
   };
   const silent = (): void => undefined;

@@ -2,6 +2,7 @@
  * The request log: authenticated calls become lines in memory, and four times a second the lines become blocks in the
  * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decisions 0022 and 0032.
  */
+import type { Clock, Timer } from '../clock.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
 import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX } from './lines.ts';
@@ -45,6 +46,7 @@ export interface RequestLogOptions {
   readonly requestLogRate: number;
   /** Whether the disk has room for the log. Without it, it always has. */
   readonly hasDisk?: () => boolean;
+  readonly clock: Clock;
 }
 
 const openBatch = (): LogBatch => {
@@ -66,7 +68,7 @@ export class RequestLog {
   /** Batches that are full, or that the store did not take, oldest first. */
   readonly #queue: LogBatch[] = [];
   #flushing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #recorded = 0;
   #tried = 0;
   /** Calls that are in no log: the store did not take them, or they could not be formatted. */
@@ -137,7 +139,7 @@ export class RequestLog {
     const calls = this.#calls;
     this.#calls = [];
     this.#bodyCharacters = 0;
-    const nowMs = performance.now();
+    const nowMs = this.#options.clock.elapsed();
     for (const call of calls)
       try {
         const dash = call.requestId.lastIndexOf('-');
@@ -205,10 +207,10 @@ export class RequestLog {
 
   #setTimer(): void {
     if (this.#timer) return;
-    this.#timer = setTimeout(() => {
+    this.#timer = this.#options.clock.after(FLUSH_MS, () => {
       this.#timer = undefined;
       void this.#flush();
-    }, FLUSH_MS).unref();
+    });
   }
 
   async #saveAll(): Promise<void> {

@@ -1,6 +1,7 @@
 /** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. */
 import type { SessionStore, UserStore } from '../account/port.ts';
 import type { AuditStore } from '../audit/port.ts';
+import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/port.ts';
 import type { TakeTurn } from '../tenant/admission.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
@@ -60,6 +61,7 @@ export interface StoreUser {
   readonly onFatal: (fault: unknown) => void;
   /** Told when a database is gone or back, and when the request log cannot be used. */
   readonly report?: (event: string) => void;
+  readonly clock: Clock;
 }
 
 /** Throws COMMAND_REFUSED with the reason when the database cannot be used. */
@@ -68,23 +70,26 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   if (databaseUrl === '') return openEmbedded(settings, user);
   // Loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
-  const { name, busyTimeoutMs, report } = user;
+  const { name, busyTimeoutMs, report, clock } = user;
   const own = { url: databaseUrl, connections: databaseConnections, isService: busyTimeoutMs === 0 };
-  return PostgresStore.open({ ...settings, ...own, name, report });
+  return PostgresStore.open({ ...settings, ...own, name, report, clock });
 }
 
-export function openEmbedded(settings: OpenStoreSettings, { busyTimeoutMs, onFatal, report }: StoreUser): SqliteStore {
+export function openEmbedded(
+  settings: OpenStoreSettings,
+  { busyTimeoutMs, onFatal, report, clock }: StoreUser,
+): SqliteStore {
   const { data: folder, queryThreads: workers } = settings;
   refuseUnfinishedFolder(folder);
-  return new SqliteStore({ ...settings, folder, workers, busyTimeoutMs, onFatal, report });
+  return new SqliteStore({ ...settings, folder, workers, busyTimeoutMs, onFatal, report, clock });
 }
 
 /** Checks the store that the settings name, beside services that run. Throws when it cannot be checked. */
-export async function checkPlace({ data, databaseUrl }: StorePlace): Promise<CheckResult> {
+export async function checkPlace({ data, databaseUrl }: StorePlace, clock: Clock): Promise<CheckResult> {
   const store =
     databaseUrl === ''
       ? new SqliteCheckStore(data)
-      : await (await import('./postgres/check-store.ts')).PostgresCheckStore.open(databaseUrl);
+      : await (await import('./postgres/check-store.ts')).PostgresCheckStore.open(databaseUrl, clock);
   try {
     return await checkStore(store);
   } finally {
@@ -93,8 +98,8 @@ export async function checkPlace({ data, databaseUrl }: StorePlace): Promise<Che
 }
 
 /** Opens a store for a move out of it or into it. Messages call it `name`. */
-export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string): Promise<MoveStore> {
-  if (databaseUrl === '') return new SqliteMoveStore(data, name);
+export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string, clock: Clock): Promise<MoveStore> {
+  if (databaseUrl === '') return new SqliteMoveStore(data, name, clock);
   const { PostgresMoveStore } = await import('./postgres/move-store.ts');
-  return PostgresMoveStore.open(databaseUrl, name);
+  return PostgresMoveStore.open(databaseUrl, name, clock);
 }

@@ -2,6 +2,7 @@
  * Turns for costly work: so much runs at the same time, and what waits is taken tenant by tenant, so that no queue
  * delays another's. Work ends, waiting or running, when its caller is gone. Source: decision 0030.
  */
+import { every, type Clock, type Timer } from '../clock.ts';
 import { Refusal, type Outcome } from '../errors.ts';
 import type { Tenant } from './port.ts';
 
@@ -47,14 +48,16 @@ const LOOK_MS = 25;
 
 export class Turns {
   readonly #bounds: TurnBounds;
+  readonly #clock: Clock;
   /** Tenants with something running or waiting. The first is the next to have a turn. */
   readonly #queues = new Map<string, Queue>();
   readonly #running = new Set<Job>();
-  #looking: NodeJS.Timeout | undefined;
+  #looking: Timer | undefined;
   #isClosed = false;
 
-  constructor(bounds: TurnBounds) {
+  constructor(bounds: TurnBounds, clock: Clock) {
     this.#bounds = bounds;
+    this.#clock = clock;
   }
 
   /**
@@ -102,7 +105,7 @@ export class Turns {
   /** Ends everything with SERVICE_BUSY, and takes nothing more. */
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#looking);
+    this.#looking?.close();
     for (const { waiting } of this.#queues.values()) for (const job of waiting.splice(0)) endWaiting(job, STOPPING);
     for (const job of this.#running) endRunning(job, STOPPING);
   }
@@ -110,7 +113,7 @@ export class Turns {
   #queueOf(tenant: string): Queue {
     let queue = this.#queues.get(tenant);
     if (!queue) this.#queues.set(tenant, (queue = { running: 0, waiting: [] }));
-    this.#looking ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#looking ??= every(this.#clock, LOOK_MS, () => this.#look());
     return queue;
   }
 
@@ -149,7 +152,7 @@ export class Turns {
   /** Ends what nobody waits for any more. */
   #look(): void {
     if (this.#queues.size === 0) {
-      clearInterval(this.#looking);
+      this.#looking?.close();
       this.#looking = undefined;
     }
     for (const [tenant, { running, waiting }] of this.#queues) {

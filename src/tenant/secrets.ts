@@ -97,13 +97,16 @@ function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, b
   return (isSuspicious(decoded) || decoded.includes('sr_sk_')) && holdsSecret(decoded, depth - 1, budget);
 }
 
-/** Without percent-encoding, however often it was done, or without the escapes of JSON and JavaScript. */
+/**
+ * Without percent-encoding, however often it was done, or without the escapes of JSON and JavaScript. A run of
+ * backslashes is looked at from its beginning alone: from each of them, it would take the square of its length.
+ */
 function decodeEscapes(text: string): string {
   if (!/[%\\]/.test(text)) return text;
   const toCharacter = (_: string, digits: string): string => String.fromCharCode(Number.parseInt(digits, 16));
   const decoded = text
     .replace(/%(?:25)+/g, '%')
-    .replace(/(?:%|\\+x)([0-9a-f]{2})/gi, toCharacter)
-    .replace(/\\+u([0-9a-f]{4})/gi, toCharacter);
-  return decoded === text ? text.replaceAll(/\\+[nrt]/g, ' ').replaceAll('\\', '') : decoded;
+    .replace(/(?:%|(?<!\\)\\+x)([0-9a-f]{2})/gi, toCharacter)
+    .replace(/(?<!\\)\\+u([0-9a-f]{4})/gi, toCharacter);
+  return decoded === text ? text.replaceAll(/(?<!\\)\\+[nrt]/g, ' ').replaceAll('\\', '') : decoded;
 }

@@ -10,12 +10,11 @@ import { buildTable } from '../text-table.ts';
 const PAGE = 1000;
 
 export function addAuditCommands(program: Command, context: CommandContext): void {
-  const { environment } = context;
   const group = addGroup(program, 'audit', 'audit verify acme').description('Print and check the log of who did what.');
   addCommand(group, 'list <team>', 'audit list acme --json')
     .description('Print the audit log, oldest first.')
     .action(async (teamId: string, options: CommandOptions) => {
-      const records = await withTenant(environment, teamId, ({ store }) => loadRecords(store.audit, teamId));
+      const records = await withTenant(context, teamId, ({ store }) => loadRecords(store.audit, teamId));
       const head = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
       const rows = records.map((record) => head.map((name) => String(record[name])));
       const table = buildTable([head.map((name) => name.toUpperCase()), ...rows]);
@@ -24,7 +23,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
   addCommand(group, 'verify <team>', 'audit verify acme')
     .description('Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.')
     .action(async (teamId: string, options: CommandOptions) => {
-      const check = await withTenant(environment, teamId, ({ store }) => verifyAudit(store.audit, teamId));
+      const check = await withTenant(context, teamId, ({ store }) => verifyAudit(store.audit, teamId));
       const { records, head, fault } = check;
       if (fault) context.exitCode = 1;
       const last = head && ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;

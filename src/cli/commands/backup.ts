@@ -8,13 +8,13 @@ import { restoreBackup } from '../../store/sqlite/backup.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder, withOpenedStore } from '../open-store.ts';
 
-export function addBackupCommands(program: Command, { environment }: CommandContext): void {
+export function addBackupCommands(program: Command, { environment, clock }: CommandContext): void {
   addCommand(program, 'backup <folder>', 'backup /backups/2026-11-20')
     .description('Copy all data into an empty folder. The service may keep running.')
     .action(async (folder: string, options: CommandOptions) => {
       const config = parseEmbeddedConfig(environment);
       checkFolder(config.data);
-      const files = await withOpenedStore(config, openEmbedded, (store) => store.backup(folder));
+      const files = await withOpenedStore({ config, clock }, openEmbedded, (store) => store.backup(folder));
       printAnswer(options, { folder: resolve(folder), files }, `Copied ${files.length} files to ${folder}.`);
     });
   addCommand(program, 'restore <folder>', 'restore /backups/2026-11-20')

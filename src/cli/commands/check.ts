@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { parseConfig, type Environment } from '../../config.ts';
+import { parseConfig } from '../../config.ts';
 import { checkPlace } from '../../store/open.ts';
 import { checkBackup } from '../../store/sqlite/backup.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
@@ -25,7 +25,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
       const startedAt = performance.now();
       let result: Awaited<ReturnType<typeof check>>;
       try {
-        result = await check(context.environment, backup);
+        result = await check(context, backup);
       } catch (fault) {
         printFault(fault, options.json === true);
         context.exitCode = NOT_CHECKED;
@@ -46,9 +46,12 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     });
 }
 
-async function check(environment: Environment, backup: string | undefined): ReturnType<typeof checkPlace> {
+async function check(
+  { environment, clock }: CommandContext,
+  backup: string | undefined,
+): ReturnType<typeof checkPlace> {
   if (backup !== undefined) return checkBackup(resolve(backup));
   const { config } = parseConfig(environment, {});
   if (config.databaseUrl === '') checkFolder(config.data);
-  return checkPlace(config);
+  return checkPlace(config, clock);
 }

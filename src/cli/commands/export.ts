@@ -24,7 +24,7 @@ interface ExportedRecords {
   count: number;
 }
 
-export function addExportCommand(program: Command, { environment }: CommandContext): void {
+export function addExportCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'export <team>', 'export acme orders > orders.csv')
     .description('Export records as CSV. With --json and without --output: as {"records":[…]}.')
     .addArgument(recordTypeArgument('<type>'))
@@ -36,7 +36,7 @@ export function addExportCommand(program: Command, { environment }: CommandConte
         throw refuseCommand('--spreadsheet changes cells of CSV. With --json it needs --output.');
       const formatAsCsv = (records: ExportedRecords): AsyncGenerator<string | Uint8Array> =>
         formatCsv(records, spreadsheet === true);
-      const exported = await withTenant(environment, teamId, async ({ pims }) => {
+      const exported = await withTenant(context, teamId, async ({ pims }) => {
         const names = [...(await pims.dictionaries())[recordType].keys()];
         const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
         if (output !== undefined)

@@ -3,19 +3,19 @@ import { Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { addField } from '../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../pims/fields.ts';
-import { addCommand, addGroup, printAnswer, recordTypeArgument } from '../command.ts';
+import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf } from '../command.ts';
 import type { CommandContext, CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
-export function addFieldCommands(program: Command, { environment }: CommandContext): void {
+export function addFieldCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'fields', 'fields list acme orders');
   group.description('Show and extend the fields of records.');
   addCommand(group, 'list <team>', 'fields list acme orders')
     .description('List the fields of one record type, or of all.')
     .addArgument(recordTypeArgument('[type]'))
     .action(async (teamId: string, wanted: RecordType | undefined, options: CommandOptions) => {
-      const dictionaries = await withTenant(environment, teamId, async ({ pims }) => pims.dictionaries());
+      const dictionaries = await withTenant(context, teamId, async ({ pims }) => pims.dictionaries());
       const recordTypes = wanted ? [wanted] : (Object.keys(RECORD_TYPES) as RecordType[]);
       const fields = recordTypes.flatMap((recordType) =>
         [...dictionaries[recordType].values()].map(({ name, type, assigned, indexed, custom }) => {
@@ -41,9 +41,9 @@ export function addFieldCommands(program: Command, { environment }: CommandConte
         options: CommandOptions & Pick<CustomField, 'type'>,
       ) => {
         const { type } = options;
-        await withTenant(environment, teamId, async ({ pims, store }) => {
+        await withTenant(context, teamId, async ({ pims, store }) => {
           await addField(pims, { recordType, name, type });
-          const entry = byCommand(new Date().toISOString(), 'field added', name, { recordType, type });
+          const entry = byCommand(timeOf(context.clock), 'field added', name, { recordType, type });
           await store.audit.appendAudit(teamId, entry);
         });
         const text = `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`;

@@ -1,5 +1,4 @@
 /** `storeroom health`: asks the running service whether it is well, for health checks of containers and of systemd. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { parseConfig } from '../../config.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
@@ -23,9 +22,10 @@ export function addHealthCommand(program: Command, context: CommandContext): voi
     .action(async ({ ready, wait, ...options }: HealthOptions) => {
       const { config } = parseConfig(context.environment, {});
       const url = `${formatOrigin(config.host, config.port)}/${ready ? 'readyz' : 'healthz'}`;
-      const giveUpAt = performance.now() + wait * 1000;
+      const { elapsed, sleep } = context.clock;
+      const giveUpAt = elapsed() + wait * 1000;
       let fault = await findFault(url);
-      while (fault !== undefined && performance.now() < giveUpAt) {
+      while (fault !== undefined && elapsed() < giveUpAt) {
         await sleep(LOOK_MS);
         fault = await findFault(url);
       }

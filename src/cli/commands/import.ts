@@ -5,7 +5,14 @@ import type { Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { refuseCommand } from '../../errors.ts';
 import type { RecordType } from '../../pims/fields.ts';
-import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
+import {
+  addCommand,
+  printAnswer,
+  recordTypeArgument,
+  timeOf,
+  type CommandContext,
+  type CommandOptions,
+} from '../command.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../csv-import.ts';
 import { withTenant } from '../open-store.ts';
 import { createProgressBar } from '../progress-bar.ts';
@@ -23,15 +30,15 @@ export function addImportCommand(program: Command, context: CommandContext): voi
       async (teamId: string, recordType: RecordType, file: string, options: CommandOptions & { atomic?: true }) => {
         const bytes = fileBytes(file);
         const bar = await createProgressBar();
-        const now = new Date().toISOString();
+        const now = timeOf(context.clock);
         const asked = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
         bar.start(bytes);
-        const importing = withTenant(context.environment, teamId, ({ pims, store }) =>
+        const importing = withTenant(context, teamId, ({ pims, store }) =>
           importCsv(pims, {
             ...asked,
             onStored: (imported, rejected) => {
               const detail = { file: basename(file), imported: String(imported), rejected: String(rejected) };
-              const at = new Date().toISOString();
+              const at = timeOf(context.clock);
               return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
             },
           }),

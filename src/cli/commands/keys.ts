@@ -5,7 +5,7 @@ import { orThrow, refuseField } from '../../errors.ts';
 import { issueKey } from '../../tenant/credentials.ts';
 import { checkKeyName } from '../../tenant/key-pairs.ts';
 import { DAYS_MAX, endOfDays, endOfOverlap, OVERLAPS, SCOPES, type Overlap, type Scope } from '../../tenant/keys.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
@@ -26,7 +26,7 @@ interface CreateOptions extends CommandOptions {
   readonly days?: number;
 }
 
-function addCreateCommand(group: Command, { environment }: CommandContext): void {
+function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read')
     .description('Make one more pair, for a program of its own. The secret is shown only here.')
     .requiredOption('--name <name>', 'what it is for; no other pair of the tenant has the name')
@@ -35,10 +35,10 @@ function addCreateCommand(group: Command, { environment }: CommandContext): void
     .action(async (teamId: string, { name, scope = 'write', days, ...options }: CreateOptions) => {
       checkKeyName(name);
       const key = issueKey();
-      const now = Date.now();
+      const now = context.clock.now();
       const end = endOfDays(days, now);
       const entry = byCommand(new Date(now).toISOString(), 'keys created', key.apiId, { name, scope, endsAt: end });
-      await withTenant(environment, teamId, async ({ store }) =>
+      await withTenant(context, teamId, async ({ store }) =>
         orThrow(await store.tenants.createKeys(teamId, { ...key, name, scope }, end, entry)),
       );
       const { apiId: apiID, apiSecret } = key;
@@ -48,12 +48,12 @@ function addCreateCommand(group: Command, { environment }: CommandContext): void
     });
 }
 
-function addListCommand(group: Command, { environment }: CommandContext): void {
+function addListCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'list <team>', 'keys list acme')
     .description('List the pairs that are valid, without secrets.')
     .action(async (teamId: string, options: CommandOptions) => {
-      const keys = await withTenant(environment, teamId, async ({ store }) => {
-        const found = await store.tenants.listKeys(teamId, new Date().toISOString());
+      const keys = await withTenant(context, teamId, async ({ store }) => {
+        const found = await store.tenants.listKeys(teamId, timeOf(context.clock));
         const lastUses = await store.usage.loadLastUses(teamId);
         return found.map(({ apiId, name, scope, issuedAt, endsAt }) => {
           const times = { createdAt: issuedAt, endsAt: endsAt || null, lastUsedAt: lastUses.get(apiId) ?? null };
@@ -67,7 +67,7 @@ function addListCommand(group: Command, { environment }: CommandContext): void {
     });
 }
 
-function addReplaceCommand(group: Command, { environment }: CommandContext): void {
+function addReplaceCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h')
     .description(
       'Replace a pair, or issue the first. It ends at once, or after an overlap. The secret is shown only here.',
@@ -77,10 +77,10 @@ function addReplaceCommand(group: Command, { environment }: CommandContext): voi
     .action(async (teamId: string, options: CommandOptions & { key?: string; overlap?: Overlap }) => {
       const { key: name, overlap = 'none' } = options;
       const key = issueKey();
-      const now = Date.now();
+      const now = context.clock.now();
       const oldEndsAt = endOfOverlap(overlap, now);
       const entry = byCommand(new Date(now).toISOString(), 'keys replaced', key.apiId, { overlap });
-      await withTenant(environment, teamId, async ({ store }) =>
+      await withTenant(context, teamId, async ({ store }) =>
         orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name)),
       );
       const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
@@ -89,13 +89,13 @@ function addReplaceCommand(group: Command, { environment }: CommandContext): voi
     });
 }
 
-function addEndCommand(group: Command, { environment }: CommandContext): void {
+function addEndCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'end <team> <apiID>', 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk')
     .description('End a pair at once. Its usage is kept.')
     .action(async (teamId: string, apiID: string, options: CommandOptions) => {
-      const endsAt = new Date().toISOString();
+      const endsAt = timeOf(context.clock);
       const entry = byCommand(endsAt, 'key ended', apiID);
-      const isEnded = await withTenant(environment, teamId, ({ store }) => store.tenants.endKey(teamId, apiID, entry));
+      const isEnded = await withTenant(context, teamId, ({ store }) => store.tenants.endKey(teamId, apiID, entry));
       const missing = `${teamId} has no valid keys with this API ID; \`storeroom keys list ${teamId}\` shows all.`;
       if (!isEnded) throw refuseField('COMMAND_REFUSED', 'apiID', missing);
       printAnswer(options, { teamID: teamId, apiID, endsAt }, `Ended ${apiID}.`);

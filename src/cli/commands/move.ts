@@ -1,4 +1,5 @@
 /** `storeroom move`: copies everything into another store, compares both, and prints their checksums. */
+import type { Clock } from '../../clock.ts';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';
@@ -10,7 +11,7 @@ import { checkFolder } from '../open-store.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import { buildTable } from '../text-table.ts';
 
-export function addMoveCommand(program: Command, { environment }: CommandContext): void {
+export function addMoveCommand(program: Command, { environment, clock }: CommandContext): void {
   const command: Command = addCommand(program, 'move', 'move --to postgres://storeroom:…@db.example.com/storeroom')
     .description(
       'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.',
@@ -26,7 +27,7 @@ export function addMoveCommand(program: Command, { environment }: CommandContext
     if (from === into) throw refuseCommand(`Everything is in ${from} already.`);
     if (source.databaseUrl === '') checkFolder(source.data);
     const startedAt = performance.now();
-    const { tenants, tables } = await move(source, target);
+    const { tenants, tables } = await move(source, target, clock);
     const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(3));
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     const cells = tables.map((table) => [table.team ?? '-', table.table, String(table.rows), table.sha256]);
@@ -40,10 +41,10 @@ export function addMoveCommand(program: Command, { environment }: CommandContext
   });
 }
 
-async function move(source: StorePlace, target: StorePlace): ReturnType<typeof moveStore> {
-  const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source)) };
+async function move(source: StorePlace, target: StorePlace, clock: Clock): ReturnType<typeof moveStore> {
+  const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source), clock) };
   try {
-    const to = { name: formatPlace(target), store: await openMoveStore(target, formatPlace(target)) };
+    const to = { name: formatPlace(target), store: await openMoveStore(target, formatPlace(target), clock) };
     const bar = await createProgressBar();
     try {
       return await moveStore(from, to, bar);

@@ -10,7 +10,7 @@ import { textOf } from '../../pims/script.ts';
 import type { StorefrontLookup } from '../../pims/storefront.ts';
 import type { Values } from '../../pims/values.ts';
 import { splitList } from '../../pims/lists.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
@@ -53,20 +53,20 @@ export function addOrderCommands(program: Command, context: CommandContext): voi
   addCommand(group, 'show <team> <number>', 'order show acme 10001')
     .description('Show an order, its lines and the other orders with its storefront number.')
     .action(async (teamId: string, orderNumber: string, options: CommandOptions) => {
-      const found = await withTenant(context.environment, teamId, ({ pims }) => findOrder(pims, orderNumber));
+      const found = await withTenant(context, teamId, ({ pims }) => findOrder(pims, orderNumber));
       const { order, lines, related } = found;
       printAnswer(options, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
     });
 }
 
 async function advance(
-  { environment }: CommandContext,
+  context: CommandContext,
   { teamId, orderNumber }: { teamId: string; orderNumber: string },
   transition: OrderTransition,
   options: CommandOptions,
 ): Promise<void> {
-  const { stage, backorder } = await withTenant(environment, teamId, async ({ pims, tenant, store }) => {
-    const now = new Date().toISOString();
+  const { stage, backorder } = await withTenant(context, teamId, async ({ pims, tenant, store }) => {
+    const now = timeOf(context.clock);
     const advanced = await advanceOrder(pims, orderNumber, transition, { now, strict: tenant.strict });
     const action = advanced.stage === 'invoice' ? 'order invoiced' : 'order approved';
     const detail = advanced.backorder === null ? {} : { backorder: advanced.backorder };

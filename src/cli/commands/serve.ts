@@ -5,7 +5,7 @@ import { addCommand, type CommandContext, type CommandOptions } from '../command
 import { printable } from '../text-table.ts';
 import { areTracesOn } from '../tracing-switch.ts';
 
-export function addServeCommand(program: Command, { environment }: CommandContext): void {
+export function addServeCommand(program: Command, { environment, clock }: CommandContext): void {
   const portHelp = `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${SETTINGS.port.default})`;
   addCommand(program, 'serve', 'serve --port 8080')
     .description('Run the service.')
@@ -17,7 +17,7 @@ export function addServeCommand(program: Command, { environment }: CommandContex
         process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
       const isTraced = areTracesOn(environment);
       const { runService } = await import('../run-service.ts');
-      await runService(config, { asJson: json === true, isTraced });
+      await runService(config, { asJson: json === true, isTraced, clock });
     });
 }
 

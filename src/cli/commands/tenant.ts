@@ -7,7 +7,7 @@ import { FIRST_STAGES } from '../../pims/stages.ts';
 import type { Store } from '../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../tenant/port.ts';
 import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
 import { findTenant, withStore, withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
@@ -30,27 +30,27 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
   addRemoveCommand(group, context);
 }
 
-function addCreateCommand(group: Command, { environment }: CommandContext): void {
+function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'")
     .description('Make a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
     .action(async (teamId: string, { name = teamId, ...options }: CommandOptions & { name?: string }) => {
       checkTeamId(teamId);
       checkTenantName(name);
-      const now = new Date().toISOString();
+      const now = timeOf(context.clock);
       const entry = byCommand(now, 'tenant created', teamId, { name });
       const create = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
-      const made = await withStore(environment, create, { create: true });
+      const made = await withStore(context, create, { create: true });
       const text = `Made the tenant ${teamId}. \`storeroom keys replace ${teamId}\` issues its keys.`;
       printAnswer(options, viewTenant(orThrow(made)), text);
     });
 }
 
-function addListCommand(group: Command, { environment }: CommandContext): void {
+function addListCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'list', 'tenant list --json')
     .description('List the tenants and their settings.')
     .action(async (options: CommandOptions) => {
-      const tenants = (await withStore(environment, (store) => store.tenants.listTenants())).map(viewTenant);
+      const tenants = (await withStore(context, (store) => store.tenants.listTenants())).map(viewTenant);
       const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
       const rows = tenants.map(({ teamID, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }) => [
         teamID,
@@ -65,7 +65,7 @@ function addListCommand(group: Command, { environment }: CommandContext): void {
     });
 }
 
-function addSetCommand(group: Command, { environment }: CommandContext): void {
+function addSetCommand(group: Command, context: CommandContext): void {
   const command = addCommand(group, 'set <team>', 'tenant set acme --strict on --quota 100000')
     .description('Change settings of a tenant.')
     .addOption(new Option('--default-stage <stage>', 'stage of an order that sends none').choices(FIRST_STAGES))
@@ -80,14 +80,14 @@ function addSetCommand(group: Command, { environment }: CommandContext): void {
     const { defaultStage, strict, quota, rate } = options;
     if ([defaultStage, strict, quota, rate].every((value) => value === undefined))
       command.error('error: nothing to set: give at least one option');
-    const changed = await withTenant(environment, teamId, async ({ store, tenant }) => {
+    const changed = await withTenant(context, teamId, async ({ store, tenant }) => {
       const settings: TenantSettings = {
         defaultStage: defaultStage ?? tenant.defaultStage,
         strict: strict === undefined ? tenant.strict : strict === 'on',
         monthQuota: quota === undefined ? tenant.monthQuota : toNumber(quota),
         callsPerSecond: rate === undefined ? tenant.callsPerSecond : toNumber(rate),
       };
-      const entry = byCommand(new Date().toISOString(), 'tenant changed', teamId, findChanges(tenant, settings));
+      const entry = byCommand(timeOf(context.clock), 'tenant changed', teamId, findChanges(tenant, settings));
       await store.tenants.updateTenant(teamId, { ...settings, name: tenant.name }, entry);
       return viewTenant({ ...tenant, ...settings });
     });
@@ -96,12 +96,12 @@ function addSetCommand(group: Command, { environment }: CommandContext): void {
   });
 }
 
-function addRemoveCommand(group: Command, { environment }: CommandContext): void {
+function addRemoveCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'remove <team>', 'tenant remove acme --yes')
     .description('Remove a tenant with its keys, its usage and all its records.')
     .option('--yes', 'do not ask')
     .action(async (teamId: string, options: CommandOptions & { yes?: true }) => {
-      await withStore(environment, async (store) => {
+      await withStore(context, async (store) => {
         const tenant = await findTenant(store, teamId);
         if (!options.yes) await confirm(tenant);
         await store.tenants.deleteTenant(tenant);

@@ -1,16 +1,16 @@
 /** `storeroom usage`: the metered calls of a tenant in one month (UTC), in total, by day, operation and pair of keys. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { addCommand, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
 import { withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
-export function addUsageCommand(program: Command, { environment }: CommandContext): void {
+export function addUsageCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'usage <team>', 'usage acme --month 2026-11')
     .description('Show the calls of a month (UTC).')
     .option('--month <month>', 'YYYY-MM (default: this month)', parseMonth)
     .action(async (teamId: string, options: CommandOptions & { month?: string }) => {
-      const month = options.month ?? new Date().toISOString().slice(0, 7);
-      const found = await withTenant(environment, teamId, ({ store }) => store.usage.loadUsage(teamId, month));
+      const month = options.month ?? timeOf(context.clock).slice(0, 7);
+      const found = await withTenant(context, teamId, ({ store }) => store.usage.loadUsage(teamId, month));
       const { total, byDay } = found;
       const days = sumCalls(byDay.map(({ day, calls }) => [day, calls]));
       const operations = sumCalls(byDay.map(({ operation, calls }) => [operation, calls]));

@@ -11,19 +11,19 @@ import { buildTable } from '../text-table.ts';
 
 type RoleOptions = CommandOptions & { role: Role };
 
-export function addUserCommands(program: Command, { environment }: CommandContext): void {
+export function addUserCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'user', 'user create acme ann@example.com --role owner');
   group.description('Make, list, change and remove users of the dashboard.');
   const withUsers = <T>(teamId: string, work: (users: Users) => Promise<T>): Promise<T> =>
-    withTenant(environment, teamId, ({ store }) => work(new Users(store.users)));
+    withTenant(context, teamId, ({ store }) => work(new Users(store.users)));
   /** Runs `issue` and prints its link, with the address that the service was last reached at. */
   const printLink = async (
     options: CommandOptions,
     { teamId, email }: UserName,
     issue: (users: Users) => Promise<IssuedLink>,
   ): Promise<void> => {
-    const { config } = parseConfig(environment, {});
-    const [origin, { token, endsAt }] = await withTenant(environment, teamId, async ({ store }) => {
+    const { config } = parseConfig(context.environment, {});
+    const [origin, { token, endsAt }] = await withTenant(context, teamId, async ({ store }) => {
       const kept = config.publicUrl || (await store.installation.load('origin'));
       return [kept ?? findOrigin(config), await issue(new Users(store.users))] as const;
     });
@@ -36,14 +36,14 @@ export function addUserCommands(program: Command, { environment }: CommandContex
     .description('Make a user and print the one-time link that sets a password.')
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
-      const invite = (users: Users) => users.inviteUser(teamId, email, role, byOperator());
+      const invite = (users: Users) => users.inviteUser(teamId, email, role, byOperator(context.clock.now()));
       await printLink(options, { teamId, email }, invite);
     });
 
   addCommand(group, 'link <team> <email>', 'user link acme ann@example.com')
     .description('Print a new one-time link for a user. It sets a new password and removes the second factor.')
     .action(async (teamId: string, email: string, options: CommandOptions) => {
-      const renew = (users: Users) => users.renewLink(teamId, email, byOperator());
+      const renew = (users: Users) => users.renewLink(teamId, email, byOperator(context.clock.now()));
       await printLink(options, { teamId, email }, renew);
     });
 
@@ -65,14 +65,14 @@ export function addUserCommands(program: Command, { environment }: CommandContex
     .description('Change the role of a user.')
     .addOption(roleOption())
     .action(async (teamId: string, email: string, { role, ...options }: RoleOptions) => {
-      await withUsers(teamId, (users) => users.changeRole(teamId, email, role, byOperator()));
+      await withUsers(teamId, (users) => users.changeRole(teamId, email, role, byOperator(context.clock.now())));
       printAnswer(options, { teamID: teamId, email, role }, `${email} now has the role ${role} in ${teamId}.`);
     });
 
   addCommand(group, 'remove <team> <email>', 'user remove acme ann@example.com')
     .description('Remove a user and end all their sessions.')
     .action(async (teamId: string, email: string, options: CommandOptions) => {
-      await withUsers(teamId, (users) => users.deleteUser(teamId, email, byOperator()));
+      await withUsers(teamId, (users) => users.deleteUser(teamId, email, byOperator(context.clock.now())));
       printAnswer(options, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
     });
 }

@@ -1,6 +1,6 @@
 /** Calls the service over HTTP as any client does: counted, limited, and by the keys of the environment. */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import { CLIENT_VARIABLES, type Environment } from '../../config.ts';
 import { ERRORS, refuseCommand, type ErrorCode } from '../../errors.ts';
 import type { Tool, ToolRequest } from './tools.ts';
@@ -56,7 +56,7 @@ export function readService(environment: Environment): Service {
 
 /** Calls an operation. Repeats what a short wait can help; a write under one key, so that it happens once. */
 export async function callService(
-  service: Service,
+  { service, clock }: { service: Service; clock: Clock },
   tool: Tool,
   request: ToolRequest,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ export async function callService(
     if (!(outcome instanceof Failure)) return { isError: false, answer: outcome };
     const canRepeat = outcome.mayPass && outcome.waitS <= WAIT_MOST_S && attempt < TRIES && !signal.aborted;
     if (!canRepeat) return { isError: true, message: outcome.tell(tool, headers, service) };
-    await sleep(outcome.waitS * 1000);
+    await clock.sleep(outcome.waitS * 1000);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Runs the server on standard input and output, or on a port, until the client is gone. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { Clock } from '../../clock.ts';
 import { parseConfig, type Environment } from '../../config.ts';
 import { renderContract } from '../../http/contract.ts';
 import { allOperations } from '../../http/operations/all-operations.ts';
@@ -17,6 +18,7 @@ export interface McpOptions {
   readonly bytesMost: number;
   /** undefined: standard input and output. */
   readonly port: number | undefined;
+  readonly clock: Clock;
 }
 
 /** Throws COMMAND_REFUSED when the environment lacks the keys, or the port cannot be had. */

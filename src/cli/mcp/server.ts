@@ -10,6 +10,7 @@ import {
   type CallToolResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { VERSION } from '../../assets.ts';
+import type { Clock } from '../../clock.ts';
 import { ERRORS, Refusal } from '../../errors.ts';
 import { callService, type Service } from './caller.ts';
 import { renderAnswer } from './cut.ts';
@@ -23,6 +24,7 @@ export interface ServerOptions {
   readonly canWrite: boolean;
   /** Most bytes of an answer. */
   readonly bytesMost: number;
+  readonly clock: Clock;
 }
 
 const INSTRUCTIONS = `Orders, line items, customers and parts of one team of Storeroom, an inventory system.
@@ -70,7 +72,7 @@ export function createServer(options: ServerOptions): Server {
 }
 
 async function callTool(
-  { service, tools, canWrite, bytesMost }: ServerOptions,
+  { service, clock, tools, canWrite, bytesMost }: ServerOptions,
   name: string,
   given: Record<string, unknown>,
   signal: AbortSignal,
@@ -80,7 +82,7 @@ async function callTool(
   if (tool.isWrite && !canWrite)
     return tell(`${name} writes, and this server only reads. Tell the user to start it with --write.`, true);
   try {
-    const reply = await callService(service, tool, buildRequest(tool, given), signal);
+    const reply = await callService({ service, clock }, tool, buildRequest(tool, given), signal);
     return reply.isError ? tell(reply.message, true) : tell(renderAnswer(reply.answer, bytesMost), false);
   } catch (fault) {
     if (fault instanceof Refusal) return tell(`${fault.code}: ${fault.message}`, true);

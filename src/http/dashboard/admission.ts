@@ -21,9 +21,9 @@ export function refuseCrossSite({ headers }: FastifyRequest): void {
 }
 
 /** The session of the request's cookie. Throws NOT_SIGNED_IN. */
-export async function findSession(accounts: Accounts, request: FastifyRequest): Promise<SignedIn> {
+export async function findSession(accounts: Accounts, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
   const token = tokenOf(request);
-  const signedIn = token === undefined ? undefined : await accounts.findSession(token, Date.now());
+  const signedIn = token === undefined ? undefined : await accounts.findSession(token, nowMs);
   if (!signedIn) throw new Refusal('NOT_SIGNED_IN');
   request.signedIn = signedIn;
   request.tenant = signedIn.tenant;

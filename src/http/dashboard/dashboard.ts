@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import cookie from '@fastify/cookie';
-import type { Accounts } from '../../account/accounts.ts';
 import { Refusal } from '../../errors.ts';
 import { LookLimit } from '../../tenant/limits.ts';
 import type { Tenant } from '../../tenant/port.ts';
@@ -28,7 +27,6 @@ export async function addDashboard(
   services: DashboardServices,
   operations: readonly Operation[],
 ): Promise<void> {
-  const { accounts } = services;
   await app.register(cookie);
   const handlers: Handlers = {
     ...accountRoutes(services),
@@ -37,12 +35,12 @@ export async function addDashboard(
     ...recordRoutes(services),
     ...tenantRoutes(services),
   };
-  for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, accounts, name, handlers[name]);
+  for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, services, name, handlers[name]);
 
   const looks = new LookLimit();
   for (const operation of operations) {
-    addOperation(app, operation, services, admitBySession(accounts, '/explorer'));
-    if (!isWrite(operation)) addOperation(app, operation, services, admitBySession(accounts, '/records', looks));
+    addOperation(app, operation, services, admitBySession(services, '/explorer'));
+    if (!isWrite(operation)) addOperation(app, operation, services, admitBySession(services, '/records', looks));
   }
   await addPages(app);
 }
@@ -51,17 +49,17 @@ export async function addDashboard(
  * The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not,
  * and has a limit of its own.
  */
-const admitBySession = (accounts: Accounts, path: string, looks?: LookLimit): Admission => ({
+const admitBySession = ({ accounts, clock }: DashboardServices, path: string, looks?: LookLimit): Admission => ({
   prefix: API_PATH + path,
   isMetered: looks === undefined,
   authenticateEarly: async (request) => {
     refuseCrossSite(request);
-    await findSession(accounts, request);
+    await findSession(accounts, request, clock.now());
   },
   authenticate: async (request: FastifyRequest, operation: Operation): Promise<Tenant> => {
     refuseCrossSite(request);
-    const signedIn = request.signedIn ?? (await findSession(accounts, request));
-    looks?.check(signedIn.user, Date.now());
+    const signedIn = request.signedIn ?? (await findSession(accounts, request, clock.now()));
+    looks?.check(signedIn.user, clock.now());
     if (isWrite(operation)) requireRole(signedIn, 'developer');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;

@@ -3,7 +3,6 @@
  * alone.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
-import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
 import type { SignedIn } from '../../account/port.ts';
 import { requireProof } from '../../account/proof.ts';
@@ -17,6 +16,7 @@ import { sendAnswer } from '../envelope.ts';
 import { findSession, refuseCrossSite, requireRole } from './admission.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
 import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
+import type { DashboardServices } from './services.ts';
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
@@ -42,7 +42,7 @@ export type Handlers = {
 
 export function addRoute<Name extends RouteName>(
   app: FastifyInstance,
-  accounts: Accounts,
+  { accounts, clock }: DashboardServices,
   name: Name,
   handle: Handlers[Name],
 ): void {
@@ -58,23 +58,23 @@ export function addRoute<Name extends RouteName>(
       request.load.enter(request, role ? undefined : request.load.signIns);
       refuseCrossSite(request);
       if (role) {
-        const signedIn = await findSession(accounts, request);
+        const signedIn = await findSession(accounts, request, clock.now());
         requireRole(signedIn, role);
-        if (method === 'POST' && proof === 'recent') requireProof(signedIn, Date.now());
+        if (method === 'POST' && proof === 'recent') requireProof(signedIn, clock.now());
       }
       foldQuery(request.query as Record<string, unknown>);
       request.body = takeBody(request, request.body ?? {});
     },
     handler: async (request, reply) => {
-      const answer = await handle(contextOf(request, reply) as ContextOf<Name>);
+      const answer = await handle(contextOf(request, reply, clock.now()) as ContextOf<Name>);
       return sendAnswer(reply, 200, JSON.stringify(answer ?? {}));
     },
   });
 }
 
-function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext {
+function contextOf(request: FastifyRequest, reply: FastifyReply, nowMs: number): RequestContext {
   const agent = (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
-  const client = { nowMs: Date.now(), client: request.ip, agent };
+  const client = { nowMs, client: request.ip, agent };
   return { body: request.body, query: request.query, client, reply, signedIn: request.signedIn! };
 }
 

@@ -2,6 +2,7 @@
  * Whether the database answers and takes writes, and on which of its servers. Lost at the first sign; callers are
  * refused until it is back.
  */
+import type { Timer } from '../../clock.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection.ts';
 import type { Servers } from './servers.ts';
 
@@ -22,7 +23,7 @@ export class Availability {
   #lostAt = 0;
   #isUsable = true;
   #connection: Connection | undefined;
-  #next: NodeJS.Timeout | undefined;
+  #next: Timer | undefined;
   #isClosed = false;
   #isAsking = false;
 
@@ -56,7 +57,7 @@ export class Availability {
   lose(reason: string): void {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
-    this.#lostAt = performance.now();
+    this.#lostAt = this.#options.clock.elapsed();
     this.#listeners.report(`The database is gone: ${reason}. Calls are answered 503 until it is back.`);
     this.#connection?.destroy('the database is gone');
     this.#listeners.onLost();
@@ -65,13 +66,13 @@ export class Availability {
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#next);
+    this.#next?.close();
     this.#connection?.destroy('it was closed');
   }
 
   #askAfter(ms: number): void {
-    clearTimeout(this.#next);
-    if (!this.#isClosed) this.#next = setTimeout(() => void this.#ask(), ms).unref();
+    this.#next?.close();
+    if (!this.#isClosed) this.#next = this.#options.clock.after(ms, () => void this.#ask());
   }
 
   /** A standby answers and takes no writes, so it is not usable until it is promoted. */
@@ -100,7 +101,7 @@ export class Availability {
 
   #find(): void {
     if (!this.#isUsable) {
-      const seconds = ((performance.now() - this.#lostAt) / 1000).toFixed(1);
+      const seconds = ((this.#options.clock.elapsed() - this.#lostAt) / 1000).toFixed(1);
       this.#listeners.report(`The database is back after ${seconds} s, on ${this.#servers.host}.`);
     }
     this.#isUsable = true;

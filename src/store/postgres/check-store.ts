@@ -1,4 +1,5 @@
 /** PostgreSQL opened for a check: one connection that only reads, each part in a snapshot. Migrates nothing. */
+import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
 import { RESTORE, type Findings } from '../check/findings.ts';
 import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
@@ -37,9 +38,9 @@ export class PostgresCheckStore implements CheckedStore {
   }
 
   /** COMMAND_REFUSED when the database cannot be used, or is of another version. */
-  static async open(url: string): Promise<PostgresCheckStore> {
+  static async open(url: string, clock: Clock): Promise<PostgresCheckStore> {
     try {
-      const connection = await new Servers(url).find(OPTIONS);
+      const connection = await new Servers(url).find({ ...OPTIONS, clock });
       const store = new PostgresCheckStore(connection);
       await store.#checkVersion();
       return store;

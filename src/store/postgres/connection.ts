@@ -1,9 +1,11 @@
 /** A connection to PostgreSQL: pipelined, with bounded prepared statements, and aware of a silent server. */
 import type { Socket } from 'node:net';
 import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
+import type { Clock } from '../../clock.ts';
 import { Refusal } from '../../errors.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Copy } from './copy.ts';
+import { Silence } from './silence.ts';
 
 export interface ConnectionOptions {
   /** Shown in pg_stat_activity. */
@@ -13,6 +15,7 @@ export interface ConnectionOptions {
   /** The server is gone when nothing arrives for this long while a statement waits. */
   readonly silenceMs: number;
   readonly connectTimeoutMs: number;
+  readonly clock: Clock;
 }
 
 /** Values of a statement; lists become arrays. */
@@ -22,7 +25,6 @@ export type StatementValues = readonly (Bound | readonly (string | number | Uint
 const PREPARED_MAX = 600;
 /** A server process never frees what it caches of tables, so a connection is replaced after this many statements. */
 const STATEMENTS_PER_LIFE = 5000;
-const SILENCE_CHECK_MS = 100;
 const BIGINT = 20;
 export const IS_STANDBY = 'it is a standby and takes no writes';
 
@@ -50,14 +52,12 @@ const types = {
 
 export class Connection {
   readonly #client: Client;
-  readonly #silenceMs: number;
+  readonly #silence: Silence;
   readonly #prepared = new Map<string, string>();
   #statements = 0;
   #unanswered = 0;
   /** Set while closing: resolved once every statement is answered. */
   #idle: PromiseWithResolvers<void> | undefined;
-  #heardAt = 0;
-  #watch: NodeJS.Timeout | undefined;
   #lost: ConnectionLost | undefined;
   #pid: Promise<number> | undefined;
   #sentFault: unknown;
@@ -65,9 +65,10 @@ export class Connection {
   #isStandby = false;
   #isUnconfirmed = false;
 
-  private constructor(client: Client, silenceMs: number) {
+  private constructor(client: Client, { silenceMs, clock }: ConnectionOptions) {
     this.#client = client;
-    this.#silenceMs = silenceMs;
+    const giveUp = (): void => this.destroy(`no answer within ${silenceMs} ms`, true);
+    this.#silence = new Silence(clock, silenceMs, giveUp);
     // Without a listener the end of an idle connection would end the process.
     client.on('error', (fault) => this.destroy(fault.message));
     client.on('end', () => this.destroy('it ended'));
@@ -82,7 +83,7 @@ export class Connection {
 
   /** Throws what the driver or the server said, and ConnectionLost for a standby. */
   static async open(options: ConnectionOptions, url: string): Promise<Connection> {
-    const { name, session, silenceMs, connectTimeoutMs } = options;
+    const { name, session, connectTimeoutMs, clock } = options;
     // See migrations/pims-0003.sql.
     const own = { 'storeroom.moves_versions': 'on' };
     const settings = {
@@ -95,13 +96,15 @@ export class Connection {
     };
     const client = new Client({
       connectionString: addSession(url, name, settings),
-      connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true,
       types,
     });
-    const connection = new Connection(client, silenceMs);
+    const connection = new Connection(client, options);
+    const giveUp = (): unknown => connection.#stream.destroy(new Error('timeout expired'));
+    const connecting = new Silence(clock, connectTimeoutMs, giveUp);
+    connecting.begin(true);
     try {
       await client.connect();
       if (connection.#isStandby) throw new ConnectionLost(IS_STANDBY);
@@ -109,6 +112,8 @@ export class Connection {
     } catch (fault) {
       connection.destroy('it could not be opened');
       throw fault;
+    } finally {
+      connecting.close();
     }
   }
 
@@ -191,7 +196,7 @@ export class Connection {
     if (this.#lost) return;
     if (this.#unanswered > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
     this.#lost = new ConnectionLost('it was closed');
-    clearInterval(this.#watch);
+    this.#silence.close();
     await this.#client.end().catch(() => undefined);
   }
 
@@ -199,7 +204,7 @@ export class Connection {
   destroy(cause: string, isSilent = false): void {
     if (this.#lost) return;
     this.#lost = new ConnectionLost(cause, isSilent);
-    clearInterval(this.#watch);
+    this.#silence.close();
     this.#stream.destroy();
   }
 
@@ -246,8 +251,7 @@ export class Connection {
   }
 
   async #track<T>(answer: Promise<T>): Promise<T> {
-    if (this.#unanswered++ === 0) this.#heardAt = performance.now();
-    this.#watch ??= setInterval(() => this.#checkSilence(), SILENCE_CHECK_MS).unref();
+    if (this.#unanswered++ === 0) this.#silence.begin(true);
     try {
       const given = await answer;
       if (this.#isUnconfirmed) throw this.#lost;
@@ -258,14 +262,9 @@ export class Connection {
       throw this.#lost ?? fault;
     } finally {
       this.#unanswered--;
-      this.#heardAt = performance.now();
+      this.#silence.begin(this.#unanswered > 0);
       if (this.#unanswered === 0) this.#idle?.resolve();
     }
-  }
-
-  #checkSilence(): void {
-    if (this.#unanswered > 0 && performance.now() - this.#heardAt > this.#silenceMs)
-      this.destroy(`no answer within ${this.#silenceMs} ms`, true);
   }
 }
 

@@ -1,5 +1,5 @@
 /** PostgreSQL opened for a move. A row of the control schema says that a move into the database is unfinished. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
@@ -43,18 +43,20 @@ export class PostgresMoveStore implements MoveStore {
   readonly #name: string;
   readonly #store: PostgresStore;
   readonly #connection: Connection;
+  readonly #clock: Clock;
 
-  private constructor(name: string, store: PostgresStore, connection: Connection) {
+  private constructor(name: string, store: PostgresStore, connection: Connection, clock: Clock) {
+    this.#clock = clock;
     this.#name = name;
     this.#store = store;
     this.#connection = connection;
   }
 
   /** Opens a database. Messages call it `name`. */
-  static async open(url: string, name: string): Promise<PostgresMoveStore> {
-    const options = { ...QUERIES, url, connections: 1, name: NAME, movedAs: name };
+  static async open(url: string, name: string, clock: Clock): Promise<PostgresMoveStore> {
+    const options = { ...QUERIES, url, connections: 1, name: NAME, movedAs: name, clock };
     const store = await PostgresStore.open(options);
-    return new PostgresMoveStore(name, store, await store.openOwn());
+    return new PostgresMoveStore(name, store, await store.openOwn(), clock);
   }
 
   get tenants(): TenantStore {
@@ -73,10 +75,10 @@ export class PostgresMoveStore implements MoveStore {
       if (sqlStateOf(fault) !== LOCK_NOT_AVAILABLE) throw fault;
       throw refuseCommand(`Another move into or out of ${this.#name} is running.`);
     }
-    const giveUpAt = performance.now() + OTHERS_WAIT_MS;
+    const giveUpAt = this.#clock.elapsed() + OTHERS_WAIT_MS;
     let other = await this.#findOther();
-    while (other !== undefined && performance.now() < giveUpAt) {
-      await sleep(OTHERS_RETRY_MS);
+    while (other !== undefined && this.#clock.elapsed() < giveUpAt) {
+      await this.#clock.sleep(OTHERS_RETRY_MS);
       other = await this.#findOther();
     }
     if (other !== undefined)

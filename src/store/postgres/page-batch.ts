@@ -2,6 +2,7 @@
  * Short queries of one tenant that wait at the same moment: those of one shape go out as one statement. What takes
  * longer than the connection allows, or has large records, is left to be read by itself.
  */
+import type { Clock } from '../../clock.ts';
 import { Refusal } from '../../errors.ts';
 import type { Page } from '../../pims/port.ts';
 import { LARGE_PAGE, type PageQuestion, type PageRow } from './page-sql.ts';
@@ -32,6 +33,7 @@ export class PageBatch {
   /** Those that no statement is under way on. */
   readonly #free: SharedConnection[];
   readonly #follow: (fieldsVersion: number) => Promise<boolean>;
+  readonly #clock: Clock;
   /** By shape. The shape that is asked next comes first. */
   readonly #waiting = new Map<string, Asked[]>();
   readonly #shapes = new Map<string, Known>();
@@ -40,7 +42,12 @@ export class PageBatch {
   #isPlanned = false;
 
   /** `follow` answers whether the dictionaries of the questions no longer hold. */
-  constructor(connections: readonly SharedConnection[], follow: (fieldsVersion: number) => Promise<boolean>) {
+  constructor(
+    connections: readonly SharedConnection[],
+    follow: (fieldsVersion: number) => Promise<boolean>,
+    clock: Clock,
+  ) {
+    this.#clock = clock;
     this.#free = [...connections];
     this.#follow = follow;
   }
@@ -91,7 +98,7 @@ export class PageBatch {
   }
 
   #isPaused(shape: string): boolean {
-    return performance.now() < Math.max(this.#pausedUntil, this.#shapes.get(shape)?.pausedUntil ?? 0);
+    return this.#clock.elapsed() < Math.max(this.#pausedUntil, this.#shapes.get(shape)?.pausedUntil ?? 0);
   }
 
   async #load(connection: SharedConnection, alike: readonly Asked[]): Promise<(Page | undefined)[]> {
@@ -105,8 +112,8 @@ export class PageBatch {
       rows = await connection.ask<PageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
-      this.#pausedUntil = performance.now() + TENANT_PAUSE_MS;
-      known.pausedUntil = performance.now() + SHAPE_PAUSE_MS;
+      this.#pausedUntil = this.#clock.elapsed() + TENANT_PAUSE_MS;
+      known.pausedUntil = this.#clock.elapsed() + SHAPE_PAUSE_MS;
       return [];
     }
     if (await this.#follow(rows[0]![4])) return [];

@@ -2,6 +2,7 @@
  * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out
  * together; writes go through the group commit. Source: decision 0020.
  */
+import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
@@ -44,6 +45,7 @@ export interface PimsConnections {
   /** Which of a pool's connections has most likely seen this tenant before. */
   readonly place: number;
   readonly queryBudgetMs: number;
+  readonly clock: Clock;
 }
 
 type Fields = [RecordType, string, CustomField['type']];
@@ -98,6 +100,7 @@ export class PostgresPimsStore implements PimsStore {
     const queue = new PostgresWriteQueue(writers, place, {
       lock: (connection) => this.#lock(connection),
       counters: this.#counters,
+      clock: connections.clock,
     });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
@@ -116,7 +119,7 @@ export class PostgresPimsStore implements PimsStore {
       readSmall: async (number) => (await ordersByReference.ask(number)) ?? [],
       readLarge: (values, start, signal) => this.#loadLarge('largeOrdersByReference', values, start, signal),
     });
-    this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version));
+    this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
     this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
     );

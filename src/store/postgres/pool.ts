@@ -1,4 +1,5 @@
 /** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
+import type { Clock, Timer } from '../../clock.ts';
 import { Refusal } from '../../errors.ts';
 import type { PoolLoad } from '../load.ts';
 import type { SharedConnection } from './shared-connection.ts';
@@ -8,15 +9,17 @@ const WAIT_MS = 800;
 
 interface Borrower {
   readonly take: (connection: SharedConnection) => void;
-  readonly giveUp: NodeJS.Timeout;
+  readonly giveUp: Timer;
 }
 
 export class Pool {
   readonly #all: readonly SharedConnection[];
   readonly #free: SharedConnection[];
   readonly #waiting = new Set<Borrower>();
+  readonly #clock: Clock;
 
-  constructor(connections: readonly SharedConnection[]) {
+  constructor(connections: readonly SharedConnection[], clock: Clock) {
+    this.#clock = clock;
     this.#all = connections;
     this.#free = [...connections];
   }
@@ -30,7 +33,7 @@ export class Pool {
       const [next] = this.#waiting;
       if (next) {
         this.#waiting.delete(next);
-        clearTimeout(next.giveUp);
+        next.giveUp.close();
         next.take(connection);
       } else this.#free.push(connection);
     }
@@ -59,10 +62,10 @@ export class Pool {
       new Refusal('SERVICE_BUSY', 'All connections to the database are in use.', { retryAfterSeconds: 1 });
     if (this.#waiting.size >= WAITING_MAX) throw busy();
     return new Promise((take, reject) => {
-      const giveUp = setTimeout(() => {
+      const giveUp = this.#clock.after(WAIT_MS, () => {
         this.#waiting.delete(waiting);
         reject(busy());
-      }, WAIT_MS);
+      });
       const waiting: Borrower = { take, giveUp };
       this.#waiting.add(waiting);
     });

@@ -1,7 +1,6 @@
 /**
  * The servers of a database and which of them is the primary. Source: decision 0053.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, ConnectionLost, IS_STANDBY, reasonOf, type ConnectionOptions } from './connection.ts';
 
 interface Primary {
@@ -55,9 +54,10 @@ export class Servers {
       }
     });
     const all = Promise.allSettled(asking);
-    await Promise.race([all, first.promise.then(() => sleep(OTHERS_MS, undefined, { ref: false }))]);
-    const [best, ...others] = found.toSorted((a, b) => b.timeline - a.timeline || a.place - b.place);
-    for (const { connection } of others) connection.destroy('it is not the primary');
+    const others = first.promise.then(() => new Promise<void>((go) => void options.clock.after(OTHERS_MS, go)));
+    await Promise.race([all, others]);
+    const [best, ...rest] = found.toSorted((a, b) => b.timeline - a.timeline || a.place - b.place);
+    for (const { connection } of rest) connection.destroy('it is not the primary');
     // Those that answer too late.
     void all.then(() => found.forEach((one) => one !== best && one.connection.destroy('it is not the primary')));
     if (!best) throw new ConnectionLost(this.#describe(await all));

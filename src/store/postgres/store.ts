@@ -3,6 +3,7 @@
  * writes. Source: decision 0020.
  */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import { Turns, type TakeTurn } from '../../tenant/admission.ts';
@@ -50,6 +51,7 @@ export interface OpenPostgresOptions {
   readonly report?: ((event: string) => void) | undefined;
   /** The name of the database in messages, when it is opened for a move. Allows an unfinished move. */
   readonly movedAs?: string;
+  readonly clock: Clock;
 }
 
 const OLDEST = 160_000;
@@ -96,7 +98,7 @@ export class PostgresStore {
     this.#options = options;
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     // One connection more is for a tenant that has none running.
-    this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting });
+    this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting }, options.clock);
     const within = {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
@@ -132,7 +134,7 @@ export class PostgresStore {
     this.#readers = shareMany(short);
     this.#pages = shareMany(walks);
     this.#shared = [keys, usage, ...this.#readers, ...this.#pages];
-    this.#pools = [new Pool(shareMany(short)), new Pool([...shareMany(long), share(long)])];
+    this.#pools = [shareMany(short), [...shareMany(long), share(long)]].map((all) => new Pool(all, options.clock));
     const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
     this.tenants = new SqlTenantStore(control, new PostgresTenants(keys, () => this.openOwn()));
     this.users = new SqlUserStore(control);
@@ -184,6 +186,7 @@ export class PostgresStore {
       openOwn: () => this.openOwn(),
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
+      clock: this.#options.clock,
     });
     const isNewest = this.#migrateTenant(storeId);
     const first = onceReady(isNewest, store);
@@ -255,8 +258,8 @@ export class PostgresStore {
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
-    const { name, isService = false } = this.#options;
-    return { name, session, silenceMs, connectTimeoutMs: isService ? CONNECT_MS : LONG_WORK_CONNECT_MS };
+    const { name, isService = false, clock } = this.#options;
+    return { name, session, silenceMs, clock, connectTimeoutMs: isService ? CONNECT_MS : LONG_WORK_CONNECT_MS };
   }
 }
 

@@ -2,6 +2,7 @@
  * Group commit of one tenant: writes that wait at the same moment share a transaction and are answered once it is on
  * disk. The transaction begins by locking the tenant, so the writes of all nodes queue up. Source: decision 0020.
  */
+import type { Clock } from '../../clock.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { StartedScript } from '../pims/script-runner.ts';
 import type { Writing } from '../writing.ts';
@@ -27,6 +28,7 @@ export interface TenantLock {
   /** Locks the tenant, first thing in every transaction. Answers whether its dictionaries have changed. */
   readonly lock: (connection: Connection) => Promise<boolean>;
   readonly counters: Counters;
+  readonly clock: Clock;
 }
 
 export class PostgresWriteQueue {
@@ -45,7 +47,7 @@ export class PostgresWriteQueue {
   /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
   run<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ begin, resolve, reject, since: performance.now(), size });
+    this.#waiting.push({ begin, resolve, reject, since: this.#tenant.clock.elapsed(), size });
     if (!this.#isWorking) {
       this.#isWorking = true;
       setImmediate(() => void this.#flush());
@@ -56,7 +58,7 @@ export class PostgresWriteQueue {
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
       const group = takeGroup(this.#waiting).filter((item) => {
-        const isLate = performance.now() - item.since > WAIT_MS;
+        const isLate = this.#tenant.clock.elapsed() - item.since > WAIT_MS;
         if (isLate) item.resolve(tooManyWrites() as never);
         return !isLate;
       });

@@ -22,7 +22,7 @@ export class SqliteControl implements ControlDatabase {
   /** The version of the file that the kept rows are from. */
   #version = -1;
 
-  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal'>) {
+  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
     migrate(db, 'control');
     this.#db = db;
     this.#reader = new TurnReader(db, { onFatal: options.onFatal, onSnapshot: () => this.#followChanges() });

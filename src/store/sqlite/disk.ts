@@ -2,6 +2,7 @@
  * Free space of the disk of the embedded store, measured once a second. The request log stops at a bound, well before
  * writes are refused. Source: decision 0032.
  */
+import { every, type Clock } from '../../clock.ts';
 import { statfs, statfsSync, type StatsFs } from 'node:fs';
 
 const MEASURE_MS = 1000;
@@ -17,6 +18,12 @@ export interface DiskBounds {
   readonly readyFreeMb: number;
 }
 
+export interface DiskObserver {
+  /** Told when the log stops and when it goes on. */
+  readonly report: (event: string) => void;
+  readonly clock: Clock;
+}
+
 export class Disk {
   readonly #bounds: DiskBounds;
   readonly #report: (event: string) => void;
@@ -24,13 +31,13 @@ export class Disk {
   #size = 0;
   #isLow = false;
 
-  /** Measures at once, and then by itself until the process ends. Reports when the log stops and when it goes on. */
-  constructor(folder: string, bounds: DiskBounds, report: (event: string) => void) {
+  /** Measures at once, and then by itself until the process ends. */
+  constructor(folder: string, bounds: DiskBounds, { report, clock }: DiskObserver) {
     this.#bounds = bounds;
     this.#report = report;
     this.#note(statfsSync(folder));
     const measure = (): void => statfs(folder, (fault, stats) => void (fault ?? this.#note(stats)));
-    setInterval(measure, MEASURE_MS).unref();
+    every(clock, MEASURE_MS, measure);
   }
 
   get freeBytes(): number {

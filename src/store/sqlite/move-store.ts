@@ -2,6 +2,7 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
 import type { Values } from '../../pims/values.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
@@ -33,10 +34,10 @@ export class SqliteMoveStore implements MoveStore {
   #open: Database | undefined;
 
   /** Messages call the folder `movedAs`. */
-  constructor(folder: string, movedAs: string) {
+  constructor(folder: string, movedAs: string, clock: Clock) {
     this.#folder = folder;
     const onFatal = (fault: unknown): void => void (this.#fatal ??= fault);
-    const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs };
+    const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs, clock };
     this.#store = new SqliteStore(options);
   }
 

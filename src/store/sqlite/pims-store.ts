@@ -2,6 +2,7 @@
  * The embedded store's PimsStore: one tenant's inventory system in one SQLite file. One connection reads what is
  * committed; the other writes through the group commit, and is opened by the first write.
  */
+import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries } from '../../pims/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
@@ -31,6 +32,7 @@ export interface PimsStoreOptions {
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly onFatal: (fault: unknown) => void;
+  readonly clock: Clock;
 }
 
 /** What is probably small gets this long and so many records on the event loop; else it is begun anew in a worker. */
@@ -245,13 +247,13 @@ export class SqlitePimsStore implements PimsStore {
 
   #openWriter(): { readonly db: Database; readonly queue: SqliteWriteQueue } {
     if (this.#writer) return this.#writer;
-    const { busyTimeoutMs, checkpoint, onFatal } = this.#options;
+    const { busyTimeoutMs, checkpoint, onFatal, clock } = this.#options;
     // The service alone leaves its log unsynced for a moment: it alone waits before it tells what it has read.
     const isService = busyTimeoutMs === 0;
     const sync = isService ? 'deferred' : 'full';
     const db = new Database(this.#readerDb.file, { mode: 'write', sync, busyTimeoutMs });
     if (this.#cacheKib !== undefined) db.limitCache(this.#cacheKib);
-    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: isService, checkpoint, onFatal });
+    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: isService, checkpoint, onFatal, clock });
     this.#writer = { db, queue };
     return this.#writer;
   }

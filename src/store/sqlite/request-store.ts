@@ -12,7 +12,7 @@ import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
-interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint'> {
+interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint' | 'clock'> {
   readonly busyTimeoutMs: number;
   /** Told once when the log cannot be used. */
   readonly report: (event: string) => void;
@@ -114,7 +114,7 @@ export class SqliteRequests implements OwnRequests {
 
   /** Checkpoints are synced and commits are not, so the file is never damaged. */
   #openFile(): LogFile {
-    const { busyTimeoutMs, checkpoint } = this.#options;
+    const { busyTimeoutMs, checkpoint, clock } = this.#options;
     const onFatal = (fault: unknown): void => {
       this.#report(fault);
       this.#isUnusable = true;
@@ -128,7 +128,10 @@ export class SqliteRequests implements OwnRequests {
       this.#report(fault);
       throw fault;
     }
-    return { db, queue: new SqliteWriteQueue(db, { checkpoint, onFatal, gather: 'none', syncAfterCommit: false }) };
+    return {
+      db,
+      queue: new SqliteWriteQueue(db, { checkpoint, clock, onFatal, gather: 'none', syncAfterCommit: false }),
+    };
   }
 
   #report(fault: unknown): void {

@@ -7,6 +7,7 @@ import { closeSync, fsyncSync, globSync, openSync, readdirSync, renameSync, rmSy
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startThread } from '../../assets.ts';
+import type { Clock, Timer } from '../../clock.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
 import { makeFolder } from './folder.ts';
 
@@ -19,6 +20,7 @@ export interface BackupOptions {
   /** Free megabytes that a backup leaves on its disk. */
   readonly readyFreeMb: number;
   readonly report: (event: string, isFault: boolean) => void;
+  readonly clock: Clock;
 }
 
 const UNFINISHED = '.unfinished-';
@@ -34,12 +36,11 @@ const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 export class ScheduledBackups {
   readonly #options: BackupOptions;
-  readonly #startedAt = Date.now();
   #dueAt = 0;
   #lastSuccessMs = 0;
   #failures = 0;
   #running: Promise<void> | undefined;
-  #look: NodeJS.Timeout | undefined;
+  #look: Timer | undefined;
   readonly #stop = new AbortController();
 
   /** Looks what is there, and then by itself whether a backup is due. */
@@ -55,7 +56,7 @@ export class ScheduledBackups {
     } catch (fault) {
       this.#fail(fault);
     }
-    const at = Math.max(this.#dueAt, this.#startedAt + FIRST_LOOK_MS);
+    const at = Math.max(this.#dueAt, options.clock.now() + FIRST_LOOK_MS);
     options.report(`The next backup into ${options.backupDir} is due at ${new Date(at).toISOString()}.`, false);
     this.#lookAfter(FIRST_LOOK_MS);
   }
@@ -68,27 +69,29 @@ export class ScheduledBackups {
 
   /** Ends a backup that is being made. */
   async close(): Promise<void> {
-    clearTimeout(this.#look);
+    this.#look?.close();
     this.#stop.abort();
     await this.#running;
   }
 
   #lookAfter(ms: number): void {
-    this.#look = setTimeout(() => {
-      if (Date.now() < this.#dueAt) return this.#lookAfter(LOOK_MS);
+    const { clock } = this.#options;
+    this.#look = clock.after(ms, () => {
+      if (clock.now() < this.#dueAt) return this.#lookAfter(LOOK_MS);
       this.#running = this.#make().catch((fault: unknown) => this.#fail(fault));
       void this.#running.then(() => this.#stop.signal.aborted || this.#lookAfter(LOOK_MS));
-    }, ms).unref();
+    });
   }
 
   async #make(): Promise<void> {
-    const { folder, backupDir, backupHours, report } = this.#options;
-    const now = Date.now();
+    const { folder, backupDir, backupHours, report, clock } = this.#options;
+    const now = clock.now();
     const name = `storeroom-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
     const target = join(backupDir, UNFINISHED + name);
     try {
       makeFolder(backupDir);
       await this.#checkSpace();
+      this.#stop.signal.throwIfAborted();
       const { findings, count } = await this.#run({ folder, target });
       const damage = findings.find(({ isDamage }) => isDamage);
       if (damage) throw new Error(`it was not written whole, or the store is damaged. ${damage.place}: ${damage.what}`);
@@ -107,7 +110,7 @@ export class ScheduledBackups {
         );
       } else {
         this.#lastSuccessMs = now;
-        report(`The backup ${name} was made and verified in ${((Date.now() - now) / 1000).toFixed(1)} s.`, false);
+        report(`The backup ${name} was made and verified in ${((clock.now() - now) / 1000).toFixed(1)} s.`, false);
       }
     } finally {
       rmSync(target, { recursive: true, force: true });
@@ -153,7 +156,7 @@ export class ScheduledBackups {
   #fail(fault: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#failures++;
-    this.#dueAt = Date.now() + HOUR_MS;
+    this.#dueAt = this.#options.clock.now() + HOUR_MS;
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#options.report(
       `No backup was made in ${this.#options.backupDir}: ${reason}. The next try is in an hour.`,

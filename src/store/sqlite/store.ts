@@ -3,6 +3,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
@@ -44,6 +45,7 @@ export interface OpenStoreOptions {
   readonly movedAs?: string;
   /** Told when the request log cannot be used. The rest of the store goes on. */
   readonly report?: ((event: string) => void) | undefined;
+  readonly clock: Clock;
 }
 
 const SQLITE_OLDEST = [3, 51, 3];
@@ -56,7 +58,7 @@ export class SqliteStore {
   readonly #workers: WorkerPool;
   readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
-  readonly #checkpoints = new WorkerPool(1, 0);
+  readonly #checkpoints: WorkerPool;
   readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
   readonly #usage: SqliteUsage;
@@ -73,20 +75,25 @@ export class SqliteStore {
   constructor(options: OpenStoreOptions) {
     checkVersion();
     this.#options = options;
-    const { folder, busyTimeoutMs, onFatal } = options;
+    const { folder, busyTimeoutMs, onFatal, clock } = options;
     makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
     // One thread more than queries have, for a tenant that has none running.
-    this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS);
+    this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
+    this.#checkpoints = new WorkerPool(1, 0, clock);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
-    this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting });
+    this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
     const [checkpoint, report] = [this.#checkpoint, options.report ?? (() => undefined)];
     this.#open = new OpenTenants({ most: options.openTenantsMost ?? 0, open: (id) => this.#openPims(id), onFatal });
     const control = { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) } as const;
-    this.#control = new SqliteControl(new Database(join(folder, 'control.db'), control), { checkpoint, onFatal });
+    this.#control = new SqliteControl(new Database(join(folder, 'control.db'), control), {
+      checkpoint,
+      onFatal,
+      clock,
+    });
     const usage = { mode: 'write', sync: 'deferred', busyTimeoutMs } as const;
-    this.#usage = new SqliteUsage(new Database(join(folder, 'usage.db'), usage), { checkpoint, onFatal });
+    this.#usage = new SqliteUsage(new Database(join(folder, 'usage.db'), usage), { checkpoint, onFatal, clock });
     this.usage = new SqlUsageStore(this.#usage);
-    this.#requests = new SqliteRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report });
+    this.#requests = new SqliteRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report, clock });
     this.requests = new SqlRequestStore(this.#requests);
     const tenants = new SqliteTenants(this.#control, async ({ teamId, storeId }) => {
       await this.#usage.deleteUsage(teamId);

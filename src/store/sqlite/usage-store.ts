@@ -24,7 +24,7 @@ export class SqliteUsage implements OwnUsage {
   readonly #db: Database;
   readonly #queue: SqliteWriteQueue;
 
-  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal'>) {
+  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
     migrate(db, 'usage');
     this.#db = db;
     this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });

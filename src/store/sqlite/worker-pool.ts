@@ -1,6 +1,7 @@
 /** A few threads for long work, each with one job at a time. What waits for one is bounded by its users. */
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../assets.ts';
+import { every, type Clock, type Timer } from '../../clock.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { Turn } from '../../tenant/admission.ts';
 import type { Job, Reply, WorkerData } from './store-worker.ts';
@@ -32,10 +33,12 @@ export class WorkerPool {
   readonly #idle: Thread[] = [];
   readonly #all = new Set<Thread>();
   readonly #waiting: Pending[] = [];
-  #ending: NodeJS.Timeout | undefined;
+  #ending: Timer | undefined;
+  readonly #clock: Clock;
 
   /** `niceness` of the threads: how much they give way to the event loop. */
-  constructor(size: number, niceness: number) {
+  constructor(size: number, niceness: number, clock: Clock) {
+    this.#clock = clock;
     this.#size = size;
     this.#niceness = niceness;
   }
@@ -54,7 +57,7 @@ export class WorkerPool {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#ending);
+    this.#ending?.close();
     await Promise.all([...this.#all].map(({ worker }) => worker.terminate()));
   }
 
@@ -72,7 +75,7 @@ export class WorkerPool {
 
   /** Gives the memory of threads back that have had nothing to do. */
   #endIdle(): void {
-    const idleLong = performance.now() - IDLE_MS;
+    const idleLong = this.#clock.elapsed() - IDLE_MS;
     // The thread that finished last is taken first, so those at the front are idle for longest.
     while (this.#idle[0] && this.#idle[0].idleSince <= idleLong) {
       const thread = this.#idle.shift()!;
@@ -80,7 +83,7 @@ export class WorkerPool {
       void thread.worker.terminate();
     }
     if (this.#all.size > 0) return;
-    clearInterval(this.#ending);
+    this.#ending?.close();
     this.#ending = undefined;
   }
 
@@ -93,7 +96,7 @@ export class WorkerPool {
     const thread: Thread = { worker, isEnded, idleSince: 0, running: undefined };
     worker.unref();
     this.#all.add(thread);
-    this.#ending ??= setInterval(() => this.#endIdle(), IDLE_MS).unref();
+    this.#ending ??= every(this.#clock, IDLE_MS, () => this.#endIdle());
     const finish = (): Pending => {
       const { turn } = thread.running!;
       if (turn) turn.end = undefined;
@@ -103,7 +106,7 @@ export class WorkerPool {
     };
     worker.on('message', ({ result, refusal, error }: Reply) => {
       const { resolve, reject } = finish();
-      thread.idleSince = performance.now();
+      thread.idleSince = this.#clock.elapsed();
       this.#idle.push(thread);
       if (error) reject(Object.assign(new Error(error.message), { errcode: error.errcode }));
       else resolve((refusal ? new Refusal(refusal.code, refusal.message, refusal) : result) as never);

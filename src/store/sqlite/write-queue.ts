@@ -3,8 +3,9 @@
  * the write-ahead log short, with checkpoints off the event loop. Source: decisions 0008, 0037.
  */
 import { close, fdatasync, openSync, statSync } from 'node:fs';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { Clock } from '../../clock.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { faultOf, type Database, type LateWork } from './database.ts';
 
@@ -31,6 +32,7 @@ export interface SqliteWriteQueueOptions {
   readonly checkpoint: (file: string) => Promise<void>;
   /** Called once the file or its disk can no longer be trusted; the process has to stop. */
   readonly onFatal: (fault: unknown) => void;
+  readonly clock: Clock;
 }
 
 /** A group goes on with no further write after this long. */
@@ -125,21 +127,22 @@ export class SqliteWriteQueue {
 
   /** Retries while another process holds the file: waiting inside SQLite would stop the event loop. */
   async #begin(): Promise<Refusal | undefined> {
-    const giveUpAt = performance.now() + BUSY_GIVE_UP_MS;
+    const { clock } = this.#options;
+    const giveUpAt = clock.elapsed() + BUSY_GIVE_UP_MS;
     for (;;) {
       try {
         this.#db.run('BEGIN IMMEDIATE');
         return undefined;
       } catch (fault) {
         if (faultOf(fault) !== 'busy') return this.#refuse(fault);
-        if (performance.now() > giveUpAt)
+        if (clock.elapsed() > giveUpAt)
           return new Refusal(
             'STORE_UNAVAILABLE',
             'Another process has held the store for five seconds; nothing was written.',
             { retryAfterSeconds: 5 },
           );
       }
-      await sleep(BUSY_RETRY_MS);
+      await clock.sleep(BUSY_RETRY_MS);
     }
   }
 
