@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { CLIENT_VARIABLES, SETTINGS } from '../src/config.ts';
@@ -16,6 +15,7 @@ import { FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pim
 import { DICTIONARY_MAX } from '../src/pims/fields.ts';
 import { installClient } from './kit/client-package.ts';
 import { assertShown, findLinks, loadBlocks, readSlugs, type Block } from './kit/documents.ts';
+import { clockVariable } from './kit/clock.ts';
 import { PROGRAM } from './kit/program.ts';
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
@@ -38,7 +38,7 @@ interface Ran {
 
 function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ran> {
   return new Promise((settle) =>
-    execFile(file, args, { cwd: ROOT, env, timeout: 60_000 }, (fault, stdout, stderr) =>
+    execFile(file, args, { cwd: ROOT, env }, (fault, stdout, stderr) =>
       settle({ code: fault === null ? 0 : typeof fault.code === 'number' ? fault.code : 1, stdout, stderr }),
     ),
   );
@@ -68,13 +68,14 @@ suite('what the documents tell to type', () => {
     environment = {
       PATH: `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env['PATH']}`,
       TMPDIR: folder,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'storeroom-test-compiled'),
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       BASE: service.origin + BASE_PATH,
       KEYS: keys,
       SHOP: shop,
       STOREROOM_DATA: service.dataFolder,
       PYTHONPATH: join(ROOT, 'client-python'),
       PYTHONDONTWRITEBYTECODE: '1',
+      ...clockVariable(0),
     };
     installClient(shop);
   });
@@ -91,7 +92,11 @@ suite('what the documents tell to type', () => {
     const blocks = blocksOf(file, 'sh');
     const name = join(folder, file.replaceAll('/', '-'));
     const parts = blocks.map(({ text }, index) => `{ echo ${index} >'${name}.at'\n${text}\n} >'${name}.${index}'`);
-    const { code, stderr } = await runProgram('bash', ['-euo', 'pipefail', '-c', parts.join('\n')], environment);
+    const { code, stderr } = await runProgram(
+      'bash',
+      ['--norc', '-euo', 'pipefail', '-c', parts.join('\n')],
+      environment,
+    );
     const at = blocks[Number(readFileSync(`${name}.at`, 'utf8'))]!;
     assert.equal(code, 0, `${file}:${at.line} ended with ${code}: ${stderr}`);
     return blocks.map((block, index) => ({ block, printed: readFileSync(`${name}.${index}`, 'utf8') }));

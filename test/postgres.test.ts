@@ -5,27 +5,33 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { findProcesses } from './kit/postgres-guard.ts';
+import { findProcesses, findSharedMemory } from './kit/postgres-guard.ts';
 import { trials } from './kit/trials.ts';
 import { newDatabase, postgresUrl, PostgresServer, runStatement } from './kit/postgres.ts';
+import { until } from './kit/wait.ts';
 
-const PATH = process.env['PATH'];
+const HERE = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
 const RUN = join(import.meta.dirname, 'run.ts');
 const POSTGRES = new URL('kit/postgres.ts', import.meta.url).href;
-const CLEARED_MS = 10_000;
-/** Longer than a server that answers needs. */
-const SILENCE_MS = 300;
+/** Statements that another server answers while one is silent. */
+const OTHERS = 20;
+
+/** Linux lists the segments of shared memory there. */
+const SEGMENTS = '/proc/sysvipc/shm';
+const listSegments = (): string[] =>
+  readFileSync(SEGMENTS, 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/)[1] ?? '');
 
 const countRows = async (url: string): Promise<unknown> =>
   (await runStatement(url, 'SELECT count(*)::int AS n FROM numbers'))[0]!['n'];
 
 test('a run whose STOREROOM_TEST_DATABASE_URL leads nowhere fails at once, with one sentence', async () => {
-  const env = { PATH, STOREROOM_TEST_DATABASE_URL: 'postgres://tester:hidden@127.0.0.1:1/none' };
+  const env = { ...HERE, STOREROOM_TEST_DATABASE_URL: 'postgres://tester:hidden@127.0.0.1:1/none' };
   const child = spawn(process.execPath, [RUN, import.meta.filename], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
@@ -53,13 +59,13 @@ suite('databases', () => {
       console.log(await newDatabase());
       await new Promise((resolve) => process.stdin.once('end', resolve).resume());`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-      env: { PATH, STOREROOM_TEST_DATABASE_URL: postgresUrl() },
+      env: { ...HERE, STOREROOM_TEST_DATABASE_URL: postgresUrl() },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const url = String((await once(child.stdout, 'data'))[0]).trim();
     const sleeping = assert.rejects(runStatement(url, 'SELECT pg_sleep(60)'), /terminating connection/);
-    while ((await runStatement(url, `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'`)).length === 0)
-      await sleep(5);
+    const sleepers = `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'`;
+    await until(async () => (await runStatement(url, sleepers)).length > 0);
     child.stdin.end();
     assert.deepEqual(await once(child, 'exit'), [0, null]);
     await sleeping;
@@ -113,7 +119,10 @@ suite('a server of its own', () => {
       client.query('SELECT 1 AS one').then(({ rows }) => rows as unknown),
       runStatement(server.url, 'SELECT 1 AS one'),
     ];
-    assert.equal(await Promise.race([...asked, sleep(SILENCE_MS, 'silence')]), 'silence');
+    let answered = 0;
+    for (const one of asked) void one.then(() => answered++);
+    for (let others = 0; others < OTHERS; others++) await runStatement(postgresUrl(), 'SELECT 1');
+    assert.equal(answered, 0);
     server.resume();
     assert.deepEqual(await Promise.all(asked), [[{ one: 1 }], [{ one: 1 }]]);
     await client.end();
@@ -133,18 +142,17 @@ suite('nothing stays behind', () => {
         const server = await PostgresServer.start();
         ${script}
         console.log(server.dataFolder);
-        setInterval(() => undefined, 1000);`;
+        process.stdin.resume();`;
       const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
-        env: { PATH },
-        stdio: ['ignore', 'pipe', 'inherit'],
+        env: HERE,
+        stdio: ['pipe', 'pipe', 'inherit'],
       });
       const folder = dirname(String((await once(child.stdout, 'data'))[0]).trim());
       assert.ok(findProcesses(folder).length > 0);
+      const memory = findSharedMemory(folder)!;
+      if (existsSync(SEGMENTS)) assert.ok(listSegments().includes(memory));
       child.kill(ending);
-      const giveUpAt = performance.now() + CLEARED_MS;
-      while (existsSync(folder) || findProcesses(folder).length > 0) {
-        assert.ok(performance.now() < giveUpAt, `left behind: ${folder} ${findProcesses(folder).join(' ')}`);
-        await sleep(20);
-      }
+      await until(() => !existsSync(folder) && findProcesses(folder).length === 0);
+      if (existsSync(SEGMENTS)) assert.ok(!listSegments().includes(memory), 'its shared memory');
     });
 });

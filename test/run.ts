@@ -1,14 +1,17 @@
 /**
  * Runs `npm test`, `npm run test:all` (--all), and both with `-- file…` on the store of STOREROOM_TEST_STORE. A few
  * processes take the files one by one (kit/worker.ts) and share a PostgreSQL. The run fails when a test fails, is
- * skipped or todo, and when a file has no tests, hangs or ends its process. The sum of the counts ends the output.
+ * skipped or todo, and when a file has no tests, hangs or ends its process. All of it works in a temporary folder
+ * (kit/run-folder.ts), and the run fails when something is left there. The sum of the counts ends the output.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer, runStatement } from './kit/postgres.ts';
+import { unpackChromium } from './kit/chromium.ts';
+import { PostgresServer, runStatement, SERVER_FOLDER } from './kit/postgres.ts';
 import { noTests, type FileReport } from './kit/report.ts';
+import { openRunFolder } from './kit/run-folder.ts';
 import { SLOW } from './slow.ts';
 
 interface Pass {
@@ -30,19 +33,9 @@ const FILE_MS = 600_000;
 const FAULTS_FILE_MS = 1_800_000;
 const FAULTS = /^test\/faults\//;
 const END_MS = 30_000;
+const CLEAR_LOOK_MS = 20;
 /** These are taken early, so that the last file to end is a short one. */
-const LONG = /^test\/(system|account|docs)/;
-/** These load the machine themselves and ask what others feel of it: one worker takes them when the rest is done. */
-const ALONE = new Set(
-  ['nodes', 'metering-load', 'lost-updates', 'database-locks', 'database-loss']
-    .map((name) => `test/system/${name}.test.ts`)
-    .concat(
-      ['large-records', 'packed-answers', 'fairness', 'costly-queries', 'late-loop'].map(
-        (name) => `test/limits/${name}.test.ts`,
-      ),
-    ),
-);
-
+const LONG = /^test\/(system|account|docs|limits\/packed)/;
 const words = process.argv.slice(2);
 const isAll = words.includes('--all');
 const named = words.filter((word) => word !== '--all').map((file) => relative(ROOT, resolve(file)));
@@ -77,16 +70,15 @@ function choosePasses(): Pass[] {
 }
 
 async function runAll(databaseUrl: string): Promise<void> {
-  const isBeside: Choice = (file) => !ALONE.has(file);
-  const isNoPage: Choice = (file) => isBeside(file) && !PAGES.test(file);
+  const isAny: Choice = () => true;
+  const isNoPage: Choice = (file) => !PAGES.test(file);
   const work = async (turns: Choice[]): Promise<void> => {
     for (const fits of turns)
       for (const pass of passes)
         while (pass.files.some(fits) && !cut.signal.aborted) await runWorker(pass, fits, databaseUrl);
   };
   const choices = Array.from({ length: WORKERS }, (_, index) => (index < PAGE_WORKERS ? [] : [isNoPage]));
-  await Promise.all(choices.map((first) => work([...first, isBeside])));
-  await work([(file) => ALONE.has(file)]);
+  await Promise.all(choices.map((first) => work([...first, isAny])));
 }
 
 /** A process that takes the files that fit until there are none, or until one of them hangs or ends it. */
@@ -153,6 +145,15 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
+/** Waits for the servers of ended processes, which clear themselves away, and gives what else is left. */
+async function findLeft(): Promise<string[]> {
+  for (let waitedMs = 0; waitedMs < END_MS; waitedMs += CLEAR_LOOK_MS) {
+    if (!folder.left().some((name) => name.startsWith(SERVER_FOLDER))) break;
+    await sleep(CLEAR_LOOK_MS);
+  }
+  return folder.left();
+}
+
 async function reach(databaseUrl: string): Promise<boolean> {
   const fault = await runStatement(databaseUrl, 'SELECT 1').then(
     () => undefined,
@@ -166,11 +167,21 @@ async function reach(databaseUrl: string): Promise<boolean> {
 const given = process.env['STOREROOM_TEST_DATABASE_URL'];
 if (given && !(await reach(given))) process.exit(1);
 const startedAt = performance.now();
-const server = given ? undefined : await PostgresServer.start();
+const folder = openRunFolder();
+let server: PostgresServer | undefined;
 try {
+  await unpackChromium();
+  server = given ? undefined : await PostgresServer.start();
   await runAll(given || server!.url);
 } finally {
   await server?.remove();
+  const left = await findLeft();
+  if (left.length > 0 && !cut.signal.aborted) bad.push(`The tests left in their temporary folder: ${left.join(' ')}`);
+  try {
+    folder.remove();
+  } catch (fault) {
+    bad.push(`The temporary folder could not be removed: ${(fault as Error).message}`);
+  }
 }
 
 if (cut.signal.aborted) bad.push('The run was cut short.');

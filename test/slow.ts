@@ -42,11 +42,15 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/limits/stalled-answers.test.ts'],
-    reason: 'waits 30 s for a connection to be given up; unread-answers has what such connections cost',
+    reason: 'each way a connection can be given up; unread-answers has what such connections cost',
   },
   {
     files: ['test/postgres.test.ts'],
     reason: 'that the PostgreSQL of the tests ends with them, however they end; npm test stops its own at its end',
+  },
+  {
+    files: ['test/run.test.ts'],
+    reason: 'runs within the run, and three browsers unpacked at once; each run uses what they prove',
   },
   {
     files: ['test/dashboard/pages-explorer.test.ts'],
@@ -57,7 +61,7 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'pages of people, usage and requests; test/account has their rules, test/dashboard their answers',
   },
   {
-    files: ['keys', 'records', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['keys', 'records', 'refresh', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason:
       'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
@@ -96,7 +100,8 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/system/scheduled-backups.test.ts'],
-    reason: 'a service for each way a backup can fail; check has the findings, test/store the backup itself',
+    reason:
+      'a service that is killed and started again; test/store has when a backup is due, and each way one can fail',
   },
   {
     files: ['test/system/failover.test.ts'],

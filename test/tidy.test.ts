@@ -28,19 +28,20 @@ const FILE_LINES_MAX = 350; // also in .oxlintrc.json
  * not match is forbidden.
  */
 const MAY_IMPORT: Record<string, RegExp> = {
-  'src/main.ts': /^(src\/cli\/.+|src\/assets\.ts|node:module)$/,
+  'src/main.ts': /^(src\/cli\/.+|src\/(assets|clock)\.ts|node:module)$/,
   'src/assets.ts': /^node:(fs|path|sea|url|worker_threads)$/,
   'src/errors.ts': /(?!)/,
+  'src/clock.ts': /^node:timers\/promises$/,
   'src/config.ts': /^(src\/errors\.ts|node:net)$/,
   'src/pims/': /^(src\/pims\/.+|src\/errors\.ts|big\.js)$/,
   'src/audit/': /^(src\/audit\/.+|src\/errors\.ts|node:crypto)$/,
-  'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/errors\.ts|node:(crypto|util|zlib))$/,
-  'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/errors\.ts|node:(crypto|util|zlib))$/,
-  'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/errors\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
+  'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
+  'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
+  'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
   'src/store/':
-    /^(src\/(store|pims|tenant|account|request-log|audit)\/.+|src\/(assets|errors)\.ts|pg|node:(?!process$).+)$/,
+    /^(src\/(store|pims|tenant|account|request-log|audit)\/.+|src\/(assets|clock|errors)\.ts|pg|node:(?!process$).+)$/,
   'src/http/': anyOf(
-    /src\/(http|pims|tenant|account|request-log|audit)\/.+|src\/(assets|errors)\.ts/,
+    /src\/(http|pims|tenant|account|request-log|audit)\/.+|src\/(assets|clock|errors)\.ts/,
     /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|prom-client|node:(?!(sqlite|process)$).+/,
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
@@ -63,6 +64,7 @@ const RULES = {
   loader: 'nothing is loaded in ways the import rules cannot see',
   environment: 'the environment is read in src/main.ts and nowhere else',
   clock: 'src/pims has no clock, no chance, no timers and no process',
+  time: 'the time is asked for, and waited for, in src/clock.ts; no test does either',
   console: 'the console is written to in src/cli and nowhere else',
   sql: 'SQL is written in src/store and nowhere else',
   markup: 'the dashboard writes no HTML as text, which its policy would refuse',
@@ -79,11 +81,17 @@ interface Fault {
   readonly text: string;
 }
 
+/** Files of test/ to which real time is the subject, with the reason. At most five; .oxlintrc.json names them too. */
+const REAL_TIME: Record<string, string> = {
+  'test/kit/clock.ts': 'is the time of the tests',
+  'test/run.ts': 'ends what hangs, and tells how long a run took',
+};
+
 /** Habits found by their text. A false alarm is better than a gap. */
 const HABITS: [Rule, where: RegExp, what: RegExp][] = [
-  ['loader', /./, /\bgetBuiltinModule\b(?!\('node:http'\))|\bcreateRequire\b|\brequire\(/g],
-  ['loader', /^(?!src\/assets\.ts)/, /\bnew Worker\(/g],
-  ['loader', /^(?!src\/http\/)/, /\bgetBuiltinModule\('node:http/g],
+  ['loader', /^(dashboard\/)?src\//, /\bgetBuiltinModule\b(?!\('node:http'\))|\bcreateRequire\b|\brequire\(/g],
+  ['loader', /^(dashboard\/)?src\/(?!assets\.ts)/, /\bnew Worker\(/g],
+  ['loader', /^(dashboard\/)?src\/(?!http\/)/, /\bgetBuiltinModule\('node:http/g],
   [
     'environment',
     /^src\/(?!main\.ts$)/,
@@ -95,6 +103,8 @@ const HABITS: [Rule, where: RegExp, what: RegExp][] = [
     /^src\/pims\//,
     /\b(set(Timeout|Interval|Immediate)|queueMicrotask|fetch)\(|\b(performance|process|crypto)\.\w/g,
   ],
+  // oxlint forbids the other ways.
+  ['time', /^(src\/(?!clock\.ts$)|test\/(?!tidy\.test\.ts$))/, /\bnew Date\(\)|(?<![.\w ])Date\(\)/g],
   ['console', /^(dashboard\/)?src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
   [
     'markup',
@@ -146,9 +156,13 @@ function findFaults(root: string): Fault[] {
   })) {
     const report = (rule: Rule, line: number, text: string) => faults.push({ rule, file, line, text });
     if (/(^|\/)(utils?|helpers?|common|types|misc|index)[./]/.test(file)) report('name', 1, file);
+    const source = readFileSync(join(root, file), 'utf8');
+    const code = dropComments(source);
+    for (const [rule, where, what] of HABITS)
+      if (where.test(file) && !Object.hasOwn(REAL_TIME, file))
+        for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
     if (!/^(dashboard\/)?src\//.test(file)) continue;
 
-    const source = readFileSync(join(root, file), 'utf8');
     const opening = /^(\/\*[^]*?\*\/|(\/\/.*\n)*)/.exec(source)![0];
     const openingLines = opening === '' ? 0 : countLines(opening);
     if (openingLines < 1 || openingLines > 5) report('opening', 1, `${openingLines} lines`);
@@ -157,9 +171,6 @@ function findFaults(root: string): Fault[] {
       report('unfinished', lineAt(source, found.index), found[0]);
     if (findRow(file) === undefined) report('place', 1, file);
 
-    const code = dropComments(source);
-    for (const [rule, where, what] of HABITS)
-      if (where.test(file)) for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
     const imports = findImports(file, code);
     for (const { name, target, isType, line } of imports)
       if (!isAllowed(file, target, isType)) report('import', line, name);
@@ -207,6 +218,13 @@ suite('the tree', () => {
       );
   });
 
+  test('real time is the subject of at most five files of test/, and the linter lets no other have it', () => {
+    const config = readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8');
+    const [, listed = ''] = /"files": (\[[^\]]*\]),\s*\/\/ Real time/.exec(config) ?? [];
+    assert.deepEqual(JSON.parse(listed), Object.keys(REAL_TIME));
+    assert.ok(Object.keys(REAL_TIME).length <= 5);
+  });
+
   test('every dependency has one exact version', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
       string,
@@ -238,6 +256,20 @@ const PLANTS: Plant[] = [
   ['pims cannot read the environment', 'src/pims/', 'export const a = process.env;', 'environment', GLOBAL],
   ['http cannot read the environment', 'src/http/', 'export const a = process.env;', 'environment', PROPERTY],
   ['cli cannot take the environment', 'src/cli/', 'export const { env } = process;', 'environment', PROPERTY],
+  ...['src/http/', 'test/limits/'].flatMap((where): Plant[] => [
+    [`${where} cannot ask for the time`, where, 'export const a = Date.now();', null, PROPERTY],
+    [`${where} cannot ask for the date`, where, 'export const a = new Date();', 'time'],
+    [`${where} cannot set a timer`, where, 'setTimeout(() => undefined, 1);', null, GLOBAL],
+  ]),
+  [
+    'a test cannot sleep',
+    'test/',
+    "import { setTimeout as a } from 'node:timers/promises';\nawait a(1);",
+    null,
+    IMPORT,
+  ],
+  ['a test cannot measure', 'test/', 'export const a = performance.now();', null, GLOBAL],
+  ['a test cannot wait for a page by time', 'test/', "await (await import('a')).waitForTimeout(1);", null, PROPERTY],
   ['http cannot write to the console', 'src/http/', 'console.log(1);', 'console', 'no-console'],
   ['the dashboard cannot write HTML as text', 'dashboard/src/', "document.body.innerHTML = 'a';", 'markup'],
   ['the dashboard cannot write to the console', 'dashboard/src/ui/', 'console.log(1);', 'console', 'no-console'],
@@ -299,7 +331,7 @@ const IMPORTERS = [
   'dashboard/src/pages/usage/',
 ];
 const TARGETS = `
-  src/main.ts src/assets.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts
+  src/main.ts src/assets.ts src/clock.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts
   src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
   src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
   @fastify/helmet @scalar/fastify-api-reference pg prom-client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
@@ -385,7 +417,7 @@ function importAll(file: string): string {
 
 function runOxlint(root: string): { file: string; line: number; code: string | undefined }[] {
   const command = join(ROOT, 'node_modules/.bin/oxlint');
-  const { stdout, stderr } = spawnSync(process.execPath, [command, '--format=json', 'src', 'dashboard/src'], {
+  const { stdout, stderr } = spawnSync(process.execPath, [command, '--format=json', 'src', 'test', 'dashboard/src'], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 1 << 26,

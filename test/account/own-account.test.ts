@@ -18,6 +18,7 @@ import {
   users,
   visit,
   WRONG,
+  atOnce,
 } from './people.ts';
 
 const NEW = 'velvet harbour onion thirty';
@@ -89,7 +90,7 @@ function interrupted<Part extends 'users' | 'sessions'>(
     },
   });
   const { users: usersOf, sessions, audit } = store;
-  return new Accounts({ users: usersOf, sessions, audit, [part]: paused }, { refusalMs: 0 });
+  return new Accounts({ users: usersOf, sessions, audit, [part]: paused }, atOnce);
 }
 
 test('a sign-in that was under way with the old password while it was changed opens nothing', async () => {

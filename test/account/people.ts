@@ -6,13 +6,23 @@ import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
 import type { AuditRecord } from '../../src/audit/entry.ts';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
+import type { Clock } from '../../src/clock.ts';
+import { passing } from '../kit/clock.ts';
 
 export const START = Date.parse('2026-11-20T09:30:00.000Z');
 export const PASSWORD = 'lantern gravel poplar seventeen';
 export const WRONG = 'lantern gravel poplar eighteen';
 export const folder = newFolder();
 export const store = openForAll(folder);
-export const accounts = new Accounts(store, { refusalMs: 0 });
+/** The pause before a refusal is over at once. */
+export const atOnce: Clock = {
+  ...passing,
+  after: (_ms, work) => {
+    setImmediate(work);
+    return { close: () => undefined };
+  },
+};
+export const accounts = new Accounts(store, atOnce);
 export const users = new Users(store.users);
 
 let tenants = 0;

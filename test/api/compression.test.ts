@@ -12,7 +12,6 @@ const UNPACK = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzi
 type Coding = keyof typeof UNPACK;
 const CODINGS = Object.keys(UNPACK) as Coding[];
 const LEAST = 2048;
-const ANSWER_MS = 20_000;
 
 const shop = await Shop.shared('packed');
 await shop.load(
@@ -35,18 +34,14 @@ function ask(method: string, path: string, accepted?: string, body?: unknown): P
     ...(accepted !== undefined && { 'accept-encoding': accepted }),
   };
   const { promise, resolve, reject } = Promise.withResolvers<Raw>();
-  const call = request(
-    `${shop.service.origin}${path}`,
-    { method, headers, signal: AbortSignal.timeout(ANSWER_MS) },
-    (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({ status: response.statusCode!, headers: response.headers as Values, bytes: Buffer.concat(parts) }),
-      );
-    },
-  );
+  const call = request(`${shop.service.origin}${path}`, { method, headers }, (response) => {
+    const parts: Buffer[] = [];
+    response.on('data', (part: Buffer) => parts.push(part));
+    response.on('error', reject);
+    response.on('end', () =>
+      resolve({ status: response.statusCode!, headers: response.headers as Values, bytes: Buffer.concat(parts) }),
+    );
+  });
   call.on('error', reject);
   call.end(sent);
   return promise;

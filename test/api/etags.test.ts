@@ -173,7 +173,7 @@ suite('single reads', () => {
         query: { customerCode: customer },
         headers: { 'accept-encoding': coding, 'if-none-match': condition },
       });
-    const codings = ['identity', 'gzip', 'br'];
+    const codings = ['identity', 'gzip', 'br', 'zstd'];
     const tags = await Promise.all(codings.map(async (coding) => (await readAs(coding)).headers.get('etag')!));
     assert.equal(new Set(tags).size, codings.length);
     for (const [at, coding] of codings.entries()) {
@@ -185,7 +185,11 @@ suite('single reads', () => {
       assert.equal((await change('updateCustomer', { CUSTOMER_CODE: customer, BCITY: coding }, now)).status, 200);
       const gone = await change('updateCustomer', { CUSTOMER_CODE: customer, BCITY: coding }, now);
       expectRefusal(gone, 412, 'RECORD_CHANGED');
-      tags.splice(0, 3, ...(await Promise.all(codings.map(async (one) => (await readAs(one)).headers.get('etag')!))));
+      tags.splice(
+        0,
+        tags.length,
+        ...(await Promise.all(codings.map(async (one) => (await readAs(one)).headers.get('etag')!))),
+      );
     }
   });
 

@@ -47,7 +47,7 @@ const byKeyOf = async (teamID: string) =>
 
 test('create answers the new pair, its secret this once, its name, scope and end; all pairs are let in', async () => {
   const keys = await service.makeTenant('created');
-  const began = Date.now();
+  const began = service.now();
   const plain = await create('created', 'web shop');
   assert.deepEqual(Object.keys(plain), ['teamID', 'apiID', 'apiSecret', 'name', 'scope', 'endsAt']);
   const { teamID, name, scope, endsAt } = plain;
@@ -56,7 +56,7 @@ test('create answers the new pair, its secret this once, its name, scope and end
   const reports = await create('created', 'reports', '--scope', 'read', '--days', '30');
   assert.equal(reports.scope, 'read');
   const inMs = Date.parse(reports.endsAt!) - 30 * DAY_MS;
-  assert.ok(inMs >= began && inMs <= Date.now(), reports.endsAt!);
+  assert.ok(inMs >= began && inMs <= service.now(), reports.endsAt!);
   assert.deepEqual(await Promise.all([keys, plain, reports].map(statusOf)), [200, 200, 200]);
   assert.equal(await statusOf({ ...plain, apiSecret: reports.apiSecret }), 401, 'a pair is one pair');
   const { stdout } = await service.command('keys', 'create', 'created', '--name', 'words');
@@ -75,12 +75,12 @@ test('list has every valid pair without its secret, the pairs in force first, th
   assert.match(createdAt, /^\d{4}-\d\d-\d\dT.*Z$/);
   assert.deepEqual(rest, { apiID: keys.apiID, name: 'default', scope: 'write', endsAt: null, lastUsedAt: null });
   assert.deepEqual([second!.apiID, second!.scope, second!.endsAt], [reports.apiID, 'read', reports.endsAt]);
-  const began = new Date().toISOString();
+  const began = service.timeAt();
   await list(reports);
   await list({ ...keys, apiSecret: reports.apiSecret });
   const [unused, used] = await listOf('listed');
   assert.equal(unused!.lastUsedAt, null, 'a call that was not let in is no use');
-  assert.ok(used!.lastUsedAt! >= began && used!.lastUsedAt! <= new Date().toISOString());
+  assert.ok(used!.lastUsedAt! >= began && used!.lastUsedAt! <= service.timeAt());
   const renewed = await run<Keys>('keys', 'replace', 'listed', '--overlap', '1h');
   assert.deepEqual(valuesOf(await listOf('listed'), 'apiID'), [reports.apiID, renewed.apiID, keys.apiID]);
   const { stdout } = await service.command('keys', 'list', 'listed');
@@ -97,7 +97,7 @@ test('end ends one pair at once, and no other; what is no valid pair of the tena
   assert.deepEqual([await statusOf(shop), await statusOf(keys)], [200, 200]);
   const { endsAt, ...ended } = await run<{ endsAt: string }>('keys', 'end', 'ended', shop.apiID);
   assert.deepEqual(ended, { teamID: 'ended', apiID: shop.apiID });
-  assert.ok(Date.parse(endsAt) <= Date.now());
+  assert.ok(Date.parse(endsAt) <= service.now());
   assert.deepEqual([await statusOf(shop), await statusOf(keys)], [401, 200]);
   assert.deepEqual(valuesOf(await listOf('ended'), 'name'), ['default']);
   for (const apiID of [shop.apiID, stranger.apiID, 'sr_id_none', keys.apiID.toLowerCase()]) {

@@ -10,11 +10,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findFreePort } from '../kit/raw-http.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { until } from '../kit/wait.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../docs/nginx.conf');
 const ADDRESSES = ['10.0.0.11:8080', '10.0.0.12:8080', '10.0.0.13:8080'];
-const START_MS = 10_000;
 
 /** A call as the access log has it. Several addresses when it was sent more than once. */
 export interface LoggedCall {
@@ -106,9 +105,7 @@ export class Nginx {
     this.#writeExample(down);
     const before = this.#workers();
     this.#process!.kill('SIGHUP');
-    await waitUntil(START_MS, 'old worker processes have not ended', () =>
-      this.#workers().every((pid) => !before.includes(pid)),
-    );
+    await until(() => this.#workers().every((pid) => !before.includes(pid)));
   }
 
   #workers(): string[] {
@@ -137,7 +134,7 @@ export class Nginx {
   }
 
   #untilListening(): Promise<void> {
-    return waitUntil(START_MS, 'nginx does not listen', async () => {
+    return until(async () => {
       assert.equal(this.#process!.exitCode, null, 'nginx ended; what it printed is above');
       const socket = connect(this.#port, '127.0.0.1');
       const isOpen = await new Promise<boolean>((resolve) =>

@@ -5,17 +5,18 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAnswered } from '../faults/load-moments.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { BASE_PATH, Service, type Answer, type Keys } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
 import { Nginx } from './nginx.ts';
 
 const CONNECTIONS = 16;
-/** `fail_timeout` of the example: for so long a node that failed is not asked again. */
-const FAIL_TIMEOUT_MS = 5000;
+/** Of a load, before a change and after it. */
+const WRITES = 30;
 
 Nginx.assertInstalled();
 
@@ -58,51 +59,46 @@ async function countOrders(reference: string): Promise<number> {
 const assertAnswered = ({ status, text }: Answer): void =>
   assert.ok(status === 200 || status === 404, `${status} ${text}`);
 
-/**
- * Reads, queries and writes with a key on every connection, until `isOver`; each has to be answered. Resolves to what
- * was written.
- */
-async function loadNodes(isOver: () => boolean): Promise<string[]> {
-  const written: string[] = [];
+/** Reads, queries and writes with a key on every connection, until `isOver`; each has to be answered. */
+async function loadNodes(written: string[], isOver: () => boolean): Promise<void> {
   const work = async (): Promise<void> => {
     for (let turn = 0; !isOver(); turn++) {
       const reference = newReference();
-      if (turn % 3 === 0) written.push(reference);
       assertAnswered(await [createWithKey, getOrder, findOrders][turn % 3]!(reference));
+      if (turn % 3 === 0) written.push(reference);
     }
   };
   await Promise.all(times(CONNECTIONS, work));
-  return written;
 }
 
-/** Runs `change` while the nodes are under load, and for a while after it; then every write has to be there once. */
+/** Runs `change` while the nodes are under load, which goes on after it; then every write has to be there once. */
 async function assertNobodyNotices(change: () => Promise<void>): Promise<void> {
   let isOver = false;
-  const loading = loadNodes(() => isOver);
-  await sleep(300);
+  const written: string[] = [];
+  const loading = loadNodes(written, () => isOver);
+  const wrote = (count: number): Promise<void> => untilAnswered(client, loading, () => written.length >= count);
   try {
+    await wrote(WRITES);
     await change();
-    await sleep(300);
+    await wrote(written.length + WRITES);
   } finally {
     isOver = true;
   }
-  const written = await loading;
-  assert.ok(written.length > CONNECTIONS, `${written.length} writes`);
+  await loading;
   for (const reference of written) assert.equal(await countOrders(reference), 1, reference);
 }
 
-/** Until nginx sends calls to all three again. While it takes all of them for dead it answers 503 itself. */
+/**
+ * Until nginx sends calls to all three again: a node that failed is not asked for the `fail_timeout` of the example,
+ * which nginx takes from its own clock. While it takes all of them for dead it answers 503 itself.
+ */
 async function untilAllServe(): Promise<void> {
-  const giveUpAt = performance.now() + 3 * FAIL_TIMEOUT_MS;
-  for (;;) {
+  await until(async () => {
     const known = nginx.readCalls().length;
     for (let index = 0; index < 12; index++) await getOrder();
     const calls = nginx.readCalls().slice(known);
-    const serving = new Set(calls.map(({ addresses }) => addresses.at(-1)));
-    if (serving.size === nodes.length) return;
-    assert.ok(performance.now() < giveUpAt, `only ${[...serving].join(', ')} serve`);
-    await sleep(200);
-  }
+    return new Set(calls.map(({ addresses }) => addresses.at(-1))).size === nodes.length;
+  });
 }
 
 suite('three nodes behind the nginx of the example', () => {
@@ -177,15 +173,16 @@ suite('three nodes behind the nginx of the example', () => {
         written.push(reference);
       }
     };
-    const working = Promise.all(times(4, work));
+    const working = Promise.all(times(4, work)).then(() => undefined);
+    const wrote = (count: number): Promise<void> => untilAnswered(single, working, () => written.length >= count);
+    await wrote(WRITES);
     await nginx.takeOut(hostOf(node));
     assert.equal(await node.stop(), 0);
     await node.restart();
     await nginx.takeOut();
-    await sleep(300);
+    await wrote(written.length + WRITES);
     over.abort();
     await working;
-    assert.ok(written.length > 20, `${written.length} writes`);
     for (const reference of written) assert.equal(await countOrders(reference), 1, reference);
     await untilAllServe();
   });

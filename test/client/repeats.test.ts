@@ -1,4 +1,4 @@
-/** When the TypeScript client repeats a call, how long it waits, and when it gives up. */
+/** Which calls the TypeScript client repeats, and with what. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { inspect } from 'node:util';
@@ -7,22 +7,9 @@ import { ERRORS } from '../../src/errors.ts';
 import { times } from '../kit/lists.ts';
 import { membersOf } from './clients.ts';
 import { repeatedCodes } from './guide.ts';
-import {
-  hangUp,
-  keepSilent,
-  page,
-  refuse,
-  saySoAndHangUp,
-  succeed,
-  UnkindServer,
-  type Answering,
-} from './unkind-server.ts';
+import { hangUp, page, refuse, saySoAndHangUp, succeed, UnkindServer, type Answering } from './unkind-server.ts';
 
 const server = await UnkindServer.start();
-/** For tries that are given up: their requests may arrive late, and then count for nobody else. */
-const slowServer = await UnkindServer.start();
-/** Longer than a test may take. */
-const LONG_MS = 40_000;
 const SECRET = 'sr_sk_verysecret';
 const tries: Try[] = [];
 const clientOf = (options: Partial<StoreroomOptions> = {}): Storeroom =>
@@ -138,105 +125,6 @@ suite('what is repeated', () => {
     assert.equal(server.received.length, 1);
     await failureOf(client.lines.update(change));
     assert.equal(server.received.length, 5, 'a line that always moves is followed three times');
-  });
-});
-
-suite('how long it waits', () => {
-  test('as long as Retry-After says', async () => {
-    will(refuse(429, 'RATE_LIMITED', { 'Retry-After': '1' }), succeed());
-    await client.usage.get();
-    const [first, second] = server.received;
-    assert.ok(second!.at - first!.at >= 995, `${second!.at - first!.at} ms`);
-    assert.ok(tries[0]!.waitMs! >= 1000 && tries[0]!.waitMs! <= 1250);
-  });
-
-  test('never for next month, nor longer than the call may take: then the failure comes at once', async () => {
-    will(refuse(429, 'QUOTA_EXCEEDED', { 'Retry-After': '1' }));
-    assert.partialDeepStrictEqual(membersOf(await failureOf(client.usage.get())), { retryAfter: 1, repeatable: false });
-    assert.equal(server.received.length, 1);
-    will(refuse(503, 'STORE_UNAVAILABLE', { 'Retry-After': '86400' }));
-    assert.partialDeepStrictEqual(membersOf(await failureOf(client.usage.get())), {
-      retryAfter: 86400,
-      repeatable: true,
-    });
-    assert.equal(server.received.length, 1);
-    assert.equal(tries[0]!.waitMs, undefined);
-  });
-
-  test('otherwise a random time that doubles with each try, up to half a minute', async () => {
-    will(refuse(500, 'INTERNAL_ERROR'));
-    await failureOf(clientOf({ firstWaitMs: 8 }).usage.get());
-    const waits = tries.map(({ waitMs }) => waitMs);
-    assert.equal(waits.pop(), undefined);
-    for (const [at, waitMs] of waits.entries()) {
-      const most = 8 * 2 ** at;
-      assert.ok(waitMs! >= most / 2 && waitMs! <= most, `${waitMs} of ${most}`);
-    }
-    const begin = async (): Promise<number> => {
-      const stop = new AbortController();
-      const told = Promise.withResolvers<number>();
-      const calling = clientOf({
-        firstWaitMs: 10_000_000,
-        totalTimeoutMs: 100_000,
-        onTry: (tried) => told.resolve(tried.waitMs!),
-      })
-        .usage.get(undefined, { signal: stop.signal })
-        .catch(() => undefined);
-      const waitMs = await told.promise;
-      stop.abort();
-      await calling;
-      return waitMs;
-    };
-    const long = await Promise.all(times(8, begin));
-    assert.ok(
-      long.every((waitMs) => waitMs >= 15_000 && waitMs <= 30_000),
-      String(long),
-    );
-    assert.ok(new Set(long).size > 1, 'callers do not come back together');
-  });
-
-  test('a try that is not answered in its time is given up and repeated; the call ends when all its time is up', async () => {
-    const slow = clientOf({ baseUrl: slowServer.baseUrl });
-    will(succeed());
-    slowServer.will(keepSilent, succeed('7'));
-    assert.equal(await slow.orders.create({}, { timeoutMs: 100, tries: 99 }), '7');
-    assert.equal(tries[0]!.code, 'NO_ANSWER');
-    will(succeed());
-    slowServer.will(keepSilent);
-    const failure = await failureOf(slow.orders.create({}, { timeoutMs: 40, totalTimeoutMs: 100, tries: 99 }));
-    assert.partialDeepStrictEqual(membersOf(failure), { code: 'NO_ANSWER', status: 0, repeatable: true });
-    assert.ok(tries.length <= 3, `${tries.length}`);
-    will(refuse(503, 'SERVICE_BUSY', { 'Retry-After': String(30 * 86_400) }));
-    const patient = clientOf({ timeoutMs: Infinity, totalTimeoutMs: Infinity });
-    assert.equal((await failureOf(patient.usage.get())).code, 'SERVICE_BUSY', 'no timer is that long');
-    assert.equal(server.received.length, 1);
-    const begunAt = performance.now();
-    await failureOf(slow.usage.get(undefined, { timeoutMs: LONG_MS, totalTimeoutMs: 50 }));
-    assert.ok(performance.now() - begunAt < LONG_MS / 2, 'a try takes no more than is left of the call');
-    slowServer.will((response) => response.writeHead(200).write('{'));
-    await failureOf(slow.usage.get(undefined, { timeoutMs: 40, tries: 1 }));
-  });
-
-  test('an abort ends a call at once, before it, in a try and in a wait, and throws its reason', async () => {
-    const reason = new Error('enough');
-    const begunAt = performance.now();
-    for (const answer of [keepSilent, refuse(503, 'SERVICE_BUSY', { 'Retry-After': '20' })]) {
-      const stop = new AbortController();
-      will((response, request) => {
-        answer(response, request);
-        setTimeout(() => stop.abort(reason), 20);
-      });
-      const calling = client.usage.get(undefined, { signal: stop.signal, timeoutMs: LONG_MS });
-      await assert.rejects(calling, (error) => error === reason);
-      assert.equal(server.received.length, 1);
-    }
-    assert.ok(performance.now() - begunAt < LONG_MS / 2);
-    will(succeed());
-    await assert.rejects(
-      client.usage.get(undefined, { signal: AbortSignal.abort(reason) }),
-      (error) => error === reason,
-    );
-    assert.equal(server.received.length, 0);
   });
 });
 

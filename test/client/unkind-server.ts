@@ -1,5 +1,5 @@
 /** A real HTTP server that answers as a test tells it to: badly, late, in part or not at all. */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,6 @@ export interface Received {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
-  readonly at: number;
 }
 
 /** What is done with a request. */
@@ -20,6 +19,7 @@ export class UnkindServer {
   readonly #server = createServer((request, response) => void this.#take(request, response));
   readonly received: Received[] = [];
   #answers: Answering[] = [];
+  readonly #told = new EventEmitter();
   baseUrl = '';
 
   /** Takes requests until the test file has ended. */
@@ -41,10 +41,16 @@ export class UnkindServer {
     this.received.length = 0;
   }
 
+  /** Waits until it has received so many requests. */
+  async has(count: number): Promise<void> {
+    while (this.received.length < count) await once(this.#told, 'request');
+  }
+
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
-    const received = { method, url, headers, body: await text(request), at: performance.now() };
+    const received = { method, url, headers, body: await text(request) };
     this.received.push(received);
+    this.#told.emit('request');
     const [answer] = this.#answers.length > 1 ? this.#answers.splice(0, 1) : this.#answers;
     answer!(response, received);
   }

@@ -7,16 +7,11 @@ import { promisify } from 'node:util';
 import type { TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { Keys, Service } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { until } from '../kit/wait.ts';
 import { openPage, signIn, waitUntilLoaded } from './browser.ts';
 import { PASSWORD, type Visitor } from './visitor.ts';
 
 const run = promisify(execFile);
-const WAIT_MS = 15_000;
-
-/** Until it holds. In place of page.waitForFunction, whose eval() the policy of the pages forbids. */
-export const until = (holds: () => Promise<boolean>, what: string): Promise<void> =>
-  waitUntil(WAIT_MS, `Waited in vain: ${what}.`, holds);
 
 export const button = (within: Page | Locator, name: string): Locator =>
   within.getByRole('button', { name, exact: true });
@@ -62,7 +57,7 @@ const readClipboard = (page: Page): Promise<string> => page.evaluate<string>('na
 export async function copy(page: Page, from: Locator, press = (): Promise<void> => from.click()): Promise<string> {
   await page.evaluate(`navigator.clipboard.writeText('')`);
   await press();
-  await until(async () => (await readClipboard(page)) !== '', 'nothing was copied');
+  await until(async () => (await readClipboard(page)) !== '');
   return readClipboard(page);
 }
 

@@ -65,7 +65,7 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   const withFactor = await Visitor.make(service, TEAM, 'developer', 'dana@example.com');
   await Visitor.make(service, TEAM, 'viewer', 'victor@example.com');
   const { secret } = await withFactor.ask('POST /second-factor/begin');
-  await withFactor.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret) });
+  await withFactor.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, service) });
   const { link } = await today.ask('POST /users', { email: 'newcomer@example.com', role: 'viewer' });
 
   keys = await today.ask('POST /keys/replace', { overlap: '7d' });

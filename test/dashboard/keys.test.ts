@@ -47,18 +47,18 @@ test('the pair shown works at once; the one before is refused at once, or works 
   const { keys, developer } = await renew();
   let previous = keys;
   for (const [overlap, ms] of Object.entries(OVERLAPS) as [keyof typeof OVERLAPS, number][]) {
-    const asked = Date.now();
+    const asked = service.now();
     const issued = await replaced(developer, overlap);
     assert.deepEqual(Object.keys(issued), ['teamID', 'apiID', 'apiSecret', 'oldKeysEndAt']);
     assert.match(`${issued.apiID} ${issued.apiSecret}`, /^sr_id_[0-9A-Za-z]{22} sr_sk_[0-9A-Za-z]{49}$/);
     assert.equal(await statusOf(issued), 200, overlap);
     assert.equal(await statusOf(previous), overlap === 'none' ? 401 : 200, overlap);
     const ends = Date.parse(issued.oldKeysEndAt) - ms;
-    assert.ok(ends >= asked && ends <= Date.now(), `${overlap}: ${issued.oldKeysEndAt}`);
+    assert.ok(ends >= asked && ends <= service.now(), `${overlap}: ${issued.oldKeysEndAt}`);
     const old = (await listOf(developer)).find(({ apiID }) => apiID === previous.apiID);
     assert.equal(old?.endsAt, overlap === 'none' ? undefined : issued.oldKeysEndAt);
     if (overlap !== 'none') {
-      await endKey(previous, new Date(Date.now() - 1).toISOString());
+      await endKey(previous, service.timeAt(-1));
       assert.equal(await statusOf(previous), 401, `${overlap}: after its end`);
       assert.equal(await statusOf(issued), 200);
     }
@@ -120,7 +120,7 @@ test('the list tells who issued a key and when, when it was used last, from wher
   assert.deepEqual(pick(await listOf(owner), 'issuedBy', 'lastUsedAt', 'lastUsedFrom', 'lastUsedInUrlAt'), [
     { issuedBy: 'command line', lastUsedAt: null, lastUsedFrom: null, lastUsedInUrlAt: null },
   ]);
-  const began = Date.now();
+  const began = service.now();
   const issued = await replaced(developer, '24h');
   await service.call(issued, 'POST', '/orders/query', { body: [], headers: { 'x-forwarded-for': '203.0.113.5' } });
   const [used, old] = (await listOf(owner)) as [Key, Key];
@@ -128,7 +128,7 @@ test('the list tells who issued a key and when, when it was used last, from wher
     { apiID: issued.apiID, issuedBy: developer.email, lastUsedFrom: '203.0.113.5', lastUsedInUrlAt: null },
   ]);
   for (const time of [used.issuedAt, used.lastUsedAt!])
-    assert.ok(Date.parse(time) >= began && Date.parse(time) <= Date.now(), time);
+    assert.ok(Date.parse(time) >= began && Date.parse(time) <= service.now(), time);
   assert.equal(old.lastUsedAt, null, 'a use of one key is none of the other');
 
   const { apiID, apiSecret, teamID } = issued;
@@ -195,13 +195,13 @@ test('the audit log has who replaced, issued and ended which key, from where', a
 test('a pair is made with name, scope and end, is let in beside the others, and is listed with its calls', async () => {
   const { keys, owner, developer } = await open();
   const before = await statusOf(keys);
-  const began = Date.now();
+  const began = service.now();
   const shop = await developer.ask('POST /keys', { name: 'Web shop', scope: 'write' });
   assert.deepEqual(Object.keys(shop), ['teamID', 'apiID', 'apiSecret', 'name', 'scope', 'endsAt']);
   assert.deepEqual([shop.teamID, shop.name, shop.scope, shop.endsAt], [keys.teamID, 'Web shop', 'write', null]);
   const reports = await developer.ask('POST /keys', { name: 'reports', scope: 'read', days: 30 });
   const inMs = Date.parse(reports.endsAt!) - 30 * 24 * HOUR_MS;
-  assert.ok(inMs >= began && inMs <= Date.now(), reports.endsAt!);
+  assert.ok(inMs >= began && inMs <= service.now(), reports.endsAt!);
   assert.deepEqual([before, await statusOf(shop), await statusOf(reports), await statusOf(keys)], [200, 200, 200, 200]);
   const created = await service.call(reports, 'PUT', '/orders/create', { body: {} });
   assert.equal(`${created.status} ${created.body.code}`, '403 SCOPE_MISSING');

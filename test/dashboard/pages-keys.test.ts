@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { valuesOf } from '../kit/lists.ts';
 import type { Keys } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
 import {
   arrive,
   button,
@@ -20,7 +21,6 @@ import {
   replaceKeys,
   setPassword,
   shownCells,
-  until,
 } from './at-pages.ts';
 import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { forgetProof, openScene, openTenant } from './scene.ts';
@@ -222,7 +222,7 @@ const hasFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element === element.ownerDocument.activeElement);
 async function waitForFocus(target: Locator): Promise<void> {
   await target.waitFor();
-  await until(() => hasFocus(target), `${String(target)} has the focus`);
+  await until(() => hasFocus(target));
 }
 
 test('keyboard alone leads from the sign-in page to the copied secret', async (context) => {

@@ -1,6 +1,6 @@
 /**
  * What it takes to be shown the first pages: bytes as they come over the wire, and whom they are fetched from, by a
- * browser that was never here before. How long it takes is first-load.ts.
+ * browser that was never here before. How long it takes is in bench/dashboard.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';

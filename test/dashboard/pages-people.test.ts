@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Shop, expectRefusal, succeed, type Values } from '../kit/records.ts';
+import { until } from '../kit/wait.ts';
 import {
   arrive,
   button,
@@ -18,7 +19,6 @@ import {
   region,
   replaceKeys,
   setPassword,
-  until,
 } from './at-pages.ts';
 import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -59,11 +59,11 @@ test('a second factor is asked for at the next sign-in; a recovery code is good 
   await button(page, 'Set up').click();
   await page.getByRole('img', { name: 'QR code' }).waitFor();
   const secret = await copy(page, button(page, 'Copy the secret'));
-  await field(page, 'Code').fill(codeOf(secret, -20));
+  await field(page, 'Code').fill(codeOf(secret, service, -20));
   await field(page, 'Your password').fill(PASSWORD);
   await button(page, 'Turn on').click();
   await page.getByRole('dialog').getByText('The code does not fit the secret.').waitFor();
-  await field(page, 'Code').fill(codeOf(secret));
+  await field(page, 'Code').fill(codeOf(secret, service));
   await button(page, 'Turn on').click();
   await page.getByRole('heading', { name: 'Second factor on: your recovery codes' }).waitFor();
   const codes = await page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem').allInnerTexts();
@@ -72,7 +72,7 @@ test('a second factor is asked for at the next sign-in; a recovery code is good 
 
   await signOut(page);
   await givePassword(page, owner);
-  await sendCode(page, 'Code', codeOf(secret, 1)); // that of now was used when it was set up
+  await sendCode(page, 'Code', codeOf(secret, service, 1)); // that of now was used when it was set up
   await arrive(page, 'Orders');
 
   for (const isFirst of [true, false]) {
@@ -151,7 +151,7 @@ test('End all others ends the session at every other browser, and not this one',
   assert.equal(await sessions.count(), 3); // that of the link too
   await button(here, 'End all others').click();
   await here.getByText('All other sessions have ended').waitFor();
-  await until(async () => (await sessions.count()) === 1, 'one session is left');
+  await until(async () => (await sessions.count()) === 1);
   await there.getByRole('link', { name: 'Usage', exact: true }).click();
   await arrive(there, 'Sign in');
   assert.match(there.url(), /\/dashboard\/sign-in\?next=%2Fusage$/);

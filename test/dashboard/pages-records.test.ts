@@ -8,14 +8,13 @@ import type { Page } from 'playwright-core';
 import { Shop, succeed, valuesOf, type Filters, type Values } from '../kit/records.ts';
 import { times } from '../kit/lists.ts';
 import { arrive, button, copy, figureOf, goByMenu, openAs, paste, region } from './at-pages.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { until } from '../kit/wait.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
 import { Visitor } from './visitor.ts';
 
 const ORDERS = 120;
 const PAGE_SIZE = 50;
-const PAGE_MS = 30_000;
 const numberOf = (index: number): string => String(10_001 + index);
 
 const service = await openScene();
@@ -136,11 +135,7 @@ test('every operator of the API is in the form, and the list shows what the API 
     const asked = [{ field: 'ORDER_NUMBER', ...filter }] as Filters;
     const wanted = await succeed<Values[]>(shop.queryOrders(asked, { maxReturn: String(PAGE_SIZE) }));
     const numbers = valuesOf(wanted, 'ORDER_NUMBER').join();
-    await waitUntil(
-      PAGE_MS,
-      `It does not show what '${label}' finds.`,
-      async () => (await numbersIn(page)).join() === numbers,
-    );
+    await until(async () => (await numbersIn(page)).join() === numbers);
   }
 });
 

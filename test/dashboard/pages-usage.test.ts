@@ -42,7 +42,7 @@ async function makeMix(keys: Keys): Promise<Made[]> {
 const isRefused = ({ status }: Made): boolean => status >= 400;
 const namesOf = (made: readonly Made[]): string[] => [...new Set(valuesOf(made, 'operation'))].toSorted();
 
-const today = (): string => new Date().toISOString().slice(0, 10);
+const today = (): string => service.timeAt().slice(0, 10);
 
 test('usage shows and downloads the calls that were made, and the figure of `storeroom usage`', async (context) => {
   const { keys, owner } = await openTenant(service);

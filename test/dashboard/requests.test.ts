@@ -27,13 +27,13 @@ const expectNone = (visitor: Visitor, answer: Pick<Answer, 'headers'>) =>
 suite('a request', () => {
   test('is found by the X-Request-Id of its answer, at once, whole', async () => {
     const { owner, keys } = shared;
-    const began = new Date().toISOString();
+    const began = service.timeAt();
     const good = await service.call(keys, 'PUT', '/orders/create', {
       body: { NOTES: 'for the log' },
       headers: { 'x-forwarded-for': '203.0.113.9' },
     });
     const { at, milliseconds, ...rest } = await singleOf(owner, good);
-    assert.ok(at >= began && at <= new Date().toISOString() && milliseconds >= 0);
+    assert.ok(at >= began && at <= service.timeAt() && milliseconds >= 0);
     assert.deepEqual(rest, {
       requestID: idOf(good),
       operation: 'createOrder',
@@ -145,11 +145,11 @@ suite('a request', () => {
 suite('the log', () => {
   test('is searched by status, class, operation and time', async () => {
     const { owner, keys } = shared;
-    const from = new Date().toISOString();
+    const from = service.timeAt();
     await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'nothing' } });
     await service.call(keys, 'POST', '/customers/query', { body: [{ field: 'COLOUR', value: 'x' }] });
     await service.call(keys, 'POST', '/customers/query', { body: [] });
-    const to = new Date(Date.now() + 1).toISOString();
+    const to = service.timeAt(1);
     const found = async (query: Record<string, string>): Promise<string[]> =>
       (await searchOf(owner, { from, to, ...query })).requests.map(
         ({ operation, httpStatus }) => `${operation} ${httpStatus}`,
@@ -201,7 +201,7 @@ suite('the log', () => {
     const { keptDays } = await searchOf(owner);
     assert.equal(keptDays, 30);
     const ageTo = async (days: number): Promise<void> => {
-      const at = new Date(Date.now() - days * DAY_MS).toISOString();
+      const at = service.timeAt(-days * DAY_MS);
       const ofTenant = `"TEAM_ID" = '${teamID}'`;
       for (const row of await runSql(service, `SELECT * FROM @REQUESTS WHERE ${ofTenant}`, 'requests.db')) {
         const blockId = row['BLOCK_ID'] as string;

@@ -19,7 +19,13 @@ export const WRITES = [
 /** A secret as it could have been begun with. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 
-const proofOf = (secret: string) => ({ secret, code: codeOf(secret) });
+/** A password and a code, which is made when it is sent. */
+const proofOf = ({ password, service }: Visitor, steps = 0): object => ({
+  password,
+  get code(): string {
+    return codeOf(SECRET, service, steps);
+  },
+});
 
 /** All that an order has left, invoiced. */
 export const WHOLE = { quantities: {}, serials: {}, tracking: [] };
@@ -90,8 +96,13 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/keys', 'developer', own(() => ({ name: unique(), scope: 'read' }))],
   ['POST', '/confirm', 'viewer', own((_named, { password }) => ({ password }))],
   ['POST', '/second-factor/begin', 'viewer', empty],
-  ['POST', '/second-factor/enable', 'viewer', own((_named, { password }) => ({ password, ...proofOf(SECRET) }))],
-  ['POST', '/second-factor/disable', 'viewer', own((_named, { password }) => ({ password, code: codeOf(SECRET, 1) }))],
+  [
+    'POST',
+    '/second-factor/enable',
+    'viewer',
+    own((_named, visitor) => Object.assign(proofOf(visitor), { secret: SECRET })),
+  ],
+  ['POST', '/second-factor/disable', 'viewer', own((_named, visitor) => proofOf(visitor, 1))],
   ['POST', '/sessions/end', 'viewer', own(({ sessionId }) => ({ sessionId }))],
   ['POST', '/sign-in', 'nobody', own((_named, { teamID, email, password }) => ({ teamID, email, password }))],
   ['POST', '/password', 'viewer', own((_named, { password }) => ({ password, newPassword: NEW_PASSWORD }))],

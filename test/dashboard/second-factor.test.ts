@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { auditOf, findInStore, openScene, runSql } from './scene.ts';
+import { auditOf, findInStore, openStandingScene, runSql } from './scene.ts';
 import {
   bytesOf,
   codeOf,
@@ -13,22 +12,17 @@ import {
   expectOk,
   NEW_PASSWORD,
   PASSWORD,
+  STEP_MS,
   tokenOf,
   Visitor,
   type Reply,
 } from './visitor.ts';
 
-const STEP_MS = 30_000;
-
-const service = await openScene();
+const service = await openStandingScene();
+// A code is of the present time step for as long as the date stands.
+await service.move(STEP_MS - (service.now() % STEP_MS));
 await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
-
-/** Waits for the next time step when this one is nearly over, so that a code is not of another step when it arrives. */
-async function settleStep(): Promise<void> {
-  const left = STEP_MS - (Date.now() % STEP_MS);
-  if (left < 6000) await sleep(left + 50);
-}
 
 interface Protected {
   readonly user: Visitor;
@@ -38,11 +32,10 @@ interface Protected {
 
 const begin = (user: Visitor) => user.ask('POST /second-factor/begin');
 const enable = (user: Visitor, secret: string, steps = 0) =>
-  user.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, steps) });
+  user.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, service, steps) });
 
 /** A user with a second factor, put in force by the code of the step before, so that this step's is good still. */
 async function protect(name: string): Promise<Protected> {
-  await settleStep();
   const user = await owner.add('developer', `${name}@shop.example`);
   const { secret } = await begin(user);
   return { user, secret, ...(await enable(user, secret, -1)) };
@@ -52,7 +45,6 @@ async function protect(name: string): Promise<Protected> {
 const forgive = (): Promise<unknown> => runSql(service, `UPDATE @USERS SET "FAILURES" = 0, "NEXT_TRY_AT" = ''`);
 
 test('it begins with a secret of 160 bits and its URI; a code sent with the password puts it in force', async () => {
-  await settleStep();
   const user = await owner.add('viewer', 'begin@shop.example');
   const { secret, uri } = await begin(user);
   assert.match(secret, /^[A-Z2-7]{32}$/);
@@ -61,9 +53,9 @@ test('it begins with a secret of 160 bits and its URI; a code sent with the pass
   assert.notEqual((await begin(user)).secret, secret);
   await user.again(); // begun is not in force
   const tryTo = (body: object): Promise<Reply> =>
-    user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret), ...body });
+    user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, service), ...body });
   await expectCode(tryTo({ password: NEW_PASSWORD }), '401 SIGN_IN_REFUSED');
-  await expectCode(tryTo({ code: codeOf(secret, 20) }), '401 SIGN_IN_REFUSED');
+  await expectCode(tryTo({ code: codeOf(secret, service, 20) }), '401 SIGN_IN_REFUSED');
   await expectCode(tryTo({ secret: secret.slice(1) }), '400 INVALID_VALUE');
   assert.equal((await user.ask('GET /session')).user.hasSecondFactor, false);
   await expectOk(tryTo({}));
@@ -76,32 +68,31 @@ test('a right password without a code asks for one; a wrong password is refused 
   await expectCode(user.elsewhere().signIn(PASSWORD), '401 SECOND_FACTOR_NEEDED');
   await expectCode(user.elsewhere().signIn(PASSWORD, ' '), '401 SECOND_FACTOR_NEEDED');
   await expectCode(user.elsewhere().signIn(NEW_PASSWORD), '401 SIGN_IN_REFUSED');
-  await expectCode(user.elsewhere().signIn(NEW_PASSWORD, codeOf(secret)), '401 SIGN_IN_REFUSED');
+  await expectCode(user.elsewhere().signIn(NEW_PASSWORD, codeOf(secret, service)), '401 SIGN_IN_REFUSED');
   const visitor = user.elsewhere();
-  await expectOk(visitor.signIn(PASSWORD, codeOf(secret))); // a wrong password has not used the code up
+  await expectOk(visitor.signIn(PASSWORD, codeOf(secret, service))); // a wrong password has not used the code up
   assert.notEqual(visitor.token, undefined);
 });
 
 test('a code is good once, and none before it any more', async () => {
   const { user, secret } = await protect('once');
-  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, -1)), '401 SIGN_IN_REFUSED');
-  const codes = Array.from({ length: 4 }, () => user.elsewhere().signIn(PASSWORD, codeOf(secret)));
+  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, service, -1)), '401 SIGN_IN_REFUSED');
+  const codes = Array.from({ length: 4 }, () => user.elsewhere().signIn(PASSWORD, codeOf(secret, service)));
   const statuses = (await Promise.all(codes)).map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === 200).length, 1, statuses.join());
   await forgive();
-  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret)), '401 SIGN_IN_REFUSED');
-  await expectOk(user.elsewhere().signIn(PASSWORD, codeOf(secret, 1)));
-  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret)), '401 SIGN_IN_REFUSED');
+  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, service)), '401 SIGN_IN_REFUSED');
+  await expectOk(user.elsewhere().signIn(PASSWORD, codeOf(secret, service, 1)));
+  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, service)), '401 SIGN_IN_REFUSED');
 });
 
 test('codes one step around the present are taken, those two steps away are not', async () => {
-  await settleStep();
   for (const steps of [-2, -1, 0, 1, 2, 3]) {
     const user = await owner.add('viewer', `step${steps}@shop.example`);
     const { secret } = await begin(user);
     await enable(user, secret);
     await runSql(service, `UPDATE @USERS SET "LAST_STEP" = 0 WHERE "EMAIL" = '${user.email}'`);
-    const { status } = await user.elsewhere().signIn(PASSWORD, codeOf(secret, steps));
+    const { status } = await user.elsewhere().signIn(PASSWORD, codeOf(secret, service, steps));
     assert.equal(status, Math.abs(steps) <= 1 ? 200 : 401, `${steps}`);
   }
 });
@@ -132,17 +123,16 @@ test('new recovery codes take the place of the old ones', async () => {
 
 test('five wrong codes are looked at, the sixth costs a wait, in which the right one is refused too', async () => {
   const { user, secret } = await protect('guessed');
-  const wrong = String((Number(codeOf(secret, 7)) + 1) % 1_000_000).padStart(6, '0');
+  const wrong = String((Number(codeOf(secret, service, 7)) + 1) % 1_000_000).padStart(6, '0');
   for (let guess = 0; guess < 6; guess++)
     await expectCode(user.elsewhere().signIn(PASSWORD, wrong), '401 SIGN_IN_REFUSED');
-  const waits = await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret)), '429 TOO_MANY_ATTEMPTS');
+  const waits = await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, service)), '429 TOO_MANY_ATTEMPTS');
   assert.equal(waits.headers.get('retry-after'), '1');
   for (let ask = 0; ask < 3; ask++) await user.elsewhere().signIn(PASSWORD);
-  await sleep(1050);
-  await settleStep();
+  await service.move(1000);
   await expectCode(user.elsewhere().signIn(PASSWORD), '401 SECOND_FACTOR_NEEDED');
   await expectCode(user.elsewhere().signIn(PASSWORD, wrong), '401 SIGN_IN_REFUSED');
-  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, 1)), '429 TOO_MANY_ATTEMPTS');
+  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(secret, service, 1)), '429 TOO_MANY_ATTEMPTS');
 });
 
 test('it is taken away only by password and code together', async () => {
@@ -150,12 +140,12 @@ test('it is taken away only by password and code together', async () => {
   const disable = (password: string, code: string): Promise<Reply> =>
     user.post('/second-factor/disable', { password, code });
   await expectCode(disable(PASSWORD, ''), '401 SECOND_FACTOR_NEEDED');
-  await expectCode(disable(PASSWORD, codeOf(secret, 9)), '401 SIGN_IN_REFUSED');
-  await expectCode(disable(NEW_PASSWORD, codeOf(secret)), '401 SIGN_IN_REFUSED');
+  await expectCode(disable(PASSWORD, codeOf(secret, service, 9)), '401 SIGN_IN_REFUSED');
+  await expectCode(disable(NEW_PASSWORD, codeOf(secret, service)), '401 SIGN_IN_REFUSED');
   await expectCode(user.elsewhere().signIn(), '401 SECOND_FACTOR_NEEDED');
-  await expectOk(disable(PASSWORD, codeOf(secret)));
+  await expectOk(disable(PASSWORD, codeOf(secret, service)));
   await expectOk(user.elsewhere().signIn());
-  await expectCode(disable(PASSWORD, codeOf(secret, 1)), '404 NOT_FOUND');
+  await expectCode(disable(PASSWORD, codeOf(secret, service, 1)), '404 NOT_FOUND');
 });
 
 test('a new link takes the factor away once it is used, and its recovery codes with it', async () => {
@@ -176,13 +166,13 @@ test('a new password keeps the factor, its codes and its recovery codes working'
   const { user, secret, recoveryCodes } = await protect('renamed');
   await expectOk(user.post('/password', { password: PASSWORD, newPassword: NEW_PASSWORD }));
   await expectCode(user.elsewhere().signIn(NEW_PASSWORD), '401 SECOND_FACTOR_NEEDED');
-  await expectOk(user.elsewhere().signIn(NEW_PASSWORD, codeOf(secret)));
+  await expectOk(user.elsewhere().signIn(NEW_PASSWORD, codeOf(secret, service)));
   await expectOk(user.elsewhere().signIn(NEW_PASSWORD, recoveryCodes[3]));
 });
 
 test('secret and recovery codes are nowhere in the store, the audit log or what the process prints', async () => {
   const { user, secret, recoveryCodes } = await protect('sealed');
-  await user.elsewhere().signIn(PASSWORD, codeOf(secret));
+  await user.elsewhere().signIn(PASSWORD, codeOf(secret, service));
   const [code = ''] = recoveryCodes;
   const bytes = bytesOf(secret);
   const needles = {

@@ -151,7 +151,7 @@ export class Visitor {
 }
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-const STEP_MS = 30_000;
+export const STEP_MS = 30_000;
 
 /** The bytes of base32 whose characters make whole bytes. */
 export function bytesOf(base32: string): Buffer {
@@ -159,10 +159,10 @@ export function bytesOf(base32: string): Buffer {
   return Buffer.from(bits.match(/.{8}/g)!.map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** The code for a base32 secret, some time steps from now. */
-export function codeOf(secret: string, steps = 0): string {
+/** The code for a base32 secret, some time steps from the service's present one. */
+export function codeOf(secret: string, service: Pick<Service, 'now'>, steps = 0): string {
   const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / STEP_MS) + steps));
+  counter.writeBigUInt64BE(BigInt(Math.floor(service.now() / STEP_MS) + steps));
   const digest = createHmac('sha1', bytesOf(secret)).update(counter).digest();
   const place = digest.at(-1)! & 15;
   return String((digest.readUInt32BE(place) & 0x7fffffff) % 1_000_000).padStart(6, '0');

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from '../kit/clock.ts';
 import { readMetrics, type Metrics } from '../kit/metrics.ts';
 import { temporaryFolder, type Service } from '../kit/service.ts';
 
@@ -30,7 +30,7 @@ export function runPromtool(words: readonly string[], input = ''): { isContent: 
 export class AlertWatch {
   /** Of each series the value at each scrape; a hole where it had none. */
   readonly #series = new Map<string, (number | undefined)[]>();
-  readonly #begunAt = Date.now() / 1000;
+  readonly #begunAt = now() / 1000;
   #scrapes = 0;
 
   /** Scrapes so often; before each, `work` makes what is watched. */
@@ -86,5 +86,3 @@ export class AlertWatch {
 /** A series ends with the process that told it. */
 const formatValue = (value: number | undefined, before: number | undefined): string =>
   value === undefined ? (before === undefined ? '_' : 'stale') : value.toFixed(6);
-
-export const pause = (ms: number) => (): Promise<void> => sleep(ms);

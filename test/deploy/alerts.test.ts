@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { now } from '../kit/clock.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { times } from '../kit/lists.ts';
 import { createOrder, getOrder } from '../kit/orders.ts';
@@ -19,11 +19,19 @@ import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { openSocket } from '../kit/raw-http.ts';
 import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
 import { ownService, temporaryFolder, type Keys, type Service } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
-import { AlertWatch, BEFORE, DURING, pause, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
+import { until } from '../kit/wait.ts';
+import { AlertWatch, BEFORE, DURING, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
 
 /** Calls between two scrapes that stand for 15 seconds. */
 const CALLS = 100;
+/** Node looks by real time how late the event loop is, so often; the bound of the alert is 200. */
+const LOOK_MS = 10;
+const HELD_MS = 300;
+/** Once there is a line, the request log is saved so much later. */
+const FLUSH_MS = 250;
+const DAY_MS = 86_400_000;
+
+const FIRST_BACKUP_MS = 2000;
 
 const made = new Set<string>();
 
@@ -46,6 +54,16 @@ function testAlert(
     });
   });
 }
+
+const read = async (service: Service, name: string): Promise<number> =>
+  sumOf((await readMetrics(service)).samples, name)!;
+
+/** Goes on with the work until the service tells of more than nothing. */
+const tells = (service: Service, name: string, work?: () => unknown): Promise<void> =>
+  until(async () => {
+    await work?.();
+    return (await read(service, name)) > 0;
+  });
 
 /** The service again, on the same data with further settings. */
 async function restartWith(service: Service, env: Record<string, string>): Promise<Service> {
@@ -98,14 +116,19 @@ suite('of the process', () => {
   testAlert('StoreroomEventLoopLate', 'the process is held again and again', async (watch, fires) => {
     const service = await ownService();
     await watch.look(service, 3);
-    const hold = async (): Promise<void> => {
-      await sleep(100);
+    const hold = async (ms: number): Promise<void> => {
       process.kill(service.pid, 'SIGSTOP');
-      await sleep(250);
-      // The scrape waits with everybody else.
-      setTimeout(() => process.kill(service.pid, 'SIGCONT'), 50);
+      const heldAt = now();
+      await until(() => now() - heldAt >= ms);
+      process.kill(service.pid, 'SIGCONT');
+      for (const _ of [1, 2]) await fetch(`${service.origin}/healthz`);
     };
-    await fires(service, hold, 25);
+    // It measures from look to look, and forgets the last look at each scrape.
+    const holdTwice = async (): Promise<void> => {
+      await hold(2 * LOOK_MS);
+      await hold(HELD_MS);
+    };
+    await fires(service, holdTwice, 25);
   });
 
   testAlert('StoreroomFileHandlesLow', 'connections take them all but a few', async (watch, fires) => {
@@ -160,7 +183,8 @@ suite('of the embedded store', () => {
     await watch.look(service, BEFORE);
     const damaged = await damageLog(service);
     await damaged.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' } });
-    await sleep(500);
+    await damaged.move(FLUSH_MS);
+    await tells(damaged, 'storeroom_request_log_stopped');
     await fires(damaged);
   });
 
@@ -171,11 +195,9 @@ suite('of the embedded store', () => {
     const damaged = await damageLog(service);
     const client = await HttpClient.open(damaged, 64);
     const body = Object.fromEntries(times(8, (at) => [`FIELD${at}`, randomBytes(180).toString('base64url')]));
-    const call = async (): Promise<void> => {
-      for (let round = 0; round < 12; round++)
-        await Promise.all(times(64, () => client.call(keys, 'PUT', '/orders/create', { body })));
-    };
-    await fires(damaged, call, 8);
+    const call = (): Promise<unknown> =>
+      Promise.all(times(256, () => client.call(keys, 'PUT', '/orders/create', { body })));
+    await fires(damaged, () => tells(damaged, 'storeroom_request_log_dropped_total', call), 1);
   });
 
   testAlert('StoreroomCallsNotCounted', 'another process holds the counts', async (watch, fires) => {
@@ -186,7 +208,15 @@ suite('of the embedded store', () => {
     await watch.look(service, BEFORE, call);
     const other = new DatabaseSync(join(service.dataFolder, 'usage.db'));
     other.exec('BEGIN IMMEDIATE');
-    await fires(service, call, 1);
+    const refused = async (): Promise<void> => {
+      let isAnswered = false;
+      void call().finally(() => (isAnswered = true));
+      await until(async () => {
+        await service.move(1000);
+        return isAnswered;
+      });
+    };
+    await fires(service, refused, 1);
     other.close();
   });
 
@@ -224,7 +254,8 @@ suite('of PostgreSQL', async () => {
     const [service, call] = await stopServer(watch);
     await call();
     try {
-      await fires(service, pause(50), 20);
+      await until(async () => (await read(service, 'storeroom_store_usable')) === 0);
+      await fires(service, undefined, 20);
     } finally {
       await server.restart();
     }
@@ -240,13 +271,17 @@ suite('of PostgreSQL', async () => {
   });
 
   /** Writers of several tenants that wait for a lock that is never given, and one connection for all. */
-  const withLock = async (watch: AlertWatch, fires: (service: Service) => Promise<void>): Promise<void> => {
+  const withLock = async (
+    watch: AlertWatch,
+    fires: (service: Service, answers: EventEmitter) => Promise<void>,
+  ): Promise<void> => {
     const databaseUrl = await server.newDatabase();
     const service = await ownService({ databaseUrl, env: { STOREROOM_DATABASE_CONNECTIONS: '1' } });
     const all = await Promise.all(times(6, (at) => service.makeTenant(`shop${at}`)));
     const client = await HttpClient.open(service, all.length);
     const write = (keys: Keys): Promise<unknown> => createOrder(client, keys);
-    await watch.look(service, BEFORE, () => Promise.all(all.map(write)));
+    await Promise.all(all.map(write));
+    await watch.look(service, BEFORE);
     const tables = await runStatement(
       databaseUrl,
       `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE tablename = 'ORDERS'`,
@@ -255,11 +290,15 @@ suite('of PostgreSQL', async () => {
     await locker.connect();
     await locker.query(`BEGIN; LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN EXCLUSIVE MODE`);
     const isOver = new AbortController();
+    const answers = new EventEmitter();
     const writing = all.map(async (keys) => {
-      while (!isOver.signal.aborted) await write(keys);
+      while (!isOver.signal.aborted) {
+        await write(keys);
+        answers.emit('one');
+      }
     });
     try {
-      await fires(service);
+      await fires(service, answers);
     } finally {
       isOver.abort();
       await locker.end();
@@ -268,11 +307,18 @@ suite('of PostgreSQL', async () => {
   };
 
   testAlert('StoreroomSlow', 'writes wait for a lock', (watch, fires) =>
-    withLock(watch, (service) => fires(service, pause(80))),
+    withLock(watch, async (service, answers) => {
+      let scrapes = 0;
+      // An answer comes when the wait for the lock is over: every two and a half minutes on the clock of the rules.
+      await fires(service, () => scrapes++ % 10 === 0 && once(answers, 'one'));
+    }),
   );
 
   testAlert('StoreroomDatabasePoolExhausted', 'writes of several tenants wait for one connection', (watch, fires) =>
-    withLock(watch, (service) => fires(service, pause(40), 30)),
+    withLock(watch, async (service) => {
+      await tells(service, 'storeroom_database_pool_waiting');
+      await fires(service);
+    }),
   );
 });
 
@@ -280,10 +326,8 @@ suite('of backups', () => {
   /** A service with a folder for backups, once it has made its first. */
   const startWithBackups = async (watch: AlertWatch): Promise<Service> => {
     const service = await ownService({ env: { STOREROOM_BACKUP_DIR: temporaryFolder() } });
-    await waitUntil(30_000, 'no backup was made', async () => {
-      const { samples } = await readMetrics(service);
-      return sumOf(samples, 'storeroom_backup_last_success_timestamp_seconds')! > 0;
-    });
+    await service.move(FIRST_BACKUP_MS);
+    await tells(service, 'storeroom_backup_last_success_timestamp_seconds');
     await watch.look(service, BEFORE);
     return service;
   };
@@ -291,7 +335,10 @@ suite('of backups', () => {
   testAlert('StoreroomBackupOverdue', 'the last is three days old, and the disk has no room', async (watch, fires) => {
     const service = await startWithBackups(watch);
     const folder = temporaryFolder();
-    const threeDaysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 19).replaceAll(':', '-');
+    const threeDaysAgo = service
+      .timeAt(-3 * DAY_MS)
+      .slice(0, 19)
+      .replaceAll(':', '-');
     mkdirSync(join(folder, `storeroom-${threeDaysAgo}Z`));
     const full = { STOREROOM_BACKUP_DIR: folder, STOREROOM_READY_FREE_MB: '999999999' };
     await fires(await restartWith(service, full), undefined, 45);

@@ -8,14 +8,13 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { readUntil } from '../kit/printed.ts';
 import { findFreePort } from '../kit/raw-http.ts';
 import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
 import { buildImage, run } from './image-root.ts';
 import { readImage } from './texts.ts';
 
 const MEGABYTES_MOST = 140;
-const START_MS = 30_000;
 
 const image = readImage();
 const parent = temporaryFolder();
@@ -23,13 +22,13 @@ const data = join(parent, 'volume');
 const children: ChildProcess[] = [];
 let root: string;
 
-/** A container: the process that unshare started, the first of its namespaces, and what it has printed. */
+/** A container: the process that unshare started, the first of its namespaces, and what it printed at first. */
 interface Container {
   readonly process: ChildProcess;
   readonly pid: number;
   readonly origin: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly output: () => string;
+  readonly output: string;
 }
 
 async function start(): Promise<Container> {
@@ -54,15 +53,9 @@ async function start(): Promise<Container> {
     env: { ...env, PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' },
   });
   children.push(child);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  await waitUntil(START_MS, 'the container is not ready', () => {
-    assert.equal(child.exitCode, null, output);
-    return /Base URL[^]*\n\n/.test(output);
-  });
+  const output = await readUntil(child, /Base URL[^]*\n\n/);
   const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
-  return { process: child, pid, origin: `http://127.0.0.1:${port}`, env, output: () => output };
+  return { process: child, pid, origin: `http://127.0.0.1:${port}`, env, output };
 }
 
 /** What `docker exec` would do. */
@@ -112,7 +105,7 @@ suite('the image', () => {
     assert.match(status, /^NSpid:\t\d+\t1$/m, 'the service is process 1');
     const { status: code, stderr } = execute(container, image.health);
     assert.equal(code, 0, stderr);
-    const [, user = ''] = /curl -u '([^']+)'/.exec(container.output()) ?? [];
+    const [, user = ''] = /curl -u '([^']+)'/.exec(container.output) ?? [];
     const url = `${container.origin}${BASE_PATH}/orders/single?teamID=demo&orderNum=10248`;
     const answer = await fetch(url, { headers: { authorization: `Basic ${btoa(user)}` } });
     assert.equal(answer.status, 200);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { PostgresServer } from '../kit/postgres.ts';
 import { ownService, Service, temporaryFolder } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { until } from '../kit/wait.ts';
 import { checkVariables, readImage, readText, readYaml, ROOT, type Tree } from './texts.ts';
 
 const FOLDER = 'deploy/kubernetes';
@@ -167,7 +167,7 @@ suite('the manifests for Kubernetes', () => {
     const { livenessProbe, readinessProbe } = containerOf('several-nodes');
     const look = async ({ httpGet }: Tree) => (await fetch(service.origin + httpGet.path)).status;
     await server.stop('immediate');
-    await waitUntil(20_000, 'ready without a database', async () => (await look(readinessProbe)) === 503);
+    await until(async () => (await look(readinessProbe)) === 503);
     assert.equal(await look(livenessProbe), 200);
   });
 });

@@ -10,10 +10,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ownService, temporaryFolder } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { until } from '../kit/wait.ts';
 import { PROMETHEUS, RULES } from './alert-watch.ts';
-
-const SOON_MS = 60_000;
 
 interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
@@ -31,7 +29,7 @@ async function findFreePort(): Promise<number> {
 async function startPrometheus(target: string): Promise<string> {
   const folder = temporaryFolder();
   const example = readFileSync(join(PROMETHEUS, 'prometheus.yaml'), 'utf8');
-  const config = example.replaceAll('15s', '1s').replace('127.0.0.1:8080', target);
+  const config = example.replaceAll('15s', '100ms').replace('127.0.0.1:8080', target);
   assert.notEqual(config, example);
   writeFileSync(join(folder, 'prometheus.yaml'), config);
   copyFileSync(RULES, join(folder, 'storeroom.rules.yaml'));
@@ -58,7 +56,7 @@ test('Prometheus scrapes the service, evaluates every rule and answers every pan
     ask<{ status: string; error?: string; data: { result: { value: [number, string] }[] } }>(
       `/query?${new URLSearchParams({ query: expr }).toString()}`,
     );
-  await waitUntil(SOON_MS, 'nothing was scraped', async () => {
+  await until(async () => {
     const answer = await query('storeroom_ready{job="storeroom"} == 1 and up == 1');
     return answer?.data?.result.length === 1;
   });
@@ -67,7 +65,7 @@ test('Prometheus scrapes the service, evaluates every rule and answers every pan
   );
   const all = rules!.data.groups.flatMap((group) => group.rules);
   assert.ok(all.length > 10);
-  await waitUntil(SOON_MS, 'the rules were not evaluated', async () => {
+  await until(async () => {
     const now = await ask<typeof rules>('/rules');
     return now!.data.groups.every((group) => group.rules.every(({ health }) => health === 'ok'));
   });

@@ -19,6 +19,7 @@ import { accepted, batches, NOW, type OpenedStore } from '../store/store-under-t
 import { Caller, describe, outcomeOf, readBefore, systemOver, type Call } from './calls.ts';
 import { Model } from './model.ts';
 import { runPlan, type RunPlan } from './operations.ts';
+import { passing } from '../kit/clock.ts';
 
 const RUNS = trials('RUNS', { quick: 20, all: 100 });
 const SEED = Number(process.env['STOREROOM_TEST_SEED'] ?? randomInt(2 ** 31));
@@ -36,6 +37,7 @@ const STORES: Record<string, () => OpenedStore | Promise<OpenedStore>> = {
   PostgreSQL: async () =>
     (postgres = await PostgresStore.open({
       ...TURNS,
+      clock: passing,
       url: await newDatabase(),
       connections: LANES,
       queryBudgetMs: QUERY_BUDGET_MS,

@@ -1,16 +1,14 @@
 /** The storefront of the examples: its folder, and the integration that runs on it. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { installClient } from '../kit/client-package.ts';
 import { times } from '../kit/lists.ts';
 import type { Shop } from '../kit/records.ts';
 import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
 
-const WAIT_MS = 60_000;
 const ROOT = join(import.meta.dirname, '../..');
 /** Copied to where the client is installed, as the README of the examples tells. */
 const copy = temporaryFolder();
@@ -41,10 +39,16 @@ export class Storefront {
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   output = '';
+  /** Those of whom nothing follows. */
+  readonly #over = new Set<ChildProcess>();
+  /** Told of every file that changes, of what the integration prints, and of its end. */
+  readonly #changed = new EventEmitter();
 
   constructor(command: readonly [string, string], { keys, service }: Shop) {
     this.#command = command;
-    mkdirSync(join(this.folder, 'orders'), { recursive: true });
+    for (const name of ['orders', 'taken', 'aside']) mkdirSync(join(this.folder, name), { recursive: true });
+    for (const name of ['.', 'taken', 'aside'])
+      watch(join(this.folder, name), { persistent: false }, () => this.#changed.emit('change'));
     const file = join(this.folder, 'keys.json');
     writeFileSync(file, JSON.stringify(keys));
     const own = { KEYS_FILE: file, STOREFRONT: this.folder, ROUND_SECONDS: '0.05', PYTHONDONTWRITEBYTECODE: '1' };
@@ -56,7 +60,14 @@ export class Storefront {
     const [program, file] = this.#command;
     const child = spawn(program, [file], { env: this.#env });
     for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+        this.#changed.emit('change');
+      });
+    child.once('close', () => {
+      this.#over.add(child);
+      this.#changed.emit('change');
+    });
     running.add((this.#child = child));
   }
 
@@ -75,9 +86,11 @@ export class Storefront {
 
   /** Waits for something that the integration does. */
   async until(isSo: () => boolean): Promise<void> {
-    await waitUntil(WAIT_MS, 'The integration has not done it in time.', isSo).catch((fault: unknown) => {
-      throw new Error(`${String(isSo)}: ${this.output}`, { cause: fault });
-    });
+    const child = this.#child!;
+    while (!isSo()) {
+      if (this.#over.has(child)) throw new Error(`The integration has ended without ${String(isSo)}: ${this.output}`);
+      await once(this.#changed, 'change');
+    }
   }
 
   sell(order: Sold): void {
@@ -103,9 +116,10 @@ export interface Taken {
   readonly status?: { readonly state: string; readonly shipped: number; readonly ordered: number };
 }
 
+/** Not sold long ago, as the programs look at their own time. */
 export const sold = (number: string, lines: number, more: Partial<Sold> = {}): Sold => ({
   number,
-  soldAt: new Date().toISOString(),
+  soldAt: '9999-12-31T00:00:00Z',
   name: '$mith & Co',
   shipping: '5',
   lines: times(lines, (at) => ({ part: `P${at % 3}`, quantity: '1', price: '0.25' })),

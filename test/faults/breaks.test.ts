@@ -1,14 +1,36 @@
-/** What teeth.ts breaks is still in the source: those tests take minutes and run seldom. */
+/** What teeth.ts breaks is still in the source, however that is laid out: those tests take minutes and run seldom. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BREAKS } from './breaks.ts';
+import { format } from 'oxfmt';
+import { BREAKS, breakPromise } from './breaks.ts';
 
-test('every promise that the tests of faults break is in the source, once', () => {
-  for (const breaks of Object.values(BREAKS))
-    for (const [promise, { file, good }] of Object.entries(breaks)) {
-      const source = readFileSync(join(import.meta.dirname, '../../src', file), 'utf8');
-      assert.equal(source.split(good).length, 2, `${promise}: ${file} has to have ${good}`);
+/** As many line breaks as can be, and as few. */
+const WIDTHS = [20, 320];
+
+async function layOut(file: string, source: string, printWidth: number): Promise<string> {
+  if (!file.endsWith('.ts')) return source.replaceAll(/\s+/g, ' ');
+  const { code, errors } = await format(file, source, { printWidth, singleQuote: true });
+  assert.deepEqual(errors, [], `${file} is not TypeScript`);
+  return code;
+}
+
+for (const [promise, one] of Object.values(BREAKS).flatMap((breaks) => Object.entries(breaks)))
+  test(`the promise that ${promise} can be broken, wherever the lines of its source end`, async () => {
+    const source = readFileSync(join(import.meta.dirname, '../../src', one.file), 'utf8');
+    const broken = breakPromise(source, one);
+    assert.notEqual(broken, source);
+    for (const width of WIDTHS) {
+      await layOut(one.file, broken, width);
+      breakPromise(await layOut(one.file, source, width), one);
     }
+  });
+
+test('a promise is broken over any lines, and only where it is there once', () => {
+  const change = { file: 'a.ts', good: 'keep(one, [two])', broken: '$&' };
+  const sources = ['keep(one, [two])', 'keep( one,[ two ] )', 'keep(\n  one,\n  [\n    two,\n  ],\n)'];
+  for (const source of sources) assert.equal(breakPromise(`a;\n${source};\nb;`, change), 'a;\n$&;\nb;');
+  for (const source of ['', 'keep(one two)', 'keep(one, [two, three])', sources.join(';')])
+    assert.throws(() => breakPromise(source, change), /a\.ts has to have this once:\nkeep\(one/);
 });

@@ -239,8 +239,8 @@ export class FuzzedCalls {
     if (requestBody) {
       draft.body = this.values.make(requestBody.content['application/json']!.schema);
       draft.headers.push(['Content-Type', 'application/json']);
-      if (Array.isArray(draft.body)) this.#aim(draft, draft.body as Record<string, unknown>[]);
-      else if ('LINE_REF_LOCK_CODE' in (draft.body as object) && chance.is(0.6))
+      if (isListOfObjects(draft.body)) this.#aim(draft, draft.body);
+      else if (!Array.isArray(draft.body) && 'LINE_REF_LOCK_CODE' in (draft.body as object) && chance.is(0.6))
         Object.assign(draft.body as object, this.values.recall('line'));
     }
     if (!path.startsWith('/tenant')) return draft;
@@ -268,6 +268,9 @@ export class FuzzedCalls {
     if (!isBounded && (filters.length === 0 || chance.is(0.8))) draft.query.push(['maxReturn', '3']);
   }
 }
+
+const isListOfObjects = (body: unknown): body is Record<string, unknown>[] =>
+  Array.isArray(body) && body.every((one) => typeof one === 'object' && one !== null);
 
 const NO_BYTES = Buffer.alloc(0);
 

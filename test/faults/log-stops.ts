@@ -6,8 +6,7 @@ import assert from 'node:assert/strict';
 import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Visitor } from '../dashboard/visitor.ts';
+import { expectOk, Visitor, type Reply } from '../dashboard/visitor.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { Service, temporaryFolder, type Keys } from '../kit/service.ts';
 import { runTool } from './lossy-disk.ts';
@@ -16,9 +15,13 @@ const MIB = 1024 * 1024;
 const DISK_MIB = 256;
 /** Less than the 64 MiB below which the log stops and the service is not ready. */
 const LEFT_MIB = 24;
-const FLOOD_MS = 3000;
+/** More than wait in memory before they are saved at once. */
+const FLOOD = 8000;
+/** One after the other, beside it. */
+const WRITES = 200;
+/** The disk is measured so often. */
+const MEASURE_MS = 1000;
 const CONNECTIONS = 32;
-const SOON_MS = 5000;
 
 const disk = join(temporaryFolder(), 'disk');
 const data = join(disk, 'data');
@@ -42,43 +45,44 @@ const logBytes = (): number =>
   globSync('requests.db*', { cwd: data }).reduce((sum, name) => sum + statSync(join(data, name)).size, 0);
 const isReady = async (): Promise<boolean> => (await fetch(`${service.origin}/readyz`)).status === 200;
 
-async function waitUntil(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + SOON_MS;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < giveUpAt, what);
-    await sleep(20);
-  }
-}
-
 test('a flood of refused calls on a disk that fills up stops the log and no write, until there is room', async () => {
   const owner = await Visitor.make(service, 'flood', 'owner');
+  const query = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1000)]));
+  let refused = 0;
+  const call = async (): Promise<string> => {
+    refused++;
+    const { headers } = await client.call(flood!, 'GET', '/orders/single', { query });
+    return headers.get('x-request-id')!;
+  };
+  /** Everything that waits is offered to the store first. */
+  const find = (requestID: string): Promise<Reply> => owner.get('/requests/single', { requestID });
+  await expectOk(find(await call()));
   const freeMib = DISK_MIB - LEFT_MIB;
   writeFileSync(ballast, Buffer.alloc(freeMib * MIB - logBytes() - 4 * MIB, 1));
-  await waitUntil('the service stayed ready', async () => !(await isReady()));
-  assert.match(service.output, /The request log stops/);
+  await service.move(MEASURE_MS);
+  await service.said((output) => output.includes('The request log stops'));
+  assert.equal(await isReady(), false);
   const bytes = logBytes();
-  const query = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1000)]));
-  const endsAt = performance.now() + FLOOD_MS;
-  let refused = 0;
   const work = async (): Promise<void> => {
-    for (; performance.now() < endsAt; refused++) await client.call(flood!, 'GET', '/orders/single', { query });
+    for (let count = 0; count < FLOOD / CONNECTIONS; count++) await call();
   };
   const write = async (): Promise<void> => {
-    while (performance.now() < endsAt) {
+    for (let count = 0; count < WRITES; count++) {
       const { status, text } = await client.call(writer!, 'PUT', '/orders/create', { body: {} });
       assert.equal(status, 200, text);
     }
   };
   await Promise.all([write(), ...Array.from({ length: CONNECTIONS }, work)]);
+  await service.move(MEASURE_MS);
+  assert.notEqual((await find(await call())).status, 200);
   assert.equal(logBytes(), bytes, 'the log has written');
   rmSync(ballast);
-  await waitUntil('the service did not become ready again', isReady);
-  // What waited in memory goes first, and may leave no room for the first calls.
-  await waitUntil('the log did not go on', async () => {
-    refused++;
-    const { headers } = await client.call(flood!, 'GET', '/orders/single', { query });
-    return (await owner.get('/requests/single', { requestID: headers.get('x-request-id')! })).status === 200;
-  });
-  assert.match(service.output, /The request log goes on/);
+  await service.move(MEASURE_MS);
+  await service.said((output) => output.includes('The request log goes on'));
+  assert.ok(await isReady());
+  // What waited in memory goes first, and may have left no room for this one.
+  await find(await call());
+  assert.ok(logBytes() > bytes, 'the log did not go on');
+  await expectOk(find(await call()));
   assert.equal(await service.usageOf('flood'), refused);
 });

@@ -3,19 +3,19 @@
  * was acknowledged and what was counted is there afterwards. STOREROOM_TEST_DATABASE_POWER_LOSSES sets how often. Part
  * of `npm run test:faults`.
  */
+import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpClient } from '../kit/http-client.ts';
 import { PostgresServer } from '../kit/postgres.ts';
 import { Service } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
+import { untilAnswered, untilSomeAnswers } from './load-moments.ts';
 import { LossyDisk } from './lossy-disk.ts';
 
 const LOSSES = Number(process.env['STOREROOM_TEST_DATABASE_POWER_LOSSES'] ?? 30);
 const CONNECTIONS = 64;
-const NOTICE_MS = 10_000;
-const RETURN_MS = 10_000;
+/** From the first write to the loss. */
+const ANSWERS_MOST = 500;
 /** Checkpoints often enough for a loss to come in the middle of one. */
 const SETTINGS = { checkpoint_timeout: '30s', max_wal_size: '64MB' };
 
@@ -36,6 +36,9 @@ after(async () => {
 });
 
 const isHealthy = async (): Promise<boolean> => (await fetch(`${service.origin}/healthz`)).ok;
+/** Waits until the service has said it so often. */
+const said = (line: string, times: number): Promise<void> =>
+  service.said((output) => output.split(line).length > times);
 
 test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or counted`, async (context) => {
   const load = await MixedLoad.open(client, service);
@@ -46,20 +49,22 @@ test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or
     isOver = false;
     const { acknowledged } = load;
     const working = load.run(CONNECTIONS, () => isOver);
-    await waitUntil(NOTICE_MS, 'nothing was acknowledged', () => load.acknowledged > acknowledged);
-    await sleep(20 + Math.random() * 300);
+    await untilAnswered(client, working, () => load.acknowledged > acknowledged);
+    await untilSomeAnswers(client, working, ANSWERS_MOST);
     // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.
     load.ignoresAnswers = true;
     await disk.losePower();
     // PostgreSQL ends by itself when its log fails; the service finds out, and is asked for nothing meanwhile.
-    await waitUntil(NOTICE_MS, 'the service did not notice', async () => !(await isHealthy()));
+    await said('The database is gone', loss + 1);
+    assert.equal(await isHealthy(), false);
     isOver = true;
     await working;
     load.ignoresAnswers = false;
     await server.killOnLostDisk();
     disk.restorePower();
     await server.restart();
-    await waitUntil(RETURN_MS, 'the service did not find its database again', isHealthy);
+    await said('The database is back', loss + 1);
+    assert.equal(await isHealthy(), true);
     await load.check(service);
     await load.repeatUnanswered();
   }

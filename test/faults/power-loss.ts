@@ -7,18 +7,19 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Service } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
-import { waitUntil } from '../kit/wait.ts';
 import { MixedLoad } from '../system/mixed-load.ts';
+import { untilAnswered, untilSomeAnswers } from './load-moments.ts';
 import { LossyDisk } from './lossy-disk.ts';
 
 const LOSSES = Number(process.env['STOREROOM_TEST_POWER_LOSSES'] ?? 100);
 const LOSSES_OF_A_LOAD = 20;
 const CONNECTIONS = 64;
-const EXIT_MS = 5000;
-const LOG_RESTART_MS = 120_000;
+/** From one moment of the load to the loss. */
+const ANSWERS_MOST = 1000;
+/** Of all connections, between the loss and the end of the service. */
+const LATE_ANSWERS_MOST = 100 * CONNECTIONS;
 
 let disk: LossyDisk;
 let service: Service;
@@ -33,7 +34,7 @@ after(async () => {
   disk?.remove();
 });
 
-/** SQLite counts them in the header of the log. Reads no more than that: it is asked 200 times a second. */
+/** SQLite counts them in the header of the log. Reads no more than that: it is asked at every answer. */
 function countLogRestarts(): number {
   const log = openSync(join(disk.folder, 'usage.db-wal'), 'r');
   const header = Buffer.alloc(16);
@@ -55,19 +56,21 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     }
     const acknowledged = load.acknowledged;
     const working = load.run(CONNECTIONS, () => service.hasExited);
-    while (load.acknowledged === acknowledged && !service.hasExited) await sleep(5);
     // Now and then late enough for the log to have been checkpointed and to have started over.
-    const restarts = countLogRestarts();
-    if (loss % 4 === 3)
-      await waitUntil(LOG_RESTART_MS, 'the log of the usage did not start over', () => countLogRestarts() > restarts);
-    await sleep(20 + Math.random() * 300);
+    const restarts = loss % 4 === 3 ? countLogRestarts() : -1;
+    const hasBegun = (): boolean => load.acknowledged > acknowledged && countLogRestarts() > restarts;
+    await untilAnswered(client, working, hasBegun);
+    await untilSomeAnswers(client, working, ANSWERS_MOST);
     assert.equal(service.hasExited, false, 'the service ended by itself');
     // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.
     load.ignoresAnswers = true;
     await disk.losePower();
     // Nobody knows any more what is on the disk, so the service has to stop; under load it finds out at once.
-    await waitUntil(EXIT_MS, 'the service went on over a disk that fails', () => service.hasExited);
-    await working;
+    let late = 0;
+    await untilAnswered(client, working, () => {
+      assert.ok(++late < LATE_ANSWERS_MOST, 'the service went on over a disk that fails');
+      return false;
+    });
     load.ignoresAnswers = false;
     disk.restorePower();
     await service.restart();

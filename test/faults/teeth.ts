@@ -9,7 +9,7 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../kit/service.ts';
-import { BREAKS } from './breaks.ts';
+import { BREAKS, breakPromise } from './breaks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TRIALS = {
@@ -24,15 +24,14 @@ const TRIALS = {
 };
 
 for (const [file, breaks] of Object.entries(BREAKS))
-  for (const [promise, { file: source, good, broken, says }] of Object.entries(breaks))
+  for (const [promise, one] of Object.entries(breaks))
     test(`${file} fails where it does not hold that ${promise}`, async () => {
       const copy = temporaryFolder();
       for (const part of ['src', 'test', 'package.json'])
         cpSync(join(ROOT, part), join(copy, part), { recursive: true });
       symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-      const path = join(copy, 'src', source);
-      const text = readFileSync(path, 'utf8');
-      writeFileSync(path, text.replace(good, broken));
+      const path = join(copy, 'src', one.file);
+      writeFileSync(path, breakPromise(readFileSync(path, 'utf8'), one));
 
       const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
       const run = spawn(process.execPath, ['test/run.ts', `test/${file}`], {
@@ -44,5 +43,5 @@ for (const [file, breaks] of Object.entries(BREAKS))
       run.stdout.setEncoding('utf8').on('data', (part: string) => (said += part));
       const [code] = (await once(run, 'close')) as [number | null];
       assert.equal(code, 1, `it passed:\n${said}`);
-      assert.match(said, says);
+      assert.match(said, one.says);
     });

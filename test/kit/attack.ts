@@ -1,9 +1,7 @@
-/**
- * What attacks need: sockets that never read, the memory of a process, and how long another caller waits meanwhile.
- */
+/** What attacks need: sockets that never read, the memory of a process, and another caller. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { basicOf } from './operations.ts';
 import { openSocket } from './raw-http.ts';
 import { BASE_PATH, type Keys, type Service } from './service.ts';
@@ -25,56 +23,52 @@ export function sendUnread(origin: string, bytes: Buffer | string): Socket {
   return socket;
 }
 
-/** Milliseconds of the calls answered as expected, and how many were not. */
-export interface Waits {
-  readonly p50: number;
-  readonly p99: number;
-  readonly worst: number;
-  readonly count: number;
-  readonly failed: number;
-  /** How the failed ones ended: a status, or the code of a fault. */
-  readonly failures: Record<string, number>;
+/** The process is stopped meanwhile, so that it finds all of it at once, in whatever order. */
+export async function sendTogether({ pid }: Service, sent: readonly (readonly [Socket, Buffer])[]): Promise<void> {
+  await Promise.all(sent.map(async ([socket]) => socket.connecting && once(socket, 'connect')));
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await Promise.all(sent.map(([socket, bytes]) => new Promise((written) => void socket.write(bytes, written))));
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
 }
 
-export function summarize(waits: readonly number[], failures: Record<string, number> = {}): Waits {
-  const sorted = waits.toSorted((a, b) => a - b);
-  const at = (share: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
-  const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
-  return { p50: at(0.5), p99: at(0.99), worst: sorted.at(-1) ?? Infinity, count: sorted.length, failed, failures };
+/** Until the first bytes of an answer, or its end, have come to so many. They read no more than that. */
+export async function firstBytes(sockets: readonly Socket[], count = sockets.length): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  for (const socket of sockets) {
+    let isCounted = false;
+    const note = (): void => {
+      if (!isCounted && --left === 0) resolve();
+      isCounted = true;
+    };
+    if (socket.readableLength > 0 || socket.destroyed) note();
+    else socket.once('readable', note).once('close', note);
+  }
+  await promise;
 }
 
-/** Calls a path again and again, one call at a time, while `work` runs: how long another caller waits meanwhile. */
-export async function waitsDuring(
-  ask: () => Promise<unknown>,
-  work: () => Promise<unknown>,
-  pauseMs = 5,
-): Promise<Waits> {
-  const waits: number[] = [];
-  const failures: Record<string, number> = {};
-  const state = { isOver: false };
+/** Calls again and again, one call at a time, while `work` runs. Gives how many were answered; each has to be. */
+export async function answeredDuring(ask: () => Promise<unknown>, work: () => Promise<unknown>): Promise<number> {
+  const state = { isOver: false, answered: 0 };
   const asking = (async () => {
     while (!state.isOver) {
-      const begunAt = performance.now();
-      await ask().then(
-        () => waits.push(performance.now() - begunAt),
-        ({ message }: Error) => (failures[message] = (failures[message] ?? 0) + 1),
-      );
-      await sleep(pauseMs);
+      await ask();
+      state.answered++;
     }
   })();
-  await work();
-  state.isOver = true;
-  await asking;
-  return summarize(waits, failures);
+  await Promise.all([asking, work().finally(() => (state.isOver = true))]);
+  return state.answered;
 }
 
-/** A call that throws unless it is answered 200 in time. */
+/** A call that throws unless it is answered 200. */
 export function asker(service: Service, keys: Keys, path: string, query: Record<string, string>): () => Promise<void> {
   const search = new URLSearchParams({ teamID: keys.teamID, ...query }).toString();
   const url = `${service.origin}${BASE_PATH}${path}?${search}`;
   return async () => {
-    const answer = await fetch(url, { headers: { authorization: basicOf(keys) }, signal: AbortSignal.timeout(30_000) });
+    const answer = await fetch(url, { headers: { authorization: basicOf(keys) } });
     await answer.arrayBuffer();
     if (answer.status !== 200) throw new Error(`Answered ${answer.status}`);
   };

@@ -7,9 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { clockVariable } from './clock.ts';
 import { runInRunner, runProcess, type Outcome } from './commands.ts';
 
-const EMPTY = { PATH: process.env['PATH'] };
+const EMPTY = { PATH: process.env['PATH'], ...clockVariable(0) };
 
 interface Fault {
   readonly code: string;

@@ -3,6 +3,7 @@
  * tests to which the end of the process is not the point. commands.ts starts it.
  */
 import { runCommandLine } from '../../src/cli/program.ts';
+import { clockOf } from './clock.ts';
 
 export interface CommandRequest {
   readonly words: readonly string[];
@@ -31,7 +32,7 @@ function capture(stream: NodeJS.WriteStream): () => string {
 
 process.on('message', ({ words, env }: CommandRequest) => {
   const [out, err] = [capture(process.stdout), capture(process.stderr)];
-  void runCommandLine([process.execPath, 'storeroom', ...words], env).then((exitCode) =>
+  void runCommandLine([process.execPath, 'storeroom', ...words], env, clockOf(env)).then((exitCode) =>
     process.send!({ exitCode, out: out(), err: err() } satisfies CommandOutcome),
   );
 });

@@ -10,8 +10,6 @@ import { Contract } from './contract.ts';
 import { basicOf } from './operations.ts';
 import { BASE_PATH, type Answer, type CallOptions, type Keys, type Service } from './service.ts';
 
-const ANSWER_MS = 60_000;
-
 /** The connection was lost before the answer was whole. */
 export class NoAnswer extends Error {
   /** Whether the call may have arrived. */
@@ -24,8 +22,8 @@ export class NoAnswer extends Error {
 
 type Server = Pick<Service, 'origin' | 'hasExited'>;
 
-/** An answer and when it was asked for and had; times are those of performance.now(). */
-export interface TimedAnswer extends Answer {
+/** An answer and its place among all that its client has begun and ended. */
+export interface PlacedAnswer extends Answer {
   readonly method: string;
   readonly begunAt: number;
   readonly endedAt: number;
@@ -36,7 +34,10 @@ export class HttpClient {
   readonly #contract: Contract;
   readonly #agent: http.Agent;
   /** Is told of every answer. */
-  onAnswer: ((answer: TimedAnswer) => void) | undefined;
+  onAnswer: ((answer: PlacedAnswer) => void) | undefined;
+  #events = 0;
+  /** The places of calls without an answer. */
+  readonly #underWay = new Set<number>();
 
   private constructor(services: readonly Server[], contract: Contract, agent: http.Agent) {
     this.#services = services;
@@ -62,6 +63,17 @@ export class HttpClient {
     return new HttpClient([{ origin, hasExited: false }], await Contract.load(node.origin), agent);
   }
 
+  /** The place of this moment: what was begun before has a smaller one, what is begun later a greater one. */
+  mark(): number {
+    return ++this.#events;
+  }
+
+  /** The place of the oldest call that has no answer yet, or of this moment. */
+  oldest(): number {
+    const [oldest = this.#events] = this.#underWay;
+    return oldest;
+  }
+
   /** One call with Basic credentials and teamID of these keys. */
   call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
@@ -76,15 +88,13 @@ export class HttpClient {
   async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const begunAt = performance.now();
-    const answer = await this.#send(
-      method,
-      `${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`,
-      text,
-      headers ?? {},
-    );
+    const begunAt = this.mark();
+    this.#underWay.add(begunAt);
+    const target = `${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`;
+    const sending = this.#send(method, target, text, headers ?? {});
+    const answer = await sending.finally(() => this.#underWay.delete(begunAt));
     this.#contract.check(method, BASE_PATH + path, answer);
-    this.onAnswer?.({ ...answer, method, begunAt, endedAt: performance.now() });
+    this.onAnswer?.({ ...answer, method, begunAt, endedAt: this.mark() });
     return answer;
   }
 
@@ -99,23 +109,19 @@ export class HttpClient {
         body === undefined
           ? headers
           : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
-      const request = openRequest(
-        origin + path,
-        { method, agent: this.#agent, headers: all, timeout: ANSWER_MS },
-        (response) => {
-          let text = '';
-          response.setEncoding('utf8').on('data', (part: string) => (text += part));
-          response.on('error', reject).on('end', () => {
-            if (!response.complete) return reject(new Error('The answer was cut short.'));
-            const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [
-              name,
-              String(value),
-            ]);
-            resolve({ status: response.statusCode!, headers: new Headers(pairs), text, body: JSON.parse(text) });
-          });
-        },
-      );
-      request.on('error', reject).on('timeout', () => request.destroy(new Error(`No answer within ${ANSWER_MS} ms.`)));
+      const request = openRequest(origin + path, { method, agent: this.#agent, headers: all }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part: string) => (text += part));
+        response.on('error', reject).on('end', () => {
+          if (!response.complete) return reject(new Error('The answer was cut short.'));
+          const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [
+            name,
+            String(value),
+          ]);
+          resolve({ status: response.statusCode!, headers: new Headers(pairs), text, body: JSON.parse(text) });
+        });
+      });
+      request.on('error', reject);
       request.end(body);
     });
   }

@@ -2,10 +2,14 @@
  * Clears away a PostgreSQL of the tests. A process of its own, which waits for the end of its standard input: that
  * comes when its parent wants it, or dies in whatever way. Then it kills what works in the folder and removes it.
  */
+import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Of postmaster.pid: the key and the identifier of the shared memory. */
+const SHARED_MEMORY_LINE = 6;
 
 /**
  * The processes whose working folder is this one or in it, as that of every process of PostgreSQL is. Without /proc it
@@ -37,12 +41,22 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Resolves when all are gone. */
+/** Kills them, and removes the memory they have shared. Resolves when all are gone. */
 export async function killProcesses(folder: string): Promise<void> {
+  const memory = findSharedMemory(folder);
   for (let pids = findProcesses(folder); pids.length > 0; pids = findProcesses(folder)) {
     for (const pid of pids) signal(pid, 'SIGKILL');
-    await sleep(5);
+    await nextTurn(); // the end of a process that is not its own child is told to nobody
   }
+  // A postmaster that is killed leaves it to the next one in this folder, which would not come.
+  if (memory !== undefined) spawnSync('ipcrm', ['-m', memory]);
+}
+
+/** The identifier of the segment that a postmaster keeps while it runs. */
+export function findSharedMemory(folder: string): string | undefined {
+  const lockFile = join(folder, 'data/postmaster.pid');
+  const line = existsSync(lockFile) ? readFileSync(lockFile, 'utf8').split('\n')[SHARED_MEMORY_LINE] : undefined;
+  return line?.trim().split(/\s+/)[1];
 }
 
 if (import.meta.main) {

@@ -4,13 +4,12 @@
  */
 import { chownSync, copyFileSync, globSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { PostgresServer, runStatement } from './postgres.ts';
+import { until } from './wait.ts';
 
 const ROLE = 'shop';
 const PASSWORD = 'correct-horse-battery';
-const FOLLOWS_MS = 60_000;
 /** Belong to one server; the folders stay, empty. */
 const OWN =
   /^(postgresql\.conf|postgresql\.auto\.conf|pg_hba\.conf|pg_ident\.conf|postmaster\.(pid|opts)|standby\.signal)$/;
@@ -55,7 +54,7 @@ export class PostgresPair {
     const url = urlOf(this.standby);
     await runStatement(url, `ALTER SYSTEM SET primary_conninfo = ''`);
     await runStatement(url, 'SELECT pg_reload_conf()');
-    while ((await runStatement(url, 'SELECT 1 FROM pg_stat_wal_receiver')).length > 0) await sleep(5);
+    await until(async () => (await runStatement(url, 'SELECT 1 FROM pg_stat_wal_receiver')).length === 0);
   }
 
   /** Makes the standby the primary. No commit waits for another server until there is one. */
@@ -103,12 +102,11 @@ export class PostgresPair {
   }
 
   async #untilFollows(condition: string): Promise<void> {
-    const until = performance.now() + FOLLOWS_MS;
     const ask = `SELECT 1 FROM pg_stat_replication WHERE ${condition}`;
-    while ((await runStatement(this.primaryUrl, ask)).length === 0) {
-      if (performance.now() > until) throw new Error(`The standby does not follow: ${this.standby.log}`);
-      await sleep(20);
-    }
+    await until(async () => {
+      if (this.standby.pids().length === 0) throw new Error(`The standby has ended: ${this.standby.log}`);
+      return (await runStatement(this.primaryUrl, ask)).length > 0;
+    });
   }
 }
 

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { until } from './wait.ts';
 import { findProcesses, killProcesses, signal } from './postgres-guard.ts';
 
 const GUARD = fileURLToPath(new URL('postgres-guard.ts', import.meta.url));
@@ -22,6 +23,8 @@ const CONNECT_MS = 5000;
 /** Below those of outgoing connections, one of which could take the port of a server that is down for a while. */
 const PORTS = [20_000, 32_000] as const;
 const LOCALE = 'C.UTF-8';
+/** What the name of a server's folder begins with. */
+export const SERVER_FOLDER = 'storeroom-postgres-';
 
 /** The server that the tests of a run share. */
 export function postgresUrl(): string {
@@ -94,7 +97,7 @@ export class PostgresServer {
   readonly url: string;
 
   private constructor(parentFolder: string, port: number, password: string) {
-    this.#folder = realpathSync(mkdtempSync(join(parentFolder, 'storeroom-postgres-')));
+    this.#folder = realpathSync(mkdtempSync(join(parentFolder, SERVER_FOLDER)));
     this.dataFolder = join(this.#folder, 'data');
     this.port = port;
     this.url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
@@ -157,6 +160,8 @@ export class PostgresServer {
   /** `fast` ends the sessions and writes everything out, `immediate` does neither: the next start has to recover. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     await this.#run('pg_ctl', ['stop', '-w', '-D', this.dataFolder, '-m', mode]);
+    // pg_ctl waits for a file to go, which is a moment before the last process.
+    await until(() => this.pids().length === 0);
   }
 
   /** SIGKILL for all its processes, frozen ones too. */
@@ -201,6 +206,8 @@ export class PostgresServer {
       port: String(this.port),
       unix_socket_directories: '',
       max_connections: '300',
+      scram_iterations: '1', // passwords of tests are random, and every command and node opens connections
+      dynamic_shared_memory_type: 'mmap', // in its folder, and gone with it
       ...settings,
     };
     const settingWords = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -1,14 +1,20 @@
 /**
- * The words that start `storeroom`: the sources, or the program STOREROOM_TEST_PROGRAM names, which is the compiled one
- * (build/server/main.js) or an executable.
+ * The words that start `storeroom`: from the sources, on the time of the tests, or as the program that
+ * STOREROOM_TEST_PROGRAM names, which is the compiled one (build/server/main.js) or an executable.
  */
 import { fileURLToPath } from 'node:url';
 import { resolve } from 'node:path';
 
-const given = process.env['STOREROOM_TEST_PROGRAM'] || undefined;
-const program = given === undefined ? fileURLToPath(new URL('../../src/main.ts', import.meta.url)) : resolve(given);
+type Words = readonly [string, ...string[]];
 
-export const PROGRAM: readonly [string, ...string[]] = /\.[jt]s$/.test(program)
-  ? [process.execPath, program]
-  : [program];
+const given = process.env['STOREROOM_TEST_PROGRAM'] || undefined;
+const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const program = given === undefined ? pathOf('../../src/main.ts') : resolve(given);
+
 export const isFromSources = given === undefined;
+/** As it is started outside tests, on real time. */
+export const SHIPPED: Words = /\.[jt]s$/.test(program) ? [process.execPath, program] : [program];
+/** With the options that main.ts starts a service with. */
+export const PROGRAM: Words = isFromSources
+  ? [process.execPath, '--max-semi-space-size=16', '--expose-gc', pathOf('clocked-program.ts')]
+  : SHIPPED;

@@ -1,7 +1,7 @@
 /** The Python interpreters of this machine that the Python client is for: 3.9 and newer, each version once. */
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { delimiter } from 'node:path';
 
 const MINOR_LEAST = 9;
@@ -14,7 +14,7 @@ export interface Python {
 
 /** `npm test` takes the one called python3, `npm run test:all` every one that is found. */
 export function pythons(): Python[] {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), `${homedir()}/.pyenv/versions/*/bin`];
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), `${userInfo().homedir}/.pyenv/versions/*/bin`];
   const others = folders.flatMap((folder) => globSync(`${folder}/python3.*[0-9]`));
   const found = new Map<string, string>();
   for (const program of ['python3', ...(process.env['STOREROOM_TEST_ALL'] ? others : [])]) {

@@ -2,9 +2,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** How long an exchange waits for an answer that does not come. */
-const PATIENCE_MS = 8000;
-
 export interface RawAnswer {
   status: number;
   headers: Headers;
@@ -37,7 +34,6 @@ export function openSocket(origin: string): Socket {
 /** Sends the bytes and gives the first `count` answers, or those that came before the service closed the connection. */
 export async function exchange(origin: string, bytes: Buffer | string, count = 1): Promise<RawAnswer[]> {
   const socket = openSocket(origin);
-  socket.setTimeout(PATIENCE_MS, () => socket.destroy());
   socket.write(bytes);
   const answers = await readAnswers(socket, { count, bodiless: bytes.toString('latin1').startsWith('HEAD ') });
   socket.destroy();

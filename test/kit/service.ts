@@ -2,22 +2,24 @@
  * A real service for a test: its own process on its own data folder or database, as STOREROOM_TEST_STORE says. Tenants
  * are made on the command line. Every answer is checked against the service's own contract; no test turns that off.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { clockVariable, dateVariable, now, REAL_TIME } from './clock.ts';
 import { runInRunner, runProcess } from './commands.ts';
 import { Contract } from './contract.ts';
 import { newDatabase } from './postgres.ts';
-import { PROGRAM } from './program.ts';
+import { isFromSources, PROGRAM, SHIPPED } from './program.ts';
 import { share } from './shared.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
-const START_MS = 20_000;
 /** Nobody can make a folder there. */
 const NOWHERE = '/dev/null/data';
+/** What main.ts sets. */
+const MALLOC = { MALLOC_MMAP_THRESHOLD_: '262144' };
 
 /** The store that services are started with: `sqlite` or `postgres`. */
 export const STORE = process.env['STOREROOM_TEST_STORE'] || 'sqlite';
@@ -102,6 +104,10 @@ export interface ServiceOptions {
   keepsPort?: boolean;
   /** A program that starts the process, such as one that puts it into a control group first. */
   under?: readonly string[];
+  /** Whether main.ts starts it, as outside tests: on real time, and with nothing that could move its clock. */
+  asShipped?: boolean;
+  /** Whether its date stands until `move` sets it, ahead or back. What it waits for passes, and is not moved. */
+  dateStands?: boolean;
 }
 
 export class Service {
@@ -110,29 +116,34 @@ export class Service {
   readonly #env: Record<string, string>;
   readonly #keepsPort: boolean;
   readonly #under: readonly string[];
+  readonly #asShipped: boolean;
+  readonly #date: number | undefined;
+  #movedMs = 0;
+  /** Where its clock stands; undefined while it passes. */
+  #standsAt: number | undefined;
   #process: ChildProcess | undefined;
   #contract: Promise<Contract> | undefined;
   origin = '';
   /** Everything the process has printed. */
   output = '';
+  readonly #printed = new EventEmitter();
 
-  private constructor(place: string, env: Record<string, string>, keepsPort: boolean, under: readonly string[]) {
+  private constructor(
+    place: string,
+    { env = {}, keepsPort = false, under = [], asShipped = false, ...more }: ServiceOptions,
+  ) {
     this.place = place;
-    this.#env = env;
+    this.#env = { STOREROOM_DEMO: 'off', ...env };
     this.#keepsPort = keepsPort;
     this.#under = under;
+    this.#asShipped = asShipped || under.length > 0;
+    this.#date = more.dateStands === true ? now() : undefined;
   }
 
   /** Waits until it is ready. Without a place the store is empty; without STOREROOM_DEMO there is no demo tenant. */
-  static async start({
-    dataFolder,
-    databaseUrl,
-    place = databaseUrl ?? dataFolder,
-    env = {},
-    keepsPort = false,
-    under = [],
-  }: ServiceOptions = {}): Promise<Service> {
-    const service = new Service(place ?? (await newPlace()), { STOREROOM_DEMO: 'off', ...env }, keepsPort, under);
+  static async start(options: ServiceOptions = {}): Promise<Service> {
+    const place = options.place ?? options.databaseUrl ?? options.dataFolder ?? (await newPlace());
+    const service = new Service(place, options);
     await service.restart();
     return service;
   }
@@ -147,13 +158,16 @@ export class Service {
     throw failed.reason;
   }
 
-  /** Starts the process (again) on the same store. */
+  /** Starts the process (again) on the same store, and waits until it is ready or has ended; run.ts ends a file that hangs. */
   async restart(): Promise<void> {
     const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
-    const words = [...this.#under, ...PROGRAM, 'serve', '--port', port];
+    const [program, isClocked] = this.#asShipped || !isFromSources ? [SHIPPED, false] : [PROGRAM, true];
+    const words = [...this.#under, ...program, 'serve', '--port', port];
+    const own = isClocked ? { ...MALLOC, ...this.#time() } : {};
     const child = spawn(words[0]!, words.slice(1), {
-      env: { ...process.env, ...placeVariables(this.place), ...this.#env },
-    });
+      env: { ...process.env, ...own, ...placeVariables(this.place), ...this.#env },
+      stdio: ['pipe', 'pipe', 'pipe', ...(isClocked ? (['ipc'] as const) : [])],
+    }) as ChildProcessWithoutNullStreams;
     this.#process = child;
     children.add(child);
     child.once('exit', () => children.delete(child));
@@ -161,6 +175,7 @@ export class Service {
     const ready = new Promise<void>((resolve, reject) => {
       const take = (text: string): void => {
         this.output += text;
+        this.#printed.emit('more');
         started += text;
         const origin = /Base URL\s+(http:\/\/[^/\s]+)/.exec(started)?.[1];
         if (origin === undefined || !started.includes('\n\n')) return;
@@ -169,10 +184,10 @@ export class Service {
       };
       child.stdout.setEncoding('utf8').on('data', take);
       child.stderr.setEncoding('utf8').on('data', take);
+      child.once('error', reject);
       child.once('exit', (code) =>
         reject(new Error(`The service ended with ${code} before it was ready:\n${started}`)),
       );
-      setTimeout(() => reject(new Error(`The service was not ready in time:\n${started}`)), START_MS).unref();
     });
     await ready.catch((fault: unknown) => {
       child.kill('SIGKILL');
@@ -191,6 +206,11 @@ export class Service {
     return this.place;
   }
 
+  /** Waits until what the process has printed, all its lives together, is as wanted. */
+  async said(isSo: (output: string) => boolean): Promise<void> {
+    while (!isSo(this.output)) await once(this.#printed, 'more');
+  }
+
   get pid(): number {
     return this.#process!.pid!;
   }
@@ -204,12 +224,65 @@ export class Service {
     const child = this.#process!;
     if (this.hasExited) return child.exitCode;
     const ended = once(child, 'exit') as Promise<[number | null]>;
+    if (this.#standsAt !== undefined) await this.pass(); // which ending waits for
     child.kill(signal);
     return (await ended)[0];
   }
 
+  /** A command of the service's time. */
   command(...args: string[]): Promise<CommandResult> {
-    return runCommand(this.place, args);
+    return runCommand(this.place, args, { env: this.#time() });
+  }
+
+  /** Its time, in milliseconds since 1970. */
+  now(): number {
+    return this.#standsAt ?? now(this.#time());
+  }
+
+  /** ISO 8601, UTC: its time, or one so many milliseconds later. */
+  timeAt(ms = 0): string {
+    return new Date(this.now() + ms).toISOString();
+  }
+
+  /** So many milliseconds pass for it at once, also while it is stopped: what is due by then has begun afterwards. */
+  async move(ms: number): Promise<void> {
+    await this.#tellClock('move', ms);
+  }
+
+  /** So many milliseconds pass in which it can do nothing, as on a busy machine. What was due by then begins late. */
+  async hold(ms: number): Promise<void> {
+    await this.#tellClock('hold', ms);
+  }
+
+  /** From here on its time passes only when it is moved. What waits for a timer then waits for that too. */
+  async stand(): Promise<void> {
+    this.#standsAt = await this.#tellClock('stand');
+  }
+
+  /** Its time passes again. */
+  async pass(): Promise<void> {
+    const at = await this.#tellClock('pass');
+    [this.#movedMs, this.#standsAt] = [at - now(), undefined];
+  }
+
+  async #tellClock(what: string, ms = 0): Promise<number> {
+    const child = this.#process!;
+    let at = (this.#standsAt ?? this.now()) + ms;
+    if (!this.hasExited) {
+      const told = once(child, 'message') as Promise<[number]>;
+      child.send([what, ms]);
+      [at] = await told;
+    }
+    if (this.#standsAt === undefined) this.#movedMs += ms;
+    else this.#standsAt = at;
+    return at;
+  }
+
+  /** The variable of a process of its time. */
+  #time(): Record<string, string> {
+    if (this.#asShipped) return REAL_TIME;
+    if (this.#date !== undefined) return dateVariable(this.#date + this.#movedMs);
+    return clockVariable(this.#standsAt === undefined ? this.#movedMs : this.#standsAt - now());
   }
 
   /** Makes a tenant and its keys; `settings` go to `tenant set`. */
@@ -254,7 +327,11 @@ export class Service {
     if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(`${this.origin}${BASE_PATH}${path}${search === '' ? '' : `?${search}`}`, init);
     const text = await response.text();
-    const contract = await (this.#contract ??= Contract.load(this.origin));
+    this.#contract ??= Contract.load(this.origin);
+    const contract = await this.#contract.catch((fault: unknown) => {
+      this.#contract = undefined; // the next call loads it again
+      throw fault;
+    });
     const answer = {
       status: response.status,
       headers: response.headers,

@@ -7,11 +7,19 @@ export function whenOver(end: () => Promise<unknown>): void {
   else after(end); // a file that is run alone, without run.ts
 }
 
-/** Made when it is first wanted. */
+/** Makes it when it is first wanted. Where that fails, the next who wants it tries again: one fault costs one file. */
 export function share<T>(make: () => Promise<T>, end: (made: T) => Promise<unknown>): () => Promise<T> {
   let made: Promise<T> | undefined;
   whenOver(async () => {
     if (made !== undefined) await end(await made);
   });
-  return () => (made ??= make());
+  const begin = async (): Promise<T> => {
+    try {
+      return await make();
+    } catch (fault) {
+      made = undefined;
+      throw fault;
+    }
+  };
+  return () => (made ??= begin());
 }

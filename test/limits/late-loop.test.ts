@@ -1,49 +1,77 @@
 /** An event loop that is late takes fewer calls at a time, and as many as before once it is punctual again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sendTogether } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { basicOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
+/** No tenant has as many calls as one may always have in flight. */
+const TENANTS = 6;
 /** At once: fewer than the service takes by default, more than it takes when it is late. */
 const CALLS = 600;
-const STOPS = 5;
-/** Far above the lateness that counts. It need not be exact, and a punctual look between two stops undoes little. */
-const STOP_MS = 400;
-const PATIENCE_MS = 10_000;
+const MOST = 1024;
+const LEAST = 256;
+/** From one look at the time to the next, and by how much a look may be late. */
+const LOOK_MS = 100;
+const LATE_MS = 200;
 
-test('a process kept from running refuses some of 600 calls at once, and none once it is let go on', async () => {
-  const service = await ownService();
-  const headers = [`Authorization: ${basicOf(await service.makeTenant('shop'))}`, 'Content-Type: application/json'];
-  const create = writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, headers, '{}');
-  const sockets = times(CALLS, () => openSocket(service.origin));
-  const callAll = async (): Promise<Set<number>> => {
-    const answering = sockets.map((socket) => readAnswers(socket));
-    for (const socket of sockets) socket.write(create);
-    return new Set((await Promise.all(answering)).map(([answer]) => answer?.status ?? 0));
-  };
-  const allTaken = async (): Promise<void> => {
-    const giveUpAt = performance.now() + PATIENCE_MS;
-    for (let told = [0]; told.join() !== '200'; told = [...(await callAll())])
-      assert.ok(performance.now() < giveUpAt, `answers ${told.join()}`);
-  };
-  await allTaken();
+const service = await ownService();
+const limit = async (): Promise<number> =>
+  sumOf((await readMetrics(service)).samples, 'storeroom_requests_in_flight_limit')!;
 
-  for (let stop = 0; stop < STOPS; stop++) {
-    if (stop > 0) {
-      process.kill(service.pid, 'SIGCONT');
-      await sleep(10);
-    }
-    process.kill(service.pid, 'SIGSTOP');
-    await sleep(STOP_MS);
+test('a loop late by more than 200 ms takes a fifth fewer calls, down to 256, and as many again once it is punctual', async () => {
+  await service.stand();
+  assert.equal(await limit(), MOST);
+  // From the first late look on it is known when the next is due.
+  await service.hold(LOOK_MS + LATE_MS + LOOK_MS);
+  assert.equal(await limit(), 819);
+  await service.hold(LOOK_MS + LATE_MS);
+  assert.equal(await limit(), 870, 'as late as it may be');
+  await service.hold(LOOK_MS + LATE_MS + 1);
+  assert.equal(await limit(), 696);
+  for (const expected of [557, 446, 357, 286, LEAST, LEAST]) {
+    await service.hold(LOOK_MS + LATE_MS + 1);
+    assert.equal(await limit(), expected);
   }
-  const late = callAll();
-  process.kill(service.pid, 'SIGCONT');
-  const told = await late;
-  assert.ok(told.size > 1 && told.isSubsetOf(new Set([200, 429, 503])), `answers ${[...told].join()}`);
+  await service.move(LOOK_MS - 1);
+  assert.equal(await limit(), LEAST);
+  await service.move(1);
+  assert.equal(await limit(), 307);
+  await service.move(15 * LOOK_MS);
+  assert.equal(await limit(), MOST);
+});
 
-  await allTaken();
+test('503 some of 600 calls at once while it is late, and none when it is punctual', async () => {
+  const requests: Buffer[] = [];
+  for (const teamID of times(TENANTS, (index) => `shop-${index}`)) {
+    const headers = [`Authorization: ${basicOf(await service.makeTenant(teamID))}`, 'Content-Type: application/json'];
+    requests.push(writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=${teamID}`, headers, '{}'));
+  }
+  const sockets = times(CALLS, () => openSocket(service.origin));
+  /** How many calls have each status, when the process finds all of them at once. */
+  const callAll = async (): Promise<Record<number, number>> => {
+    const answering = sockets.map((socket) => readAnswers(socket));
+    await sendTogether(
+      service,
+      sockets.map((socket, index) => [socket, requests[index % TENANTS]!]),
+    );
+    const statuses: Record<number, number> = {};
+    for (const [answer] of await Promise.all(answering)) statuses[answer!.status] = (statuses[answer!.status] ?? 0) + 1;
+    return statuses;
+  };
+  await service.stand();
+  assert.deepEqual(await callAll(), { 200: CALLS });
+
+  for (let look = 0; look < 10; look++) await service.hold(LOOK_MS + LATE_MS + LOOK_MS);
+  const { 200: taken = 0, 503: refused = 0, ...others } = await callAll();
+  assert.deepEqual(others, {});
+  assert.ok(taken >= LEAST && refused > 0, `${taken} taken, ${refused} refused`);
+  assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_overload_refusals_total'), refused);
+
+  await service.move(20 * LOOK_MS);
+  assert.deepEqual(await callAll(), { 200: CALLS });
   for (const socket of sockets) socket.destroy();
 });

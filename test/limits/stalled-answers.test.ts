@@ -1,36 +1,63 @@
 /** A connection that takes nothing of its answer for 30 s is ended; one that takes some is not. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { sendUnread } from '../kit/attack.ts';
+import { times } from '../kit/lists.ts';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { openSocket, writeRequest } from '../kit/raw-http.ts';
 import { ownService } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
 
-const PATIENCE_MS = 50_000;
-const STEP_MS = 1000;
+const LOOK_MS = 5000;
+/** The first look finds what is to be taken, six more in a row that nothing of it was. */
+const LOOKS = 7;
+const FILES = 30;
+/** So much that the service sends more, and no part of a file, so that another amount is left each time. */
+const TAKEN_BYTES = 5_000_003;
+
+/** Takes so much, and leaves the rest. */
+async function take(socket: Socket, bytes: number): Promise<void> {
+  for (let taken = 0; taken < bytes;) {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk) taken += chunk.length;
+    else await once(socket, 'readable');
+  }
+}
 
 test('a connection that takes nothing of its answer is ended after 30 s, a slow one goes on', async () => {
-  const { origin } = await ownService();
-  const files = Buffer.concat(Array.from({ length: 30 }, () => writeRequest('GET', '/docs/js/scalar.js')));
-  const startedAt = performance.now();
-  const stuck = sendUnread(origin, files);
-  const slow = openSocket(origin).pause();
+  const service = await ownService();
+  const ended = async (): Promise<number> =>
+    sumOf((await readMetrics(service)).samples, 'storeroom_connections_ended_total', { reason: 'untaken' })!;
+  const files = Buffer.concat(times(FILES, () => writeRequest('GET', '/docs/js/scalar.js')));
+  await service.stand();
+  const stuck = sendUnread(service.origin, files);
+  const slow = openSocket(service.origin);
   slow.write(files);
-  let taken = 0;
-  const taking = setInterval(() => {
-    slow.once('readable', () => (taken += (slow.read() as Buffer | null)?.length ?? 0));
-  }, STEP_MS);
-  // Its end is seen by what it can no longer be sent.
-  const probing = setInterval(() => stuck.write('\r\n'), 500);
-  // It ends with an error, which is no surprise.
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  stuck.once('close', () => resolve(true));
-  setTimeout(() => resolve(false), PATIENCE_MS).unref();
-  const isEnded = await promise;
-  clearInterval(probing);
-  clearInterval(taking);
-  const ms = performance.now() - startedAt;
-  assert.ok(isEnded, `not ended after ${PATIENCE_MS} ms`);
-  assert.ok(ms > 29_000, `ended after ${Math.round(ms)} ms`);
-  assert.ok(taken > 0 && !slow.destroyed, 'the slow one is there');
+  await take(slow, TAKEN_BYTES);
+  // The time from one look to the next begins with the service.
+  await service.move(LOOK_MS);
+  for (let look = 2; look < LOOKS; look++) {
+    await take(slow, TAKEN_BYTES);
+    await service.move(LOOK_MS);
+  }
+  assert.equal(await ended(), 0, 'after less than 30 s');
+  await take(slow, TAKEN_BYTES);
+  await service.move(LOOK_MS);
+  assert.equal(await ended(), 1);
+  // A client that reads nothing sees the end by what it can no longer send.
+  const closed = { isSo: false };
+  stuck.once('close', () => (closed.isSo = true));
+  await until(() => {
+    if (!stuck.destroyed) stuck.write('\r\n');
+    return closed.isSo;
+  });
+  for (let look = 0; look < LOOKS; look++) {
+    await take(slow, TAKEN_BYTES);
+    await service.move(LOOK_MS);
+  }
+  assert.ok(!slow.destroyed, 'the slow one is there');
+  assert.equal(await ended(), 1);
   slow.destroy();
 });

@@ -2,17 +2,17 @@
  * A registry of npm packages on this machine: Verdaccio, which npm brings into a temporary folder. It keeps what is
  * published and fetches all else from the registry npm is set up with.
  */
+import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { findFreePort } from '../kit/raw-http.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { until } from '../kit/wait.ts';
 
 const VERDACCIO = '6.10.4';
 /** Verdaccio asks for a tag of it that not every registry has. */
 const OVERRIDES = { 'node-fetch': '2.7.0' };
-const START_MS = 60_000;
 
 /** The machine's own programs, without those of this checkout: its Node may be older than 26. */
 export const machinePath = process.env['PATH']!.split(delimiter)
@@ -51,11 +51,10 @@ export class Registry {
     const started = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
     process.once('exit', () => started.kill('SIGKILL'));
     const registry = new Registry(origin, folder, started);
-    await waitUntil(
-      START_MS,
-      'Verdaccio did not start',
-      async () => (await fetch(`${origin}/-/ping`).catch(() => undefined))?.ok ?? false,
-    );
+    await until(async () => {
+      assert.equal(started.exitCode, null, 'Verdaccio ended; what it printed is above');
+      return (await fetch(`${origin}/-/ping`).catch(() => undefined))?.ok ?? false;
+    });
     return registry;
   }
 

@@ -15,6 +15,7 @@ import { RequestLog, type RequestLogOptions } from '../../src/request-log/reques
 import type { RequestBlock, RequestStore } from '../../src/request-log/port.ts';
 import { newFolder, openFolder, openForAll } from '../store/sqlite-folder.ts';
 import { assertRefused } from '../store/store-under-test.ts';
+import { TestClock } from '../kit/clock.ts';
 
 const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
 const at = (ms: number): string => new Date(NOW_MS + ms).toISOString();
@@ -26,8 +27,15 @@ const newTeam = (): string => `team-${++teams}`;
 /** All that the store has of a tenant. */
 const blocksOf = (teamId: string, of: Pick<RequestStore, 'loadBlocks'> = requests): Promise<RequestBlock[]> =>
   of.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
+/** Its time stands still unless it gets a clock that is moved. */
 const newLog = (store: RequestStore = requests, more: Partial<RequestLogOptions> = {}): RequestLog =>
-  new RequestLog(store, { requestLogDays: 30, requestLogMb: 256, requestLogRate: 1_000_000, ...more });
+  new RequestLog(store, {
+    requestLogDays: 30,
+    requestLogMb: 256,
+    requestLogRate: 1_000_000,
+    clock: new TestClock(),
+    ...more,
+  });
 
 function call(teamId: string, more: Partial<LoggedCall> = {}): LoggedCall {
   return {
@@ -353,20 +361,48 @@ test('what is older than the days kept is not shown, and then deleted from the s
   assert.ok(await log.find(teamId, calls[2]!.requestId, NOW_MS));
 });
 
-test('what is recorded gets into the store by itself', async () => {
-  const [log, teamId] = [newLog(), newTeam()];
-  log.record(call(teamId));
-  const keepAlive = setInterval(() => undefined, 1000);
-  while ((await blocksOf(teamId)).length === 0) await nextTurn();
-  clearInterval(keepAlive);
-});
-
 /** The store, but for how it adds. */
 const withAdding = (addRequests: RequestStore['addRequests']): RequestStore =>
   Object.assign(Object.create(requests) as RequestStore, {
     addRequests,
     loadBlocks: requests.loadBlocks.bind(requests),
   });
+
+test('what is recorded gets into the store by itself after a quarter of a second, or after as long again while it fails', async () => {
+  const [clock, teamId] = [new TestClock(), newTeam()];
+  let asked = Promise.withResolvers<void>();
+  let [count, fails] = [0, true];
+  const store = withAdding(async (...batch) => {
+    count++;
+    if (!fails) await requests.addRequests(...batch);
+    asked.resolve();
+    if (fails) throw new Error('disk on fire');
+  });
+  const log = newLog(store, { clock });
+  const expectAfter = async (ms: number, expected: number): Promise<void> => {
+    clock.move(ms - 1);
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    assert.deepEqual([count, clock.waiting], [expected - 1, 1]);
+    clock.move(1);
+    assert.equal(clock.waiting, 0);
+    await asked.promise;
+    assert.equal(count, expected);
+    asked = Promise.withResolvers<void>();
+  };
+  log.record(call(teamId));
+  clock.move(100);
+  log.record(call(teamId));
+  await expectAfter(150, 1);
+  while (clock.waiting === 0) await nextTurn();
+  await expectAfter(250, 2);
+  while (clock.waiting === 0) await nextTurn();
+  fails = false;
+  await expectAfter(250, 3);
+  await log.settled();
+  assert.deepEqual([(await blocksOf(teamId)).length, clock.waiting], [1, 0], 'it is not asked again');
+  log.record(call(teamId));
+  await expectAfter(250, 4);
+});
 
 test('a store that failed, before or after it took a call, has every call once in the end', async () => {
   const ways = fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 });
@@ -486,18 +522,32 @@ test('a flood of any number of tenants that fills the memory drops no line of on
 });
 
 test('beyond so many lines a second refusals are counted, not kept, and leave half of a burst to others', async () => {
-  const [log, teamId, other] = [newLog(requests, { requestLogRate: 5 }), newTeam(), newTeam()];
+  const clock = new TestClock();
+  const [log, teamId, other] = [newLog(requests, { requestLogRate: 5, clock }), newTeam(), newTeam()];
   const burst = (httpStatus: number): LoggedCall[] => Array.from({ length: 400 }, () => call(teamId, { httpStatus }));
   await record(log, [...burst(429), call(other)]);
-  const refused = (await searchAll(log, teamId)).found.length;
-  assert.ok(refused >= 25 && refused <= 40, `${refused} refusals`);
+  const linesOf = async (team = teamId): Promise<number> => (await searchAll(log, team)).found.length;
+  assert.equal(await linesOf(), 25);
   await record(log, burst(200));
-  const all = (await searchAll(log, teamId)).found.length;
-  assert.ok(all >= 50 && all <= 80, `${all} lines`);
-  assert.equal(log.beyondRate, 800 - all);
-  assert.equal(log.dropped, 0);
-  assert.equal((await searchAll(log, other)).found.length, 1);
-  assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, 400);
+  assert.equal(await linesOf(), 50);
+  clock.move(199);
+  await record(log, burst(200));
+  assert.equal(await linesOf(), 50);
+  clock.move(1);
+  await record(log, burst(200));
+  assert.equal(await linesOf(), 51);
+  clock.move(5000);
+  await record(log, burst(429));
+  assert.equal(await linesOf(), 51, 'after half of its ten seconds no refusal is kept');
+  clock.move(200);
+  await record(log, burst(429));
+  assert.equal(await linesOf(), 52);
+  clock.move(3_600_000);
+  await record(log, burst(200));
+  assert.equal(await linesOf(), 102, 'and after an hour as many as at first');
+  assert.deepEqual([log.beyondRate, log.dropped], [2800 - 102, 0]);
+  assert.equal(await linesOf(other), 1);
+  assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, 1200);
 });
 
 test('a line has at most 2,048 bytes, whatever is sent', async () => {

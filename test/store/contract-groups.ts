@@ -7,7 +7,7 @@ import type { Values } from '../../src/pims/values.ts';
 import type { Written } from '../../src/pims/writes.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
-import { accepted, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
+import { accepted, assertRefused, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
 const GROUPS = trials('GROUPS', { quick: 2, all: 30 });
 type Kind =
@@ -34,6 +34,8 @@ const GROUPED: Kind[][] = [
   ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again', 'batch'],
 ];
 const ORDERS = 3;
+/** More than the write of one order reads beside other writes. */
+const MANY_PARTS = 101;
 const group = (kinds: Kind[]) =>
   fc.array(
     fc.record({
@@ -44,6 +46,10 @@ const group = (kinds: Kind[]) =>
     { minLength: 10, maxLength: 30, size: 'max' },
   );
 type Call = ReturnType<typeof group> extends fc.Arbitrary<(infer T)[]> ? T : never;
+
+/** What open orders commit of each part. */
+const readCommitted = (pims: Pims, ...partCodes: string[]): Promise<string[]> =>
+  Promise.all(partCodes.map(async (code) => (await pims.readRecord('inventory', code))!['QTY_COMMITTED']!));
 
 /** Sales orders over parts with stock, with a line each. */
 async function begin(pims: Pims): Promise<string[]> {
@@ -112,6 +118,68 @@ export function describeGroups(store: StoreUnderTest): void {
     const read = async (pims: Pims): Promise<string> =>
       JSON.stringify(await pims.readEverything()).replaceAll(LOCK_CODE, '');
     assert.equal(await read(together), await read(apart));
+  });
+
+  test('a write sent with one that is too large to share its reads starts from what that one leaves', async () => {
+    const { pims } = await store.newTenant();
+    const parts = times(MANY_PARTS, (index) => `P${index}`);
+    await pims.importAll(
+      'inventory',
+      parts.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '100' })),
+    );
+    await pims.importAll(
+      'orders',
+      ['1', '2'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, ORDER_TYPE: 'sales_order' })),
+    );
+    await pims.importAll(
+      'lines',
+      parts.map((PART_CODE) => ({ ORDER_NUMBER: '1', PART_CODE, QUANTITY: '2' })),
+    );
+    assert.deepEqual(await readCommitted(pims, 'P7'), ['2']);
+    const line = { PART_CODE: 'P7', QUANTITY: '5' };
+    for (const outcome of await Promise.all([pims.cancelOrder('1'), pims.addLine('2', line)])) accepted(outcome);
+    assert.deepEqual(await readCommitted(pims, 'P7', 'P8'), ['5', '0']);
+  });
+
+  test('of two writes sent at once with the same tag, one happens and the other is refused', async () => {
+    const { pims } = await store.newTenant();
+    const [order, customer] = [await pims.createOrder(), await pims.createCustomer()];
+    for (const [recordType, key, update] of [
+      ['orders', order, pims.updateOrder.bind(pims)],
+      ['customers', customer, pims.updateCustomer.bind(pims)],
+    ] as const) {
+      const options = write({ expected: [(await pims.port.getRecord(recordType, key))!.tag] });
+      const [first, second] = await Promise.all(['a', 'b'].map((NOTES) => update(key, { NOTES }, options)));
+      accepted(first!);
+      assertRefused(second, 'RECORD_CHANGED');
+      assert.equal((await pims.readRecord(recordType, key))!['NOTES'], 'a');
+    }
+  });
+
+  test('care plans that are added at once with a change of their order commit no stock', async () => {
+    const { pims } = await store.newTenant();
+    await pims.importAll('inventory', [
+      { PART_CODE: 'LAMP', QTY_ONHAND: '10' },
+      { PART_CODE: 'CARE', QTY_ONHAND: '10', CARE_PLAN: 'Y' },
+    ]);
+    const lines = ['LAMP', 'CARE'].map((PART_CODE) => ({ PART_CODE, QUANTITY: '2' }));
+    const ORDER_NUMBER = await pims.createOrder({ ORDER_TYPE: 'sales_order' });
+    const change = (DROP_SHIP: string) => pims.updateOrder(ORDER_NUMBER, { DROP_SHIP });
+    for (const outcome of await Promise.all([...lines.map((line) => pims.addLine(ORDER_NUMBER, line)), change('Y')]))
+      accepted(outcome);
+    assert.deepEqual(await readCommitted(pims, 'LAMP', 'CARE'), ['0', '0']);
+    accepted(await change('N'));
+    assert.deepEqual(await readCommitted(pims, 'LAMP', 'CARE'), ['2', '0']);
+
+    const made = { ORDER_NUMBER: '$0.data' };
+    accepted(
+      await pims.batch([
+        ['createOrder', { ORDER_TYPE: 'sales_order' }],
+        ...lines.map((line) => ['addLineItem', { ...made, ...line }] as const),
+        ['updateOrder', { ...made, DROP_SHIP: 'Y' }],
+      ]),
+    );
+    assert.deepEqual(await readCommitted(pims, 'LAMP', 'CARE'), ['2', '0']);
   });
 
   test('numbers given out at once pass over the codes that callers take in the same moment', async () => {

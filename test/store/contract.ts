@@ -15,24 +15,34 @@ import { describeRequests } from './contract-requests.ts';
 import { describeTenants } from './contract-tenants.ts';
 import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
 
-const PARTS = {
-  'numbers and outcomes': describeNumbers,
-  'calls sent at once': describeGroups,
-  'repeated writes': describeRepetition,
-  'orders, lines and stock': describeOrders,
-  queries: describeQueries,
-  'import and export': describeImport,
-  'field dictionaries': describeFields,
-  'tenants, keys and usage': describeTenants,
-  'named keys': describeKeys,
-  'the request log': describeRequests,
-  'people and sessions': describeAccounts,
-  'the audit log': describeAudit,
-};
+/** Groups of about the same length, each in a file of its own where a store is slow. */
+export const GROUPS = {
+  writes: {
+    'numbers and outcomes': describeNumbers,
+    'calls sent at once': describeGroups,
+    'repeated writes': describeRepetition,
+    'orders, lines and stock': describeOrders,
+  },
+  records: {
+    queries: describeQueries,
+    'import and export': describeImport,
+  },
+  tenants: {
+    'tenants, keys and usage': describeTenants,
+    'named keys': describeKeys,
+    'field dictionaries': describeFields,
+    'the request log': describeRequests,
+    'people and sessions': describeAccounts,
+    'the audit log': describeAudit,
+  },
+} as const satisfies Record<string, Record<string, (store: StoreUnderTest) => void>>;
 
-export function describeStore(name: string, openStore: OpenStore): void {
-  suite(name, () => {
-    for (const [index, [part, describe]] of Object.entries(PARTS).entries())
-      suite(part, () => describe(new StoreUnderTest(openStore, `contract-${index}`)));
+export type Group = keyof typeof GROUPS;
+
+/** The parts of a group run at the same time: each has a place of its own. */
+export function describeStore(name: string, group: Group, openStore: OpenStore): void {
+  suite(`${name}: ${group}`, { concurrency: true }, () => {
+    for (const [part, describe] of Object.entries(GROUPS[group]))
+      suite(part, { concurrency: false }, () => describe(new StoreUnderTest(openStore, `contract: ${part}`)));
   });
 }

@@ -10,10 +10,18 @@ import { PATIENT, TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { accepted, NOW, Pims } from './store-under-test.ts';
+import { passing } from '../kit/clock.ts';
 
 const ORDERS = 3000;
 const url = await newDatabase();
-const store = await PostgresStore.open({ ...TURNS, url, connections: 1, queryBudgetMs: 9000, name: 'storeroom test' });
+const store = await PostgresStore.open({
+  ...TURNS,
+  clock: passing,
+  url,
+  connections: 1,
+  queryBudgetMs: 9000,
+  name: 'storeroom test',
+});
 const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
 const dayOf = (at: number): string => `0${1 + (at % 9)}/${10 + (at % 19)}/20${10 + (at % 15)}`;
 await new Pims(store.pims(tenant)).importAll(

@@ -1,37 +1,28 @@
-/** The PostgreSQL store passes the contract, and keeps its audit log also from those who have the database. */
+/** What the PostgreSQL store promises beside the contract: about its audit log, its connections and older versions. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import type { Filter } from '../../src/pims/filter.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
-import { TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
-import { newDatabase, runStatement } from '../kit/postgres.ts';
-import { describeStore } from './contract.ts';
+import { runStatement } from '../kit/postgres.ts';
+import { GROUPS } from './contract.ts';
+import { openDatabase as open, urlOf } from './postgres-database.ts';
 import { accepted, entry, NOW, Pims } from './store-under-test.ts';
 
 /** Of queries, and how many are asked at the same time of each tenant. */
 const CUTS = 150;
 const WORKERS = 4;
 const DELAYS = 32;
+/** FOUND of src/store/postgres/sorted-page-sql.ts. */
+const FOUND_MAX = 10_000;
+/** The last page is not full. */
+const PAGE_SIZE = 4000;
 
-const databases = new Map<string, Promise<string>>();
-function urlOf(place: string): Promise<string> {
-  const url = databases.get(place) ?? newDatabase();
-  databases.set(place, url);
-  return url;
-}
-
-const open = async (place: string): Promise<PostgresStore> =>
-  PostgresStore.open({
-    ...TURNS,
-    url: await urlOf(place),
-    connections: 2,
-    queryBudgetMs: 2000,
-    name: 'storeroom test',
-  });
-
-describeStore('PostgreSQL', open);
+test('each group of the contract has a file that runs it', () => {
+  for (const group of Object.keys(GROUPS))
+    assert.ok(existsSync(new URL(`postgres-${group}.test.ts`, import.meta.url)), `postgres-${group}.test.ts`);
+});
 
 test('nobody changes the audit log, or takes a record out of it, but with its tenant', async () => {
   const store = await open('audit');
@@ -73,6 +64,31 @@ test(`${CUTS} queries are cut short, and none of another tenant on the same conn
   });
   await Promise.all([...cutting, ...asking, ...delaying]);
   assert.ok(asked > CUTS / 4, `only ${asked} others`);
+  await store.close();
+});
+
+test(`${FOUND_MAX} records of a time, as many as are found before they are sorted, are each on a page once`, async () => {
+  const store = await open('found');
+  const pims = new Pims(store.pims(accepted(await store.tenants.createTenant('team', 'A tenant', NOW))));
+  const codes = times(FOUND_MAX, (index) => String(10_000 + index));
+  await pims.importAll(
+    'customers',
+    codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, MODIFIED_DATE: NOW })),
+  );
+  const filters: Filter[] = [{ field: 'MODIFIED_DATE', op: 'ge', value: NOW }];
+  for (const [sort, expected] of [
+    [undefined, codes],
+    ['-CUSTOMER_CODE', codes.toReversed()],
+  ] as const) {
+    const found: string[] = [];
+    for (let after: string | null = ''; after !== null;) {
+      const { records, next } = await pims.ask('customers', filters, { limit: PAGE_SIZE, after, sort });
+      found.push(...records.map((record) => record['CUSTOMER_CODE']!));
+      after = next;
+    }
+    assert.equal(found.length, FOUND_MAX, `sorted by ${sort}`);
+    assert.deepEqual(found, expected);
+  }
   await store.close();
 });
 

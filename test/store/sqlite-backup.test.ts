@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { passing } from '../kit/clock.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup.ts';
+import { ScheduledBackups } from '../../src/store/sqlite/scheduled-backups.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { times } from '../kit/lists.ts';
@@ -208,5 +210,29 @@ suite('restore', () => {
     refused(backup, used);
     refused(used, newFolder());
     assert.deepEqual(readdirSync(used), ['mine.txt']);
+  });
+});
+
+suite('backups that the service makes by itself', () => {
+  test('after a start the last good one is the newest that agrees; the newest of all says when the next is due', async () => {
+    const backupDir = newFolder();
+    // Far ahead, so that none is due.
+    for (const name of ['2126-11-19T00-00-00Z', '2126-11-20T00-00-00Z', '2126-11-21T00-00-00Z-disagrees'])
+      mkdirSync(join(backupDir, `storeroom-${name}`), { recursive: true });
+    const reported: string[] = [];
+    const backups = new ScheduledBackups({
+      clock: passing,
+      folder: newFolder(),
+      backupDir,
+      backupHours: 24,
+      backupKeep: 2,
+      readyFreeMb: 1,
+      report: (event) => reported.push(event),
+    });
+    const { lastSuccessSeconds, failures } = backups.reading;
+    await backups.close();
+    assert.equal(new Date(lastSuccessSeconds * 1000).toISOString(), '2126-11-20T00:00:00.000Z');
+    assert.equal(failures, 0);
+    assert.deepEqual(reported, [`The next backup into ${backupDir} is due at 2126-11-22T00:00:00.000Z.`]);
   });
 });

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { whenOver } from '../kit/shared.ts';
+import { passing } from '../kit/clock.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
+const CLOCK = new URL('../../src/clock.ts', import.meta.url).href;
 const STORE = new URL('../../src/store/sqlite/store.ts', import.meta.url).href;
 const KIT = new URL('store-under-test.ts', import.meta.url).href;
 let folders = 0;
@@ -23,7 +25,16 @@ export function openFolder(folder: string, options: Partial<OpenStoreOptions> = 
   const onFatal = (fault: unknown): never => {
     throw fault;
   };
-  return new SqliteStore({ folder, busyTimeoutMs: 0, queryBudgetMs: 2000, ...TURNS, workers: 2, onFatal, ...options });
+  return new SqliteStore({
+    folder,
+    busyTimeoutMs: 0,
+    queryBudgetMs: 2000,
+    ...TURNS,
+    clock: passing,
+    workers: 2,
+    onFatal,
+    ...options,
+  });
 }
 
 /** The same, closed when the test files are over. */
@@ -36,13 +47,14 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
 /** A process that opens the store at a folder and runs a script, which knows `store` and `pims` (of 'team.1'). */
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
+    const { systemClock: clock } = await import(${JSON.stringify(CLOCK)});
     const { SqliteStore } = await import(${JSON.stringify(STORE)});
     const { Pims } = await import(${JSON.stringify(KIT)});
     process.stdout.write('ready\\n');
     await new Promise((resolve) => process.stdin.once('data', resolve));
     const onFatal = (fault) => { throw fault; };
     const queries = { queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64 };
-    const options = { busyTimeoutMs: 0, ...queries, workers: 1, onFatal };
+    const options = { busyTimeoutMs: 0, ...queries, workers: 1, onFatal, clock };
     const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, ...options });
     const pims = () => new Pims(store.pims({ storeId: 'team.1' }));
     ${script}`;

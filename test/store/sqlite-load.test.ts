@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { suite, test } from 'node:test';
+import { EventEmitter, once, setMaxListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { suite, test, type TestContext } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/filter.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { PATIENT } from '../kit/caller.ts';
+import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import { newFolder, openForAll } from './sqlite-folder.ts';
@@ -110,40 +112,36 @@ suite('long queries', () => {
     const code = await pims.createCustomer({});
     const over = new AbortController();
     const outcomes = new Set<string>();
+    const writes = new EventEmitter();
+    setMaxListeners(0, writes);
     const asking = Array.from({ length: 260 }, async () => {
       while (!over.signal.aborted) {
         const outcome = await query(pims, scan);
         outcomes.add(outcome instanceof Refusal ? outcome.code : 'answered');
-        if (outcome instanceof Refusal && outcome.code === 'TOO_MANY_QUERIES') await sleep(20);
+        const isRefused = outcome instanceof Refusal && outcome.code === 'TOO_MANY_QUERIES';
+        if (isRefused && !over.signal.aborted) await once(writes, 'write');
       }
     });
     for (let count = 0; count < 520; count++) {
       if (count % 5 === 0) accepted(await pims.updateCustomer(code, { CUSTOMER_NAME: `name ${count}` }));
       else await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'updateCustomer', calls: 1 }]);
+      if (count % 20 === 0) writes.emit('write');
     }
     // Every write was acknowledged before the asking ended, so none of them waited for its end.
     over.abort();
+    writes.emit('write');
     await Promise.all(asking);
     assert.deepEqual([...outcomes].toSorted(), ['QUERY_TOO_COSTLY', 'TOO_MANY_QUERIES']);
   });
 });
 
+/** How often a write looks whether the file is free. */
+const BUSY_RETRY_MS = 5;
 const WRITES = trials('WRITES', { quick: 6000, all: 20_000 });
 /** SQLite counts them in the header of the log. */
 const countLogRestarts = (file: string): number => readFileSync(`${file}-wal`).readUInt32BE(12);
 
 suite('writes', () => {
-  /** Begun before the other tests, so that the five seconds go by while they run. */
-  const held = openTenant().then(({ pims, file }) => {
-    const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
-    other.run('BEGIN IMMEDIATE');
-    return {
-      pims,
-      other,
-      outcomes: Promise.all([pims.createRecord('customers', {}), pims.createRecord('orders', { ORDER_TYPE: 'quote' })]),
-    };
-  });
-
   test(`${WRITES} of them, one after another in ten places, leave the log within 24 MiB at any time`, async () => {
     const { pims, file } = await openTenant();
     const codes = await Promise.all(Array.from({ length: 10 }, async () => await pims.createCustomer({})));
@@ -172,23 +170,48 @@ suite('writes', () => {
     assert.equal((await store.usage.loadUsage('team', '2026-11')).total, 1000);
   });
 
-  test('wait for the transaction of another process, and reads do not', async () => {
-    const { pims, file } = await openTenant();
+  /** A tenant whose file another process holds, and writes to it that wait, at a time that stands still. */
+  async function openHeld(context: TestContext, records: readonly ('customers' | 'orders')[]) {
+    const clock = new TestClock();
+    let end = (): Promise<void> => Promise.resolve();
+    // Also when the test fails, and before the store is closed, which waits for the writes.
+    context.after(() => end());
+    const { pims, file } = await openTenant({ clock });
     const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
     other.run('BEGIN IMMEDIATE');
-    const creating = pims.createRecord('customers', {});
-    await sleep(20);
-    assert.ok(await isOvertaken(pims, creating));
+    const before = clock.waiting;
+    const outcomes = Promise.all(records.map((recordType) => pims.createRecord(recordType, {})));
+    while (clock.waiting === before) await nextTurn();
+    /** So much time passes as to a process that is not busy, and what it ends has ended. */
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += BUSY_RETRY_MS) {
+        clock.move(BUSY_RETRY_MS);
+        await nextTurn();
+      }
+    };
+    end = async () => {
+      other.close();
+      await pass(BUSY_RETRY_MS);
+    };
+    return { pims, other, outcomes, pass };
+  }
+
+  test('wait for the transaction of another process, and reads do not', async (context) => {
+    const { pims, other, outcomes, pass } = await openHeld(context, ['customers']);
+    assert.ok(await isOvertaken(pims, outcomes));
     other.run('COMMIT');
-    accepted(await creating);
-    other.close();
+    await pass(BUSY_RETRY_MS);
+    for (const outcome of await outcomes) accepted(outcome);
   });
 
-  test('STORE_UNAVAILABLE when another process goes on for five seconds: nothing was written', async () => {
-    const { pims, other, outcomes } = await held;
+  test('STORE_UNAVAILABLE when another process goes on for five seconds, and not before: nothing was written', async (context) => {
+    const { pims, other, outcomes, pass } = await openHeld(context, ['customers', 'orders']);
+    await pass(5000);
+    assert.ok(await isOvertaken(pims, outcomes));
+    await pass(BUSY_RETRY_MS);
+    assert.ok(!(await isOvertaken(pims, outcomes)));
     for (const outcome of await outcomes) assertRefused(outcome, 'STORE_UNAVAILABLE');
     other.run('ROLLBACK');
-    other.close();
     assert.deepEqual([await pims.readAll('customers'), await pims.readAll('orders')], [[], []]);
     accepted(await pims.createRecord('customers', {}));
   });

@@ -13,6 +13,7 @@ import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW } from './store-under-test.ts';
+import { passing } from '../kit/clock.ts';
 
 const ALL = { before: '', from: '', to: '' };
 const block = (number: number, bytes: number): RequestBlock => ({
@@ -105,8 +106,8 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
     [places[1]!, places[2]!],
   ] as const) {
     const ends = [
-      { store: await openMoveStore(from, 'the source'), name: 'the source' },
-      { store: await openMoveStore(to, 'the target'), name: 'the target' },
+      { store: await openMoveStore(from, 'the source', passing), name: 'the source' },
+      { store: await openMoveStore(to, 'the target', passing), name: 'the target' },
     ] as const;
     const { tables } = await moveStore(ends[0], ends[1], { start: () => undefined, advance: () => undefined });
     assert.equal(tables.find(({ table }) => table === 'REQUESTS')?.rows, 300);

@@ -1,5 +1,6 @@
 /** The embedded store passes the contract of the ports. */
-import { describeStore } from './contract.ts';
+import { describeStore, GROUPS, type Group } from './contract.ts';
 import { folderOf, openFolder } from './sqlite-folder.ts';
 
-describeStore('SQLite', (place) => openFolder(folderOf(place)));
+for (const group of Object.keys(GROUPS) as Group[])
+  describeStore('SQLite', group, (place) => openFolder(folderOf(place)));

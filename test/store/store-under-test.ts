@@ -8,7 +8,7 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src
 import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/script.ts';
 import type { OrderTransition } from '../../src/pims/lifecycle.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
-import type { LookupOptions, PimsStore } from '../../src/pims/port.ts';
+import type { LookupOptions, PimsStore, QueryRequest } from '../../src/pims/port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
 import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/order-writes.ts';
@@ -219,9 +219,9 @@ export class Pims {
   async ask(
     recordType: KeyedType,
     filters: readonly Filter[],
-    { limit = 1000, after: from = '', bytesMax = PATIENT.bytesMax } = {},
+    { limit = 1000, after: from = '', bytesMax = PATIENT.bytesMax, sort }: Partial<QueryRequest> = {},
   ): Promise<{ records: Values[]; next: string | null }> {
-    const request = { ...PATIENT, filters, limit, after: from, bytesMax };
+    const request = { ...PATIENT, filters, limit, after: from, bytesMax, sort };
     const { records, next } = accepted(await this.port.queryRecords(recordType, request));
     return { records: JSON.parse(textOf(records)) as Values[], next };
   }

@@ -14,6 +14,7 @@ import { times, valuesOf } from '../kit/lists.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW, Pims, write, type OpenedStore } from './store-under-test.ts';
+import { passing } from '../kit/clock.ts';
 
 /** How many files of migrations the version before the additions has. */
 const BEFORE = 2;
@@ -75,7 +76,7 @@ async function makeSqlite(): Promise<Old> {
 async function makePostgres(): Promise<Old> {
   const url = await newDatabase();
   const open = (): Promise<PostgresStore> =>
-    PostgresStore.open({ ...TURNS, url, connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
+    PostgresStore.open({ ...TURNS, clock: passing, url, connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
   const store = await open();
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
   await store.close();

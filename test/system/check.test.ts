@@ -133,6 +133,8 @@ suite('check', () => {
     );
     await damage('tenant', (schema) => `UPDATE ${schema}"INVENTORY" SET "SORT_KEY" = 'x' WHERE "PART_CODE" = 'BULB'`);
     await damage('tenant', (schema) => `UPDATE ${schema}"COUNTERS" SET "NEXT" = 10003 WHERE "NAME" = 'orders'`);
+    // The number of the only customer, which the next one would get again.
+    await damage('tenant', (schema) => `UPDATE ${schema}"COUNTERS" SET "NEXT" = 10001 WHERE "NAME" = 'customers'`);
     await damage(
       'tenant',
       (schema) => `UPDATE ${schema}"IDEMPOTENCY" SET "ANSWER" = 'x' WHERE "IDEMPOTENCY_KEY" = 'customer'`,
@@ -156,6 +158,7 @@ suite('check', () => {
       /^part BULB of shop: QTY_AVAILABLE is 1, and on hand less committed \d+$/,
       /^part BULB of shop: it is not found under its code$/,
       /^numbers of shop: the next of orders is 10003, and \d+ is taken$/,
+      /^numbers of shop: the next of customers is 10001, and 10001 is taken$/,
       /^kept answers of shop: that of createCustomer under "customer" is no JSON$/,
       /^kept answers of shop: createOrder was answered "10006", which is not there$/,
     ])

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { createDemo } from '../../src/cli/demo-tenant.ts';
 import { readCsv } from '../../src/cli/csv-reader.ts';
@@ -13,6 +13,7 @@ import type { PimsStore } from '../../src/pims/port.ts';
 import { parseRecords } from '../../src/pims/values.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { openFolder } from '../store/sqlite-folder.ts';
+import { timeAt } from '../kit/clock.ts';
 import { cellsOf, times, valuesOf } from '../kit/lists.ts';
 import { openCommandLine, readOneObject, type CommandLine } from '../kit/cli-process.ts';
 
@@ -201,9 +202,9 @@ suite('what goes in comes out again', () => {
   test('the demo tenant has every row of its files', async () => {
     mkdirSync(source.data);
     const store = openFolder(source.data, { busyTimeoutMs: 5000 });
-    const { key } = await createDemo(store, new Date().toISOString());
+    const { key } = await createDemo(store, timeAt());
     assert.match(key.apiId, /^sr_id_/);
-    await assert.rejects(() => createDemo(store, new Date().toISOString()), /already/);
+    await assert.rejects(() => createDemo(store, timeAt()), /already/);
     await store.close();
     exported = await Promise.all(TYPES.map((type) => read(source, 'demo', type)));
     const records = await Promise.all(TYPES.map((type) => source.ask<Records>('export demo', type)));
@@ -286,7 +287,7 @@ suite('what goes in comes out again', () => {
 
   test('a folder that is no backup is not restored', async () => {
     const { refused, data } = openCommandLine();
-    assert.match((await refused('restore /tmp')).message, /is not a backup/);
+    assert.match((await refused('restore', dirname(data))).message, /is not a backup/);
     assert.equal(existsSync(data), false);
   });
 

@@ -5,14 +5,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpClient, type TimedAnswer } from '../kit/http-client.ts';
+import { now } from '../kit/clock.ts';
+import { HttpClient } from '../kit/http-client.ts';
 import { times } from '../kit/lists.ts';
 import { createOrder, getOrder } from '../kit/orders.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { PostgresPair } from '../kit/postgres-pair.ts';
+import { Repeater } from '../kit/repeat.ts';
 import { Service, type Answer } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
+import { until } from '../kit/wait.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const FAILOVERS = trials('FAILOVERS', { quick: 2, all: 2 });
@@ -20,18 +22,14 @@ const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 32 });
 const NODES = 3;
 /** `asynchronous` shows that the tests fail where commits do not wait for the standby. */
 const REPLICATION = process.env['STOREROOM_TEST_REPLICATION'] || 'synchronous';
-/** How long the standby gets nothing before the primary is killed: what is acknowledged meanwhile would be lost. */
-const CUT_OFF_MS = 300;
-/** Within which something has to happen that happens many times a second. */
-const SOON_MS = 20_000;
-const ANSWER_MS = 3000;
+/** Writes that are acknowledged while the standby gets nothing would be lost with the primary. */
+const LOST_LEAST = 20;
 
-async function soon(what: string, isSo: () => boolean): Promise<void> {
-  const until = performance.now() + SOON_MS;
-  while (!isSo()) {
-    assert.ok(performance.now() < until, `${what} within ${SOON_MS} ms`);
-    await sleep(5);
-  }
+interface TimedAnswer {
+  readonly status: number;
+  readonly begun: number;
+  readonly ended: number;
+  readonly at: number;
 }
 
 const pair = await PostgresPair.start({ isSynchronous: REPLICATION === 'synchronous' });
@@ -42,7 +40,7 @@ after(async () => {
 });
 const client = await HttpClient.open(nodes, CONNECTIONS);
 
-/** What one failover took, in milliseconds. */
+/** What one failover took, in milliseconds: figures for docs/reliability.md, which nothing here depends on. */
 interface Failover {
   /** From the kill until a call was refused. */
   readonly refused: number;
@@ -51,47 +49,46 @@ interface Failover {
   /** From there until the first good answer, of the first node and of the last. */
   readonly good: number;
   readonly ready: number;
-  /** The longest that a call has waited. */
-  readonly slowest: number;
 }
 
-async function failOver(answers: readonly TimedAnswer[]): Promise<Failover> {
+/** Cuts the standby off until a write waits for it in vain, or is acknowledged although nobody else has it. */
+async function cutOff(load: MixedLoad): Promise<void> {
   await pair.cutOff();
-  await sleep(CUT_OFF_MS);
-  const begun = answers.length;
-  const killedAt = performance.now();
+  let isOver = false;
+  const waits = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+  const waiting = until(async () => isOver || (await runStatement(pair.primaryUrl, waits)).length > 0);
+  await Promise.race([waiting, load.acknowledges(LOST_LEAST)]);
+  isOver = true;
+  await waiting;
+}
+
+async function failOver(load: MixedLoad, answers: readonly TimedAnswer[], isOver: () => boolean): Promise<Failover> {
+  await cutOff(load);
+  const before = answers.length;
+  const [killed, killedAt] = [client.mark(), now()];
   await pair.primary.kill();
   await pair.promote();
-  const promotedAt = performance.now();
+  const promotedAt = now();
   const ready = Promise.all(
     nodes.map(async (node) => {
-      while ((await fetch(`${node.origin}/readyz`)).status !== 200) await sleep(5);
-      return performance.now();
+      await until(async () => (await fetch(`${node.origin}/readyz`)).status === 200);
+      return now();
     }),
   );
-  const isGood = ({ status, begunAt }: TimedAnswer): boolean => status === 200 && begunAt > killedAt;
-  await soon('a good answer', () => answers.slice(begun).some(isGood));
-  const meanwhile = answers.slice(begun);
-  const refusedAt = meanwhile.find(({ status, endedAt }) => status === 503 && endedAt > killedAt)?.endedAt;
+  const since = (): TimedAnswer[] => answers.slice(before);
+  const isGood = ({ status, begun }: TimedAnswer): boolean => status === 200 && begun > killed;
+  await until(() => isOver() || since().some(isGood));
+  const at = (answer: TimedAnswer | undefined): number => answer?.at ?? Number.NaN;
   return {
-    refused: (refusedAt ?? Number.NaN) - killedAt,
+    refused: at(since().find(({ status, ended }) => status === 503 && ended > killed)) - killedAt,
     promoted: promotedAt - killedAt,
-    good: meanwhile.find(isGood)!.endedAt - promotedAt,
+    good: at(since().find(isGood)) - promotedAt,
     ready: Math.max(...(await ready)) - promotedAt,
-    slowest: Math.max(...meanwhile.map(({ begunAt, endedAt }) => endedAt - begunAt)),
   };
 }
 
 /** The first answer that is no 503. */
-async function untilAnswered(ask: () => Promise<Answer>): Promise<Answer> {
-  const until = performance.now() + SOON_MS;
-  for (;;) {
-    const answer = await ask();
-    if (answer.status !== 503) return answer;
-    assert.ok(performance.now() < until, answer.text);
-    await sleep(20);
-  }
-}
+const untilAnswered = (ask: () => Promise<Answer>): Promise<Answer> => new Repeater().call(ask);
 
 const rangeOf = (values: readonly number[]): string => {
   const sorted = values.filter((value) => !Number.isNaN(value)).toSorted((a, b) => a - b);
@@ -104,18 +101,15 @@ suite('a synchronous standby', () => {
     const pids = nodes.map(({ pid }) => pid);
     const load = await MixedLoad.open(client, nodes[0]!);
     const answers: TimedAnswer[] = [];
-    client.onAnswer = (answer) => answers.push(answer);
+    client.onAnswer = ({ status, begunAt: begun, endedAt: ended }) => answers.push({ status, begun, ended, at: now() });
     const failovers: Failover[] = [];
     for (let count = 0; count < FAILOVERS; count++) {
       let isOver = false;
       const working = load.run(CONNECTIONS, () => isOver).finally(() => (isOver = true));
-      const acknowledge = async (): Promise<void> => {
-        const before = load.acknowledged;
-        await soon('acknowledged writes', () => isOver || load.acknowledged > before + CONNECTIONS);
-      };
+      const acknowledge = (): Promise<void> => load.acknowledges(CONNECTIONS);
       const failing = (async (): Promise<void> => {
         await acknowledge();
-        failovers.push(await failOver(answers));
+        failovers.push(await failOver(load, answers, () => isOver));
         await acknowledge();
         await pair.rebuild();
         await acknowledge();
@@ -126,11 +120,10 @@ suite('a synchronous standby', () => {
       const { code, stdout } = await nodes[0]!.command('check');
       assert.equal(code, 0, stdout);
     }
-    for (const name of ['refused', 'promoted', 'good', 'ready', 'slowest'] as const)
+    for (const name of ['refused', 'promoted', 'good', 'ready'] as const)
       context.diagnostic(`${name}: ${rangeOf(failovers.map((one) => one[name]))} (least, middle, most)`);
     context.diagnostic(`${load.acknowledged} acknowledged writes, ${JSON.stringify([...load.statuses])}`);
     assert.equal(load.unanswered, 0, 'every call was answered');
-    for (const { slowest } of failovers) assert.ok(slowest < ANSWER_MS, `an answer took ${slowest} ms`);
     const expected = new Set([200, 400, 401, 409, '503 STORE_UNAVAILABLE', '503 SERVICE_BUSY']);
     assert.deepEqual(new Set(load.statuses.keys()).difference(expected), new Set(), 'no other answers than these');
     client.onAnswer = undefined;

@@ -6,41 +6,53 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { suite, test, type TestContext } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { describeExposure } from '../../src/cli/listen.ts';
 import { createOrder } from '../kit/orders.ts';
 import { runStatement } from '../kit/postgres.ts';
-import { runCommand, Service, STORE } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
+import { ownService, runCommand, Service, STORE } from '../kit/service.ts';
 
-async function start(context: TestContext, env: Record<string, string> = {}): Promise<Service> {
-  const service = await Service.start({ env });
-  context.after(() => service.stop('SIGKILL'));
-  return service;
-}
-
-test('without a tenant the commands that make one are told, and they work; with one they are not', async (context) => {
-  const service = await start(context);
+suite('what a start says, and where links lead', async () => {
+  const service = await ownService();
+  const { origin } = service;
   const told = service.output;
-  assert.match(
-    told,
-    STORE === 'postgres' ? /made in the embedded store alone.*STOREROOM_DATABASE_URL/ : /STOREROOM_DATA /,
-  );
-  const commands = [...told.matchAll(/^ {2}storeroom (.*?)(?: {2}.*)?$/gm)].map(([, command]) => command!);
-  assert.equal(commands.length, 3, told);
-  for (const command of commands) {
-    const { code, stderr } = await runCommand(service.place, command.split(' '));
-    assert.equal(`${code} ${stderr}`, '0 ', command);
-  }
-  await service.stop();
-  await service.restart();
-  assert.doesNotMatch(service.output.slice(told.length), /no tenant/);
+
+  test('without a tenant the commands that make one are told, and they work; with one they are not', async () => {
+    assert.match(
+      told,
+      STORE === 'postgres' ? /made in the embedded store alone.*STOREROOM_DATABASE_URL/ : /STOREROOM_DATA /,
+    );
+    assert.doesNotMatch(told, /curl|sr_/, 'no demo tenant is made with STOREROOM_DEMO=off');
+    const commands = [...told.matchAll(/^ {2}storeroom (.*?)(?: {2}.*)?$/gm)].map(([, command]) => command!);
+    assert.equal(commands.length, 3, told);
+    for (const command of commands) {
+      const { code, stderr } = await runCommand(service.place, command.split(' '));
+      assert.equal(`${code} ${stderr}`, '0 ', command);
+    }
+    await service.stop();
+    await service.restart();
+    assert.doesNotMatch(service.output.slice(told.length), /no tenant/);
+  });
+
+  test('links of commands have the address that is served, not that of their own settings or of a start before', async () => {
+    assert.notEqual(service.origin, origin);
+    await service.makeTenant('links');
+    const linkOf = async (command: string, env: Record<string, string> = {}): Promise<string> => {
+      const { code, stdout, json } = await runCommand(service.place, [...command.split(' '), '--json'], { env });
+      assert.equal(code, 0, stdout);
+      return new URL((json() as { link: string }).link).origin;
+    };
+    const create = 'user create links ann@example.com --role owner';
+    assert.equal(await linkOf(create, { STOREROOM_PORT: '8080' }), service.origin);
+    const publicUrl = 'https://pims.example.com';
+    assert.equal(await linkOf('user link links ann@example.com', { STOREROOM_PUBLIC_URL: publicUrl }), publicUrl);
+  });
 });
 
 suite('an address that others reach without TLS', () => {
-  test('is warned of once at the start, with what to do', async (context) => {
-    const service = await start(context, { STOREROOM_HOST: '0.0.0.0' });
-    await waitUntil(10_000, 'nothing is warned of', () => service.output.includes('without TLS'));
+  test('is warned of once at the start, with what to do', async () => {
+    const service = await ownService({ env: { STOREROOM_HOST: '0.0.0.0' } });
+    await service.said((output) => output.includes('without TLS'));
     assert.equal(service.output.match(/without TLS/g)?.length, 1);
     assert.match(service.output, /"level":40.*STOREROOM_PUBLIC_URL.*STOREROOM_TRUSTED_PROXIES.*127\.0\.0\.1/);
   });
@@ -57,25 +69,6 @@ suite('an address that others reach without TLS', () => {
       assert.equal(isWarned('', '10.0.0.0/8'), false, host);
     }
   });
-});
-
-test('links of commands have the address that is served, not that of their own settings', async (context) => {
-  const service = await start(context);
-  await service.makeTenant('acme');
-  const linkOf = async (command: string, env: Record<string, string> = {}): Promise<string> => {
-    const { code, stdout, json } = await runCommand(service.place, [...command.split(' '), '--json'], { env });
-    assert.equal(code, 0, stdout);
-    return new URL((json() as { link: string }).link).origin;
-  };
-  assert.equal(
-    await linkOf('user create acme ann@example.com --role owner', { STOREROOM_PORT: '8080' }),
-    service.origin,
-  );
-  await service.stop();
-  await service.restart();
-  assert.equal(await linkOf('user link acme ann@example.com'), service.origin);
-  const publicUrl = 'https://pims.example.com';
-  assert.equal(await linkOf('user link acme ann@example.com', { STOREROOM_PUBLIC_URL: publicUrl }), publicUrl);
 });
 
 suite('a store of a newer version', () => {
@@ -95,19 +88,24 @@ suite('a store of a newer version', () => {
     db.exec('PRAGMA user_version=999');
   }
 
-  for (const schema of ['control', 'pims'] as const)
-    test(`is refused in one line that says what to install (${schema})`, async (context) => {
-      const service = await start(context);
-      const keys = await service.makeTenant('acme');
-      await createOrder(service, keys);
-      await service.stop();
-      await raise(service.place, '99.1.0', schema);
+  let place: string;
+  before(async () => {
+    const service = await Service.start();
+    place = service.place;
+    await createOrder(service, await service.makeTenant('acme'));
+    await service.stop();
+  });
+
+  // The file of a tenant first: whoever finds the other one looks no further.
+  for (const schema of ['pims', 'control'] as const)
+    test(`is refused in one line that says what to install (${schema})`, async () => {
+      await raise(place, '99.1.0', schema);
       const says =
         /newer version of Storeroom \(schema 999, .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/;
       // The embedded store opens a tenant's file when it is asked for.
       const commands = schema === 'pims' && STORE === 'sqlite' ? [] : ['tenant list', 'serve --port 0'];
       for (const command of ['export acme orders', ...commands]) {
-        const { code, stdout, stderr } = await runCommand(service.place, command.split(' '));
+        const { code, stdout, stderr } = await runCommand(place, command.split(' '));
         assert.equal(`${code} ${stdout}`, '1 ', command);
         assert.match(stderr, /^storeroom: [^\n]+\n$/);
         assert.match(stderr, says);

@@ -118,6 +118,21 @@ suite('an answer', () => {
     fc.assert(fc.property(answers, fc.integer({ min: 2000, max: 30_000 }), check), { numRuns: 300 });
   });
 
+  test('in a script of three bytes a character is cut by its bytes, and keeps records', () => {
+    const name = '東京都千代田区丸の内商店株式会社';
+    const page = { data: times(300, (index) => ({ CUSTOMER_CODE: String(index), CUSTOMER_NAME: name.repeat(4) })) };
+    const single = { data: Object.fromEntries(times(100, (index) => [`FIELD_${index}`, name.repeat(12)])) };
+    const tell = (answer: Answer, bytesMost: number) => {
+      const told = renderAnswer(answer, bytesMost);
+      assert.ok(Buffer.byteLength(told) <= bytesMost, `${Buffer.byteLength(told)} of ${bytesMost} bytes`);
+      return JSON.parse(told);
+    };
+    assert.ok(tell(page, 20_000).data?.length > 50, 'few records or none are left');
+    // These have fewer characters than the limit.
+    assert.ok(tell(page, 50_000).data?.length > 150, 'few records or none are left');
+    assert.equal(tell(single, 50_000).data, null);
+  });
+
   test('of a page that is cut has no cursor, which would go on after what was left out, and says what to ask', () => {
     const data = times(100, (index) => ({ NUMBER: String(index), NOTES: 'x'.repeat(100) }));
     const told = JSON.parse(renderAnswer({ data, nextCursor: 'after-100', totalCount: 500 }, 4000));

@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before as prepare, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '../../src/store/open.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { TURNS } from '../kit/caller.ts';
@@ -23,6 +23,8 @@ import { placeVariables, runCommand, Service, temporaryFolder, type CommandResul
 import { bytes, newSession, plain, readChain } from '../store/people.ts';
 import { accepted, entry, NOW, Pims } from '../store/store-under-test.ts';
 import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
+import { passing } from '../kit/clock.ts';
+import { until } from '../kit/wait.ts';
 
 const ORDERS = trials('MOVE_ORDERS', { quick: 400, all: 3000 });
 const KILLS = trials('KILLS', { quick: 1, all: 5 });
@@ -72,28 +74,35 @@ after(async () => {
   for (const service of started) await service.stop(); // those of tests that failed
 });
 
-/** Begins a move and kills it once `wait` is over. False when the move was over before. */
-async function killMove(from: string, to: string, wait: Promise<unknown>): Promise<boolean> {
+/** Begins a move and kills it once it has come so far. False when the move was over before. */
+async function killMove(from: string, to: string, isSoFar: () => boolean | Promise<boolean>): Promise<boolean> {
   const [program, ...before] = PROGRAM;
   const child = spawn(program, [...before, 'move', '--to', addressOf(to)], {
     env: { ...process.env, ...placeVariables(from) },
     stdio: 'ignore',
   });
   const ended = once(child, 'exit') as Promise<[number | null]>;
-  await Promise.race([wait, ended]);
+  const hasEnded = (): boolean => child.exitCode !== null;
+  await until(async () => hasEnded() || (await isSoFar()));
   child.kill('SIGKILL');
   const [code] = await ended;
   assert.ok(code === null || code === 0, `the move ended with ${code}`);
   return code === null;
 }
 
-/** Waits for the first orders of a move into a database. */
-async function firstOrders(url: string): Promise<void> {
-  for (;;) {
-    const schema = await findSchema(url);
-    if (schema && (await runStatement(url, `SELECT FROM "${schema}"."ORDERS" LIMIT 1`)).length > 0) return;
-    await sleep(5);
-  }
+/** Whether the first orders have come into a database. */
+const hasOrders = async (url: string): Promise<boolean> => (await sizeOf(url)) > 0;
+
+/** How much has come into a database, in orders and lines, or into a folder, in bytes. */
+async function sizeOf(place: string): Promise<number> {
+  if (!place.startsWith('postgres'))
+    return globSync('**', { cwd: place })
+      .map((path) => statSync(join(place, path), { throwIfNoEntry: false })?.size ?? 0)
+      .reduce((sum, size) => sum + size, 0);
+  const schema = await findSchema(place);
+  if (schema === undefined) return 0;
+  const count = (table: string): string => `(SELECT count(*) FROM "${schema}"."${table}")`;
+  return Number((await runStatement(place, `SELECT ${count('ORDERS')} + ${count('ORDER_LINEITEMS')} AS n`))[0]!['n']);
 }
 
 /** The schema of the one tenant in a database. */
@@ -102,16 +111,13 @@ async function findSchema(url: string): Promise<string | undefined> {
   return schema?.['nspname'] as string | undefined;
 }
 
-/** Waits for the first key of a move into a folder. */
-async function firstKey(folder: string): Promise<void> {
-  for (;;) {
-    try {
-      using control = new DatabaseSync(join(folder, 'control.db'), { readOnly: true });
-      if (control.prepare('SELECT 1 FROM API_KEYS').get()) return;
-    } catch {
-      // It is not there yet, or is just being made.
-    }
-    await sleep(5);
+/** Whether the first key has come into a folder. */
+function hasKey(folder: string): boolean {
+  try {
+    using control = new DatabaseSync(join(folder, 'control.db'), { readOnly: true });
+    return control.prepare('SELECT 1 FROM API_KEYS').get() !== undefined;
+  } catch {
+    return false; // It is not there yet, or is just being made.
   }
 }
 
@@ -119,11 +125,11 @@ async function firstKey(folder: string): Promise<void> {
 async function moveHalf(
   from: string,
   makeTarget: () => Promise<string>,
-  begun: (target: string) => Promise<void>,
+  hasBegun: (target: string) => boolean | Promise<boolean>,
 ): Promise<string> {
   for (;;) {
     const target = await makeTarget();
-    if (await killMove(from, target, begun(target))) return target;
+    if (await killMove(from, target, () => hasBegun(target))) return target;
   }
 }
 
@@ -167,7 +173,7 @@ async function withStore<T>(place: string, work: (store: Store) => Promise<T>, n
   const databaseUrl = place.startsWith('postgres') ? place : '';
   const bounds = { ...TURNS, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1, openTenantsMost: 0 };
   const settings = { ...bounds, data: place, databaseUrl };
-  const store = await openStore(settings, { name, busyTimeoutMs: 5000, onFatal: assert.ifError });
+  const store = await openStore(settings, { name, busyTimeoutMs: 5000, onFatal: assert.ifError, clock: passing });
   try {
     return await work(store);
   } finally {
@@ -326,7 +332,9 @@ suite('a move', () => {
       const [from, makeTarget] = choose();
       let target = await makeTarget();
       for (let kills = 0; kills < KILLS;) {
-        if (!(await killMove(from, target, sleep(300 + Math.random() * whole.seconds * 1000)))) {
+        const all = await sizeOf(target.startsWith('postgres') ? database : folder);
+        const size = Math.min(1, Math.random() * 1.2) * all; // also when all has come, and is compared
+        if (!(await killMove(from, target, async () => (await sizeOf(target)) >= size))) {
           target = await makeTarget();
           continue;
         }
@@ -348,7 +356,7 @@ suite('a move', () => {
     });
 
   test('names the table when a row of the target is not as it was copied, and keeps the target closed', async () => {
-    const target = await moveHalf(folder, newDatabase, firstOrders);
+    const target = await moveHalf(folder, newDatabase, hasOrders);
     const change = `SET "BNAME" = "BNAME" || ' ' WHERE "ORDER_NUMBER" = '1'`;
     await runStatement(target, `UPDATE "${await findSchema(target)}"."ORDERS" ${change}`);
     const differs = /^ORDERS of big differs: \d+ rows .* in the source, \d+ rows .* in the target/;
@@ -358,7 +366,7 @@ suite('a move', () => {
   });
 
   test('notices a row that is missing in a folder, which nothing opens before', async () => {
-    const target = await moveHalf(database, newFolder, firstKey);
+    const target = await moveHalf(database, newFolder, hasKey);
     for (const words of [['tenant', 'list'], ['serve'], ['backup', join(temporaryFolder(), 'backup')]])
       await refuses(runOn(target, ...words), /A move into .* is unfinished. Run the same `storeroom move` again/);
     const control = new DatabaseSync(join(target, 'control.db'));
@@ -379,7 +387,7 @@ suite('a move', () => {
       await refuses(move(from, to), /^There are tenants in .* already; a move goes into an empty store/);
       assert.equal((await runCommand(to, ['tenant', 'list'])).stdout, there);
     }
-    const begun = await moveHalf(folder, newDatabase, firstOrders);
+    const begun = await moveHalf(folder, newDatabase, hasOrders);
     await refuses(move(other, begun), /^A move into .* from another store is unfinished/);
     await refuses(move(begun, temporaryFolder()), /^A move into .* is unfinished/);
     assert.deepEqual((await moveAll(folder, begun)).tables, whole.tables);

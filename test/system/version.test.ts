@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runCommand, ownService } from '../kit/service.ts';
+import { runCommand, sharedService } from '../kit/service.ts';
 
 const manifest = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
 const { version } = JSON.parse(manifest) as { version: string };
@@ -14,7 +14,7 @@ test('storeroom --version prints the version of package.json and nothing else', 
 });
 
 test('the first line of serve, /metrics, the contract and the dashboard have the same version', async () => {
-  const { origin, output } = await ownService();
+  const { origin, output } = await sharedService();
   const read = async (path: string): Promise<string> => (await fetch(origin + path)).text();
   assert.equal(output.split('\n', 1)[0], `Storeroom ${version} is ready.`);
   assert.match(await read('/metrics'), new RegExp(`^storeroom_build_info\\{version="${version}"[^}]*\\} 1$`, 'm'));

@@ -1,22 +1,26 @@
 /** Turns for costly work: how much runs, whose turn is next, and what becomes of work that nobody waits for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../src/errors.ts';
 import { Turns, type Turn } from '../../src/tenant/admission.ts';
 import { times } from '../kit/lists.ts';
+import { TestClock } from '../kit/clock.ts';
 
 const PRESENT = new AbortController().signal;
+/** How often callers are looked after. */
+const LOOK_MS = 25;
 
 /** Turns whose work ends when the test says so. */
 class HeldWork {
+  readonly clock = new TestClock();
   readonly turns: Turns;
   /** In the order in which it began. */
   readonly begun: string[] = [];
   readonly #ends = new Map<string, (outcome: string | Refusal | Error) => void>();
 
   constructor(running: number, tenantRunning: number, tenantWaiting: number) {
-    this.turns = new Turns({ running, tenantRunning, tenantWaiting });
+    this.turns = new Turns({ running, tenantRunning, tenantWaiting }, this.clock);
   }
 
   /** Work called `a1` is of tenant `a`. Gives its outcome, refusals by their code and faults by their message. */
@@ -36,6 +40,12 @@ class HeldWork {
 
   async end(name: string, outcome: string | Refusal | Error = `${name} is done`): Promise<void> {
     this.#ends.get(name)!(outcome);
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+  }
+
+  /** Time passes, and what it ends has ended. */
+  async pass(ms: number): Promise<void> {
+    this.clock.move(ms);
     for (let turn = 0; turn < 3; turn++) await nextTurn();
   }
 }
@@ -99,9 +109,19 @@ test('work ends when its caller has gone, waiting or running, and its place is f
   const running = work.run('a1', caller.signal, true);
   const waiting = work.run('a2', caller.signal);
   const other = work.run('a3');
+  const ended: string[] = [];
+  void waiting.then(() => ended.push('a2'));
+  void running.then(() => ended.push('a1'));
   caller.abort();
+  await work.pass(LOOK_MS - 1);
+  assert.deepEqual(ended, []);
+  await work.pass(1);
+  assert.deepEqual(ended, ['a2'], 'the first look ends what waits');
+  await work.pass(LOOK_MS - 1);
+  assert.deepEqual(ended, ['a2']);
+  await work.pass(1);
+  assert.deepEqual(ended, ['a2', 'a1'], 'the second ends what has been running since the first');
   assert.deepEqual(await Promise.all([running, waiting]), ['QUERY_TOO_COSTLY', 'QUERY_TOO_COSTLY']);
-  await nextTurn();
   assert.deepEqual(work.begun, ['a1', 'a3']);
   await work.end('a3');
   assert.equal(await other, 'a3 is done');
@@ -134,10 +154,12 @@ test('who waits and has gone is told so while others work; work of a caller who 
   const work = new HeldWork(1, 1, 9);
   const caller = new AbortController();
   const first = work.run('a1', PRESENT, true);
-  const gone = work.run('a2', caller.signal);
+  let told = '';
+  void work.run('a2', caller.signal).then((outcome) => (told = outcome));
   caller.abort();
-  assert.equal(await gone, 'QUERY_TOO_COSTLY');
-  await sleep(80);
+  await work.pass(LOOK_MS);
+  assert.equal(told, 'QUERY_TOO_COSTLY');
+  await work.pass(100 * LOOK_MS);
   await work.end('a1');
   assert.equal(await first, 'a1 is done');
 });
@@ -149,7 +171,7 @@ test('what a tenant has running and waiting is known for as long as it lasts', a
   const roomy = new HeldWork(9, 1, 9);
   const alone = [roomy.run('a1')];
   caller.abort();
-  await sleep(80);
+  for (const { clock } of [work, roomy]) clock.move(100 * LOOK_MS);
   outcomes.push(work.run('a2'));
   alone.push(roomy.run('a2'));
   assert.deepEqual(roomy.begun, ['a1']);
@@ -162,22 +184,33 @@ test('what a tenant has running and waiting is known for as long as it lasts', a
   assert.deepEqual(await Promise.all(outcomes), ['a1 is done', 'b1 is done', 'c1 is done', 'a2 is done']);
 });
 
-test('one timer looks after all callers, and ends when there is nothing to look after', async (context) => {
-  const set = context.mock.method(globalThis, 'setInterval');
-  const cleared = Promise.withResolvers<void>();
-  context.mock.method(globalThis, 'clearInterval', () => cleared.resolve());
+test('one timer looks after all callers, and ends when there is nothing to look after', async () => {
   const work = new HeldWork(9, 9, 9);
-  const outcomes = ['a1', 'a2', 'b1'].map((name) => work.run(name));
-  for (const name of ['a1', 'a2', 'b1']) await work.end(name);
-  await Promise.all(outcomes);
-  await cleared.promise;
-  assert.equal(set.mock.callCount(), 1);
+  assert.equal(work.clock.waiting, 0);
+  for (let round = 0; round < 2; round++) {
+    const outcomes = ['a1', 'a2', 'b1'].map((name) => work.run(name));
+    await work.pass(10 * LOOK_MS);
+    assert.equal(work.clock.waiting, 1);
+    for (const name of ['a1', 'a2', 'b1']) await work.end(name);
+    await Promise.all(outcomes);
+    await work.pass(LOOK_MS);
+    assert.equal(work.clock.waiting, 0);
+  }
 });
 
-test('short work is never asked whether its caller is there', async () => {
-  const turns = new Turns({ running: 1, tenantRunning: 1, tenantWaiting: 1 });
+test('work that ends before its second look is never asked whether its caller is there', async () => {
+  const clock = new TestClock();
+  const turns = new Turns({ running: 1, tenantRunning: 1, tenantWaiting: 1 }, clock);
   const signal = (): AbortSignal => assert.fail('it was asked');
-  assert.equal(await turns.run('a', signal, () => Promise.resolve('done')), 'done');
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const work = (turn: Turn): Promise<string> => {
+    turn.end = () => resolve('ended');
+    return promise;
+  };
+  const running = turns.run('a', signal, work);
+  clock.move(2 * LOOK_MS - 1);
+  resolve('done');
+  assert.equal(await running, 'done');
 });
 
 test('SERVICE_BUSY for everything when the service stops: what runs, what waits, what comes', async () => {
@@ -188,6 +221,6 @@ test('SERVICE_BUSY for everything when the service stops: what runs, what waits,
     await Promise.all([...outcomes, work.run('b1')]),
     times(3, () => 'SERVICE_BUSY'),
   );
-  await sleep(60);
-  assert.deepEqual(work.begun, ['a1']);
+  await work.pass(100 * LOOK_MS);
+  assert.deepEqual([work.begun, work.clock.waiting], [['a1'], 0]);
 });

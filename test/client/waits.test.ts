@@ -1,0 +1,198 @@
+/** How long the TypeScript client waits before it repeats a call, and when it gives up, on a clock that the test moves. */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { suite, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import type { CallOptions, Storeroom, StoreroomError, StoreroomOptions, Try } from '../../client/src/storeroom.ts';
+import { TestClock } from '../kit/clock.ts';
+import { times } from '../kit/lists.ts';
+import { membersOf } from './clients.ts';
+import { loadClient } from './host.ts';
+import { keepSilent, refuse, succeed, UnkindServer } from './unkind-server.ts';
+
+/** A client whose time stands still, and the server it calls. */
+class Waiting {
+  readonly clock = new TestClock();
+  readonly tries: Try[] = [];
+  readonly server: UnkindServer;
+  readonly client: Storeroom;
+  readonly #isFailure: (error: unknown) => error is StoreroomError;
+  readonly #told = new EventEmitter();
+
+  private constructor(server: UnkindServer, options: Partial<StoreroomOptions>) {
+    const { Storeroom: Client, StoreroomError: Failure } = loadClient(this.clock);
+    this.#isFailure = (error) => error instanceof Failure;
+    this.server = server;
+    this.client = new Client({
+      baseUrl: server.baseUrl,
+      teamID: 'shop',
+      apiID: 'sr_id_one',
+      apiSecret: 'sr_sk_verysecret',
+      firstWaitMs: 1,
+      onTry: (tried) => {
+        this.tries.push(tried);
+        this.#told.emit('try');
+      },
+      ...options,
+    });
+  }
+
+  static async open(options: Partial<StoreroomOptions> = {}): Promise<Waiting> {
+    return new Waiting(await UnkindServer.start(), options);
+  }
+
+  /** Waits for the end of a try, and gives how long the client then waits, as it has begun to. */
+  async tried(count: number): Promise<number | undefined> {
+    while (this.tries.length < count) await once(this.#told, 'try');
+    await nextTurn();
+    const { waitMs } = this.tries[count - 1]!;
+    return waitMs;
+  }
+
+  async failureOf(running: Promise<unknown>): Promise<StoreroomError> {
+    const failure = await running.then(
+      () => assert.fail('it succeeded'),
+      (error: unknown) => error,
+    );
+    assert.ok(this.#isFailure(failure), inspect(failure));
+    return failure;
+  }
+
+  /** So much time ends what the client waits for, and one millisecond less does not. */
+  passExactly(ms: number): void {
+    this.clock.move(Math.ceil(ms) - 1);
+    assert.equal(this.clock.waiting, 1);
+    this.clock.move(1);
+    assert.equal(this.clock.waiting, 0);
+  }
+}
+
+suite('between two tries', () => {
+  test('as long as Retry-After says, and up to a quarter of a second more', async () => {
+    const waiting = await Waiting.open();
+    waiting.server.will(refuse(429, 'RATE_LIMITED', { 'Retry-After': '1' }), succeed());
+    const calling = waiting.client.usage.get();
+    const waitMs = (await waiting.tried(1))!;
+    assert.ok(waitMs >= 1000 && waitMs <= 1250, `${waitMs}`);
+    waiting.passExactly(waitMs);
+    await calling;
+    assert.equal(waiting.server.received.length, 2);
+  });
+
+  test('never for next month, nor longer than the call may take: then the failure comes at once', async () => {
+    const fail = async (code: string, retryAfter: number, options?: CallOptions): Promise<StoreroomError> => {
+      const waiting = await Waiting.open();
+      waiting.server.will(refuse(code === 'QUOTA_EXCEEDED' ? 429 : 503, code, { 'Retry-After': `${retryAfter}` }));
+      const failing = waiting.failureOf(waiting.client.usage.get(undefined, options));
+      assert.equal(await waiting.tried(1), undefined);
+      assert.deepEqual([waiting.clock.elapsed(), waiting.clock.waiting], [0, 0]);
+      return failing;
+    };
+    assert.partialDeepStrictEqual(membersOf(await fail('QUOTA_EXCEEDED', 1)), { retryAfter: 1, repeatable: false });
+    const lost = membersOf(await fail('STORE_UNAVAILABLE', 86_400));
+    assert.partialDeepStrictEqual(lost, { retryAfter: 86_400, repeatable: true });
+    // No timer is that long.
+    const busy = await fail('SERVICE_BUSY', 30 * 86_400, { timeoutMs: Infinity, totalTimeoutMs: Infinity });
+    assert.equal(busy.code, 'SERVICE_BUSY');
+  });
+
+  test('otherwise a random time that doubles with each try', async () => {
+    const waiting = await Waiting.open({ firstWaitMs: 8 });
+    waiting.server.will(refuse(500, 'INTERNAL_ERROR'));
+    const failing = waiting.failureOf(waiting.client.usage.get());
+    for (const [at, most] of [8, 16, 32, 64].entries()) {
+      const waitMs = (await waiting.tried(at + 1))!;
+      assert.ok(waitMs >= most / 2 && waitMs <= most, `${waitMs} of ${most}`);
+      waiting.passExactly(waitMs);
+    }
+    await failing;
+    assert.deepEqual([waiting.tries.length, waiting.tries.at(-1)!.waitMs], [5, undefined]);
+  });
+
+  test('up to half a minute, and not all callers as long', async () => {
+    const begin = async (): Promise<number> => {
+      const waiting = await Waiting.open({ firstWaitMs: 10_000_000, totalTimeoutMs: 100_000 });
+      waiting.server.will(refuse(500, 'INTERNAL_ERROR'), succeed());
+      const calling = waiting.client.usage.get();
+      const waitMs = (await waiting.tried(1))!;
+      waiting.passExactly(waitMs);
+      await calling;
+      return waitMs;
+    };
+    const long = await Promise.all(times(8, begin));
+    assert.ok(
+      long.every((waitMs) => waitMs >= 15_000 && waitMs <= 30_000),
+      String(long),
+    );
+    assert.ok(new Set(long).size > 1, 'callers do not come back together');
+  });
+});
+
+suite('for an answer', () => {
+  test('as long as a try may take: then it is given up and repeated', async () => {
+    const waiting = await Waiting.open();
+    waiting.server.will(keepSilent, succeed('7'));
+    const calling = waiting.client.orders.create({}, { timeoutMs: 100, tries: 99 });
+    await waiting.server.has(1);
+    waiting.passExactly(100);
+    waiting.clock.move((await waiting.tried(1))!);
+    assert.equal(await calling, '7');
+    assert.deepEqual([waiting.tries[0]!.code, waiting.tries[0]!.durationMs], ['NO_ANSWER', 100]);
+  });
+
+  test('no longer than is left of the call, which then ends', async () => {
+    const waiting = await Waiting.open();
+    waiting.server.will(keepSilent);
+    const failing = waiting.failureOf(
+      waiting.client.orders.create({}, { timeoutMs: 40, totalTimeoutMs: 100, tries: 99 }),
+    );
+    for (const number of [1, 2]) {
+      await waiting.server.has(number);
+      waiting.passExactly(40);
+      waiting.clock.move((await waiting.tried(number))!);
+    }
+    await waiting.server.has(3);
+    waiting.passExactly(100 - waiting.clock.elapsed());
+    assert.partialDeepStrictEqual(membersOf(await failing), { code: 'NO_ANSWER', status: 0, repeatable: true });
+    assert.equal(waiting.tries.length, 3);
+    assert.equal(waiting.tries[2]!.waitMs, undefined);
+  });
+
+  test('also once a part of it is there', async () => {
+    const isBegun = Promise.withResolvers<void>();
+    const waiting = await Waiting.open({
+      fetch: async (...request) => {
+        const response = await fetch(...request);
+        isBegun.resolve();
+        return response;
+      },
+    });
+    waiting.server.will((response) => response.writeHead(200).write('{'));
+    const failing = waiting.failureOf(waiting.client.usage.get(undefined, { timeoutMs: 40, tries: 1 }));
+    await isBegun.promise;
+    waiting.passExactly(40);
+    assert.equal((await failing).code, 'NO_ANSWER');
+  });
+});
+
+test('an abort ends a call at once, before it, in a try and in a wait, and throws its reason', async () => {
+  const reason = new Error('enough');
+  const isReason = (error: unknown): boolean => error === reason;
+  for (const answer of [keepSilent, refuse(503, 'SERVICE_BUSY', { 'Retry-After': '20' })]) {
+    const { client, server, clock, ...waiting } = await Waiting.open();
+    server.will(answer);
+    const stop = new AbortController();
+    const calling = client.usage.get(undefined, { signal: stop.signal });
+    if (answer === keepSilent) await server.has(1);
+    else while (waiting.tries.length === 0 || clock.waiting === 0) await nextTurn();
+    const rejected = assert.rejects(calling, isReason);
+    stop.abort(reason);
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    assert.deepEqual([server.received.length, clock.elapsed(), clock.waiting], [1, 0, 0]);
+    await rejected;
+  }
+  const { client, server } = await Waiting.open();
+  await assert.rejects(client.usage.get(undefined, { signal: AbortSignal.abort(reason) }), isReason);
+  assert.equal(server.received.length, 0);
+});

@@ -1,0 +1,39 @@
+/** The clock: what is due runs once and in order, and what is closed never does. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { every, systemClock, type Timer } from '../src/clock.ts';
+import { TestClock } from './kit/clock.ts';
+
+test('work runs at its time, in the order of the times, and once', () => {
+  const clock = new TestClock({ at: 0 });
+  const ran: string[] = [];
+  const note = (name: string) => (): void => void ran.push(`${name} at ${clock.now()}`);
+  clock.after(20, note('later'));
+  clock.after(10, note('sooner'));
+  clock.move(9);
+  assert.deepEqual(ran, []);
+  clock.move(1);
+  assert.deepEqual(ran, ['sooner at 10']);
+  clock.move(1000);
+  assert.deepEqual(ran, ['sooner at 10', 'later at 20']);
+});
+
+test('what is repeated runs each time it is due, until it is closed, also by itself', () => {
+  const clock = new TestClock({ at: 0 });
+  const ran: number[] = [];
+  const timer: Timer = every(clock, 100, () => {
+    ran.push(clock.now());
+    if (ran.length === 3) timer.close();
+  });
+  clock.move(1000);
+  assert.deepEqual(ran, [100, 200, 300]);
+  assert.equal(clock.waiting, 0);
+});
+
+test('the real clock runs what is due, and not what is closed', async () => {
+  const ran: string[] = [];
+  systemClock.after(1, () => void ran.push('closed')).close();
+  systemClock.after(1, () => void ran.push('due'));
+  await systemClock.sleep(2);
+  assert.deepEqual(ran, ['due']);
+});

@@ -1,0 +1,12 @@
+/** `storeroom` from the sources, on the time of the tests. The process that has started it may move its clock. */
+import { runCommandLine } from '../../src/cli/program.ts';
+import { clockOf } from './clock.ts';
+
+process.umask(0o077);
+const clock = clockOf(process.env);
+process.on('message', ([what, ms]: ['move' | 'hold' | 'stand' | 'pass', number]) => {
+  clock[what](ms);
+  process.send!(clock.now());
+});
+process.channel?.unref();
+process.exitCode = await runCommandLine(process.argv, process.env, clock);

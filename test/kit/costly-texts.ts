@@ -1,0 +1,6 @@
+/** What a text is made of that is dear to search for secrets: encodings, alone and over each other, and runs of escapes. */
+import { times } from './lists.ts';
+
+const nested = times(5, Number).reduce((text) => Buffer.from(text).toString('base64'), 'x'.repeat(300));
+
+export const COSTLY = ['YWFh', '61', '\\u0041', '%2541', '\\', '%25', 'Basic ', 'http://a:', '"a":', nested] as const;

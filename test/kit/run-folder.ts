@@ -1,0 +1,30 @@
+/**
+ * The temporary folder of a run of the tests: TMPDIR and HOME of this process and of all that it starts. It is empty at
+ * the start and gone at the end, so no run finds anything of another.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** These would lead programs past HOME. */
+const OTHER_HOMES = ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'];
+
+export interface RunFolder {
+  /** Names of what is in TMPDIR. */
+  readonly left: () => string[];
+  readonly remove: () => void;
+}
+
+export function openRunFolder(): RunFolder {
+  const folder = mkdtempSync(join(tmpdir(), 'storeroom-'));
+  const [temporary, home] = [join(folder, 'tmp'), join(folder, 'home')];
+  for (const path of [temporary, home]) mkdirSync(path);
+  for (const path of [folder, temporary]) chmodSync(path, 0o711); // PostgreSQL may run as another user
+  process.env['TMPDIR'] = temporary;
+  process.env['HOME'] = home;
+  for (const name of OTHER_HOMES) delete process.env[name];
+  return {
+    left: () => readdirSync(temporary).toSorted(),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}

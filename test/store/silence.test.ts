@@ -1,0 +1,55 @@
+/** When a server that says nothing is given up: after so long in which somebody listened. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Silence } from '../../src/store/postgres/silence.ts';
+import { TestClock } from '../kit/clock.ts';
+import { times } from '../kit/lists.ts';
+
+function listen() {
+  const clock = new TestClock();
+  let gaveUp = 0;
+  const silence = new Silence(clock, 1400, () => gaveUp++);
+  const pass = async (ms: number): Promise<number> => {
+    for (const _ of times(ms / 100, () => 0)) {
+      clock.move(100);
+      await nextTurn();
+    }
+    return gaveUp;
+  };
+  return { clock, silence, pass };
+}
+
+test('a silence of 1400 ms is borne, one step more is not, and anything heard begins it anew', async () => {
+  const { silence, pass } = listen();
+  assert.equal(await pass(5000), 0, 'nothing is waited for');
+  silence.begin(true);
+  assert.equal(await pass(1400), 0);
+  silence.begin(true);
+  assert.equal(await pass(1400), 0);
+  assert.equal(await pass(100), 1);
+});
+
+test('an hour in which the process could not listen is one step', async () => {
+  const { clock, silence, pass } = listen();
+  silence.begin(true);
+  clock.move(3_600_000);
+  await nextTurn();
+  clock.hold(3_600_000);
+  await nextTurn();
+  assert.equal(await pass(1200), 0);
+  assert.equal(await pass(100), 1);
+});
+
+test('nobody is given up who is not waited for any more, or whose connection is closed', async () => {
+  const { clock, silence, pass } = listen();
+  silence.begin(true);
+  await pass(1400);
+  clock.move(100);
+  silence.begin(false);
+  await nextTurn();
+  assert.equal(await pass(2000), 0);
+  silence.begin(true);
+  silence.close();
+  assert.equal(await pass(2000), 0);
+});
