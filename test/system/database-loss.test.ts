@@ -99,12 +99,12 @@ async function workDuring(
   return answers;
 }
 
-/** Lets the time of a silence pass that is borne, and then what is left of it. Time passes in steps, as for any process. */
+const isLost = async (): Promise<boolean> => (await fetch(`${service.origin}/healthz`)).status === 503;
+
+/** Lets the time of a silence pass that is borne. Time passes in steps, as for any process. */
 async function passSilence(): Promise<void> {
   for (let passed = 0; passed < SILENCE_MS; passed += STEP_MS) await service.move(STEP_MS);
   await expectHealth(200);
-  await service.move(STEP_MS);
-  await expectHealth(503);
 }
 
 /** Lets the time pass until the node asks for the database that is back. Only then it asks, and it finds it. */
@@ -132,14 +132,14 @@ suite('a database that is lost', () => {
           await begin();
           const gone = client.mark();
           if (isSilent) await passSilence();
-          else {
-            // A call that finds nobody makes the node ask, and asking finds nobody either.
-            await wait(() => soFar.some(({ status, begunAt }) => status === 503 && begunAt > gone));
-            await wait(async () => {
-              await service.move(0);
-              return (await fetch(`${service.origin}/healthz`)).status === 503;
-            });
-          }
+          // A call that finds nobody makes the node ask, and asking finds nobody either.
+          else await wait(() => soFar.some(({ status, begunAt }) => status === 503 && begunAt > gone));
+          // The silence begins with the first statement that is sent into it: a step or more later on a busy machine.
+          await wait(async () => {
+            await service.move(isSilent ? STEP_MS : 0);
+            return isLost();
+          });
+          await expectHealth(503);
           const lost = client.mark();
           const refused = (): PlacedAnswer[] => soFar.filter(({ begunAt }) => begunAt > lost);
           // No time passes for the node: neither what was under way nor these wait for anything.
@@ -173,6 +173,8 @@ suite('a database that is lost', () => {
       await service.move(ASK_WHILE_USABLE_MS - 1);
       await service.move(1);
       await passSilence();
+      await service.move(STEP_MS);
+      await expectHealth(503);
       proxy.speak();
       await expectReturn();
       await service.pass();
