@@ -24,7 +24,7 @@ type Choice = (file: string) => boolean;
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** More than the processors, as much of a test is waiting for disks, timeouts and processes. */
-const WORKERS = 6;
+const WORKERS = 3;
 /** Two workers take the dashboard's pages first. The others leave them to the end, so that few browsers are started. */
 const PAGE_WORKERS = 2;
 const PAGES = /^test\/dashboard\/pages-/;

@@ -57,17 +57,25 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'each operation in a browser; test/contract and test/bruno send the same examples',
   },
   {
-    files: ['test/dashboard/pages-people.test.ts', 'test/dashboard/pages-usage.test.ts'],
-    reason: 'pages of people, usage and requests; test/account has their rules, test/dashboard their answers',
+    files: ['people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    reason: 'test/account and test/pims have the rules, test/dashboard the answers; load and keys run in the browser',
   },
   {
-    files: ['keys', 'records', 'refresh', 'strict'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['keys', 'load', 'refresh'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    store: 'postgres',
+    reason: 'a page shows what the service answers, and those answers are tested on both stores',
+  },
+  {
+    files: ['authentication', 'cancelOrder', 'custom-fields', 'etags', 'filter-operators', 'filters', 'idempotency']
+      .concat('keys', 'life-cycle', 'metering', 'paging', 'queryOrders', 'reading', 'sort', 'strict-tenant', 'totals')
+      .concat('addLineItem', 'createCustomer', 'createOrder', 'fills', 'updateLineItem', 'updateOrder')
+      .map((name) => `test/api/${name}.test.ts`),
     store: 'postgres',
     reason:
-      'a page shows what the service answers, and those answers are tested on both stores; pages-load runs on both',
+      'their rules are in the contract and in the differential tests; operations and recorded-answers run on both',
   },
   {
-    files: ['authorization-header', 'http', 'http-bodies', 'http-connections', 'service-paths'].map(
+    files: ['authorization-header', 'compression', 'http', 'http-bodies', 'http-connections', 'service-paths'].map(
       (name) => `test/api/${name}.test.ts`,
     ),
     store: 'postgres',
@@ -79,7 +87,16 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
   },
   {
-    files: ['bodies', 'connections', 'open-tenants', 'record-pages', 'room', 'secrets-in-log', 'stolen-session']
+    files: [
+      'bodies',
+      'connections',
+      'cursors',
+      'open-tenants',
+      'record-pages',
+      'room',
+      'secrets-in-log',
+      'stolen-session',
+    ]
       .concat('unread-answers')
       .map((name) => `test/limits/${name}.test.ts`),
     store: 'postgres',
@@ -130,14 +147,27 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'a file of real orders through the command; the import is in the contract that both stores pass',
   },
   {
+    files: ['test/system/move-service.test.ts'],
+    reason: 'every answer and export before and after; move compares the rows of all tables by their digests',
+  },
+  {
+    files: ['test/system/postgres-proxy.test.ts'],
+    reason: 'that the line which fails does what it says; database-loss and nodes use it',
+  },
+  {
+    files: ['test/system/first-start.test.ts', 'test/limits/large-records.test.ts'],
+    store: 'postgres',
+    reason: 'the demo and its bounds are above the store; large-orders and the contract read as much',
+  },
+  {
     files: ['test/system/stop.test.ts'],
     store: 'postgres',
     reason: 'signals are for the process; what is lost when it is killed is tested on both stores',
   },
   {
-    files: ['audit', 'keys', 'orders-and-fields'].map((name) => `test/dashboard/${name}.test.ts`),
+    files: ['audit', 'keys', 'orders-and-fields', 'requests', 'usage'].map((name) => `test/dashboard/${name}.test.ts`),
     store: 'postgres',
-    reason: 'entries, keys and fields are in the contract that both stores pass; requests and sessions run on both',
+    reason: 'entries, keys, fields and calls are in the contract that both stores pass; sessions run on both',
   },
   {
     files: ['cross-site', 'headers', 'roles'].map((name) => `test/dashboard/${name}.test.ts`),

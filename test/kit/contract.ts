@@ -66,8 +66,12 @@ export class Contract {
     this.#document = document;
   }
 
+  /** Of the document that is given out there. Services with the same one share what is compiled. */
   static async load(origin: string): Promise<Contract> {
-    return new Contract(inlineRefs((await (await fetch(`${origin}/openapi.json`)).json()) as Document));
+    const text = await (await fetch(`${origin}/openapi.json`)).text();
+    let contract = contracts.get(text);
+    if (!contract) contracts.set(text, (contract = new Contract(inlineRefs(JSON.parse(text) as Document))));
+    return contract;
   }
 
   check(
@@ -105,3 +109,5 @@ export class Contract {
     return validate;
   }
 }
+
+const contracts = new Map<string, Contract>();

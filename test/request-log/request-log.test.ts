@@ -16,7 +16,9 @@ import type { RequestBlock, RequestStore } from '../../src/request-log/port.ts';
 import { newFolder, openFolder, openForAll } from '../store/sqlite-folder.ts';
 import { assertRefused } from '../store/store-under-test.ts';
 import { TestClock } from '../kit/clock.ts';
+import { trials } from '../kit/trials.ts';
 
+const LINES = trials('LINES', { quick: 25, all: 100 });
 const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
 const at = (ms: number): string => new Date(NOW_MS + ms).toISOString();
 const folder = newFolder();
@@ -582,7 +584,7 @@ test('a line has at most 2,048 bytes, whatever is sent', async () => {
         assert.ok(await log.find(teamId, one.requestId, NOW_MS));
       },
     ),
-    { numRuns: 100 },
+    { numRuns: LINES },
   );
 });
 

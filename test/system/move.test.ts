@@ -1,7 +1,7 @@
 /**
- * `storeroom move` as an operator sees it: a service moved to PostgreSQL and back answers as before, a killed move ends
- * as one that was left alone, and what must not be moved is refused with nothing changed. STOREROOM_TEST_MOVE_ORDERS
- * sets how many orders the killed moves have.
+ * `storeroom move` as an operator sees it: everything comes along, a killed move ends as one that was left alone, and
+ * what must not be moved is refused with nothing changed. STOREROOM_TEST_MOVE_ORDERS sets how many orders the killed
+ * moves have.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -9,45 +9,25 @@ import { once } from 'node:events';
 import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before as prepare, suite, test } from 'node:test';
+import { before as prepare, suite, test } from 'node:test';
 import { openStore, type Store } from '../../src/store/open.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
-import { createOrder } from '../kit/orders.ts';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { PROGRAM } from '../kit/program.ts';
-import { Shop, succeed, type Values } from '../kit/records.ts';
+import type { Values } from '../kit/records.ts';
 import { IS_THOROUGH, trials } from '../kit/trials.ts';
-import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult, type Keys } from '../kit/service.ts';
+import { placeVariables, runCommand, temporaryFolder, type CommandResult } from '../kit/service.ts';
 import { bytes, newSession, plain, readChain } from '../store/people.ts';
 import { accepted, entry, NOW, Pims } from '../store/store-under-test.ts';
-import { cut, fill, ODD, OWN_FIELDS } from './odd-shop.ts';
+import { addressOf, countRows, move, moveAll, newFolder, type Report } from './moving.ts';
+import { ODD } from './odd-shop.ts';
 import { passing } from '../kit/clock.ts';
 import { until } from '../kit/wait.ts';
 
 const ORDERS = trials('MOVE_ORDERS', { quick: 400, all: 3000 });
 const KILLS = trials('KILLS', { quick: 1, all: 5 });
-const TYPES = ['orders', 'lines', 'customers', 'inventory'];
-
-interface Report {
-  readonly tenants: number;
-  readonly tables: readonly { team: string | null; table: string; rows: number; sha256: string }[];
-  readonly seconds: number;
-}
-
-const addressOf = (place: string): string => (place.startsWith('postgres') ? place : `sqlite:${place}`);
-const move = (from: string, to: string): Promise<CommandResult> =>
-  runCommand(from, ['move', '--to', addressOf(to), '--json']);
-
-async function moveAll(from: string, to: string): Promise<Report> {
-  const result = await move(from, to);
-  assert.equal(result.code, 0, result.stderr);
-  return result.json() as Report;
-}
-
-const countRows = (tables: Report['tables']): Record<string, number> =>
-  Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
 
 async function messageOf(running: Promise<CommandResult>): Promise<string> {
   const { code, stdout, stderr } = await running;
@@ -60,19 +40,6 @@ const refuses = async (running: Promise<CommandResult>, says: RegExp): Promise<v
   assert.match(await messageOf(running), says);
 /** With --json. */
 const runOn = (place: string, ...words: string[]): Promise<CommandResult> => runCommand(place, [...words, '--json']);
-
-/** A folder that is not there yet. */
-const newFolder = (): Promise<string> => Promise.resolve(join(temporaryFolder(), 'new'));
-
-const started: Service[] = [];
-async function start(place: string): Promise<Service> {
-  const service = await Service.start({ place });
-  started.push(service);
-  return service;
-}
-after(async () => {
-  for (const service of started) await service.stop(); // those of tests that failed
-});
 
 /** Begins a move and kills it once it has come so far. False when the move was over before. */
 async function killMove(from: string, to: string, isSoFar: () => boolean | Promise<boolean>): Promise<boolean> {
@@ -133,41 +100,6 @@ async function moveHalf(
   }
 }
 
-const IDEMPOTENT = { 'idempotency-key': 'once-and-only-once' };
-
-/** What a caller reads, in the words it is answered with. */
-async function readAll(service: Service, keys: Keys): Promise<string[]> {
-  const answers: string[] = [];
-  const read = async (
-    method: string,
-    path: string,
-    options: { query?: Record<string, string>; body?: unknown },
-  ): Promise<Values[]> => {
-    const { status, headers, text, body } = await service.call(keys, method, path, options);
-    assert.equal(status, 200, text);
-    const page = [headers.get('x-has-more'), headers.get('x-next-cursor')];
-    answers.push(JSON.stringify([method, path, options, page, text]));
-    return (Array.isArray(body.data) ? body.data : []) as Values[];
-  };
-  const lists = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME', inventory: 'PART_DESCRIPTION' };
-  for (const [list, searched] of Object.entries(lists)) {
-    await read('POST', `/${list}/query`, { body: [], query: { maxReturn: '3' } });
-    for (const text of ODD)
-      for (const part of [text, cut(text, 0, 4).toUpperCase(), cut(text, 2, 6).toLowerCase()])
-        await read('POST', `/${list}/query`, { body: [{ field: searched, value: part, contains: true }] });
-  }
-  for (const { ORDER_NUMBER = '', REFERENCE_NUMBER = '' } of await read('POST', '/orders/query', { body: [] })) {
-    await read('GET', '/orders/single', { query: { orderNum: ORDER_NUMBER } });
-    if (REFERENCE_NUMBER)
-      await read('GET', '/orders/by_storefront_reference', { query: { storefront_order_number: REFERENCE_NUMBER } });
-  }
-  for (const { CUSTOMER_CODE = '' } of await read('POST', '/customers/query', { body: [] }))
-    await read('GET', '/customers/single', { query: { customerCode: CUSTOMER_CODE } });
-  for (const { PART_CODE = '' } of await read('POST', '/inventory/query', { body: [] }))
-    await read('GET', '/inventory/single', { query: { partCode: PART_CODE } });
-  return answers;
-}
-
 /** Works with the store at a place, as a command does, or as who is named. */
 async function withStore<T>(place: string, work: (store: Store) => Promise<T>, name = 'storeroom command'): Promise<T> {
   const databaseUrl = place.startsWith('postgres') ? place : '';
@@ -189,70 +121,6 @@ const search = (place: string): Promise<Values[]> =>
     assert.ok(records.some(({ BNAME }) => BNAME === 'Müller & Söhne 10'));
     return records;
   });
-
-/** What the operator reads. */
-async function readCommands(place: string, team: string): Promise<string[]> {
-  const commands = [
-    ['tenant', 'list', '--json'],
-    ['usage', team, '--json'],
-    ['fields', 'list', team, '--json'],
-    ...TYPES.map((type) => ['export', team, type]),
-  ];
-  const outputs: string[] = [];
-  for (const words of commands) {
-    const { code, stdout, stderr } = await runCommand(place, words);
-    assert.equal(code, 0, stderr);
-    outputs.push(stdout);
-  }
-  return outputs;
-}
-
-test('a service moved to PostgreSQL and back answers as before, byte for byte, and goes on where it was', async () => {
-  const folder = temporaryFolder();
-  let service = await start(folder);
-  const settings = '--default-stage quote --strict on --quota 123456789012 --rate 999.125';
-  const shop = await Shop.open(service, 'Acme', ...settings.split(' '));
-  await fill(shop);
-  await shop.run('order', 'invoice', 'Acme', 'B', '--line', '1=2');
-  const other = await service.makeTenant('beta');
-  const keys = (await service.command('keys', 'replace', 'Acme', '--overlap', '24h', '--json')).json() as Keys;
-  const create = () => createOrder(service, keys, { NOTES: 'ärger' }, IDEMPOTENT);
-  const created = await create();
-  assert.equal(created.status, 200, created.text);
-  const before = await readAll(service, shop.keys);
-  assert.ok(before.length > 100 && before.some((answer) => answer.includes('cancelled')));
-  await service.stop();
-  const commands = await readCommands(folder, 'Acme');
-
-  const database = await newDatabase();
-  const { tenants, tables } = await moveAll(folder, database);
-  assert.equal(tenants, 2);
-  const rows = countRows(tables.filter(({ team }) => team !== 'beta'));
-  const control = { TENANTS: 2, API_KEYS: 3, CUSTOM_FIELDS: OWN_FIELDS.length };
-  const records = { COUNTERS: 2, IDEMPOTENCY: 1, ORDERS: 12, ORDER_LINEITEMS: 20, BACKORDERS: 1 };
-  assert.deepEqual(rows, { ...rows, ...control, ...records });
-  assert.ok(tables.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256)));
-  assert.deepEqual(await readCommands(database, 'Acme'), commands);
-
-  service = await start(database);
-  assert.deepEqual(await readAll(service, shop.keys), before);
-  const { text: orders } = await service.call(other, 'POST', '/orders/query', { body: [] });
-  assert.equal(orders, '{"status":"success","data":[],"subRecords":null}');
-  assert.equal((await create()).text, created.text);
-  const next = String(Number(created.body.data) + 1);
-  assert.equal(await succeed<unknown>(createOrder(service, keys)), next);
-  const there = await readAll(service, keys);
-  await service.stop();
-  const commandsThere = await readCommands(database, 'Acme');
-
-  const back = await newFolder();
-  await moveAll(database, back);
-  assert.deepEqual(await readCommands(back, 'Acme'), commandsThere);
-  service = await start(back);
-  assert.deepEqual(await readAll(service, shop.keys), there);
-  assert.equal((await create()).text, created.text);
-  await service.stop();
-});
 
 test('people, second factors, keys, their calls and the audit log with its chain come along; people sign in anew', async () => {
   const [folder, back] = [temporaryFolder(), await newFolder()];
