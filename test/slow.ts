@@ -57,11 +57,12 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'each operation in a browser; test/contract and test/bruno send the same examples',
   },
   {
-    files: ['people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
-    reason: 'test/account and test/pims have the rules, test/dashboard the answers; load and keys run in the browser',
+    files: ['keys', 'people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    reason:
+      'test/account and test/pims have the rules, test/dashboard the answers; load and refresh run in the browser',
   },
   {
-    files: ['keys', 'load', 'refresh'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['load', 'refresh'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason: 'a page shows what the service answers, and those answers are tested on both stores',
   },
@@ -131,7 +132,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/sign-in.test.ts'],
-    reason: 'test/account has the rules, test/store what both stores keep; pages-keys signs in, sessions run on both',
+    reason: 'test/account has the rules, test/store what both stores keep; pages-load signs in, sessions run on both',
   },
   {
     files: ['test/system/mcp.test.ts'],
