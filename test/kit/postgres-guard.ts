@@ -3,7 +3,7 @@
  * comes when its parent wants it, or dies in whatever way. Then it kills what works in the folder and removes it.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -17,7 +17,12 @@ const SHARED_MEMORY_LINE = 6;
  */
 export function findProcesses(folder: string): number[] {
   const isWithin = (pid: number): boolean => `${workingFolder(pid)}/`.startsWith(`${folder}/`);
-  if (existsSync('/proc/self/cwd')) return globSync('[0-9]*', { cwd: '/proc' }).map(Number).filter(isWithin);
+  // By names alone: for the type of an entry whose process has just ended, a look at it fails, and with it the list.
+  if (existsSync('/proc/self/cwd'))
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter(isWithin);
   const lockFile = join(folder, 'data/postmaster.pid');
   return existsSync(lockFile)
     ? [Number.parseInt(readFileSync(lockFile, 'utf8'), 10)].filter((pid) => signal(pid, 0))
