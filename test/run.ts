@@ -6,6 +6,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unpackChromium } from './kit/chromium.ts';
@@ -23,8 +24,11 @@ interface Pass {
 type Choice = (file: string) => boolean;
 
 const ROOT = resolve(import.meta.dirname, '..');
-/** More than the processors, as much of a test is waiting for disks, timeouts and processes. */
-const WORKERS = 3;
+/**
+ * One more than the processors, as much of a test is waiting for disks and processes. More of them cost more: six on two
+ * processors took a third more processor time than three, for what each starts and loads of its own.
+ */
+const WORKERS = Math.min(8, availableParallelism() + 1);
 /** Two workers take the dashboard's pages first. The others leave them to the end, so that few browsers are started. */
 const PAGE_WORKERS = 2;
 const PAGES = /^test\/dashboard\/pages-/;
