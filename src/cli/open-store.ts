@@ -6,6 +6,7 @@ import { Refusal, refuseCommand } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
+import { refuseUnfinishedRestore } from '../store/sqlite/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
 import type { CommandContext } from './command.ts';
@@ -64,9 +65,10 @@ export async function findTenant(store: Store, teamId: string): Promise<Tenant> 
   throw new Refusal('TENANT_NOT_FOUND', `There is no tenant '${teamId}'. \`storeroom tenant list\` shows all tenants.`);
 }
 
-/** Throws COMMAND_REFUSED when the folder has no data of the embedded store, or a move into it is unfinished. */
+/** COMMAND_REFUSED when the folder has no data of the embedded store, or a move or a restore into it is unfinished. */
 export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
+  refuseUnfinishedRestore(folder);
   if (existsSync(join(folder, 'control.db'))) return;
   throw refuseCommand(`There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`);
 }

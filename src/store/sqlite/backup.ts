@@ -2,14 +2,14 @@
  * Backup of the embedded store while the service runs, by SQLite's backup, since a plain copy of a live file misses its
  * log; and restore, which checks every file first.
  */
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
 import { refuseCommand, type Refusal } from '../../errors.ts';
 import { checkStore, type CheckResult } from '../check/check.ts';
 import { faultsOfFile, hashFile, SqliteCheckStore } from './check-store.ts';
 import { Database, sqliteVersion } from './database.ts';
-import { DATA_FOLDER, makeStoreFolder } from './folder.ts';
+import { DATA_FOLDER, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
 
 const MANIFEST = 'storeroom-backup.json';
 const PAGES_PER_STEP = 1000;
@@ -40,15 +40,41 @@ export async function backupStore(folder: string, target: string): Promise<strin
   return files;
 }
 
-/** Copies a backup into an empty data folder and answers its files. No service may run on the folder. */
+/**
+ * Copies a backup into a data folder and answers its files, all of them on disk. The folder is empty, or has what a
+ * restore that was cut short has left, which goes. Until the last file is there, nothing else opens the folder.
+ * COMMAND_REFUSED changes nothing.
+ */
 export function restoreBackup(source: string, folder: string): string[] {
   const hashes = readManifest(source).files;
-  requireEmpty(folder, 'a backup is restored into an empty data folder');
-  for (const [file, hash] of Object.entries(hashes)) checkDatabase(join(source, file), hash);
-  const files = Object.keys(hashes);
-  makeStoreFolder(folder, DATA_FOLDER);
-  for (const file of files) copyFileSync(join(source, file), join(folder, file));
-  return files;
+  const marker = restoreMarkerOf(folder);
+  const [isThere, isBegun] = [existsSync(folder), existsSync(marker)];
+  if (!isBegun) requireEmpty(folder, 'a backup is restored into an empty data folder');
+  makeStoreFolder(folder, DATA_FOLDER, marker);
+  try {
+    for (const [file, hash] of Object.entries(hashes)) checkDatabase(join(source, file), hash);
+  } catch (fault) {
+    if (!isBegun)
+      for (const made of isThere ? [join(folder, 'tenants'), marker] : [folder]) rmSync(made, { recursive: true });
+    throw fault;
+  }
+  copyFiles(source, folder, hashes);
+  rmSync(marker);
+  sync(folder);
+  return Object.keys(hashes);
+}
+
+function copyFiles(source: string, folder: string, hashes: Manifest['files']): void {
+  const tenants = join(folder, 'tenants');
+  for (const left of ['control.db', 'usage.db', 'requests.db']) rmSync(join(folder, left), { force: true });
+  for (const left of readdirSync(tenants)) rmSync(join(tenants, left));
+  for (const [file, hash] of Object.entries(hashes)) {
+    const copy = join(folder, file);
+    copyFileSync(join(source, file), copy);
+    sync(copy);
+    if (hashFile(copy) !== hash) throw refuseCommand(`${copy} is not as it was written; look at its disk.`);
+  }
+  sync(tenants);
 }
 
 /** Checks a backup as `storeroom check` does a store: each file is as it was written, and all of it agrees. */

@@ -1,5 +1,15 @@
 /** Folders that hold stores and backups: makes one that can be written to, or says what is wrong with it. */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { refuseCommand, type Refusal } from '../../errors.ts';
 
@@ -7,11 +17,16 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 export const DATA_FOLDER = 'STOREROOM_DATA';
 
 /**
- * Makes a folder for databases, with `tenants` in it. Throws COMMAND_REFUSED when it cannot be made or written to;
- * `name` is the setting or the argument that chose it.
+ * Makes a folder for databases, with `tenants` in it. COMMAND_REFUSED when it cannot be made or written to; `name` is
+ * the setting or the argument that chose it. The first file in it, and on disk, is an empty `marker`, if there is one.
  */
-export function makeStoreFolder(folder: string, name: string): void {
+export function makeStoreFolder(folder: string, name: string, marker?: string): void {
   try {
+    makeFolder(resolve(folder));
+    if (marker !== undefined) {
+      writeFileSync(marker, '');
+      sync(folder);
+    }
     makeFolder(join(resolve(folder), 'tenants'));
     const control = join(folder, 'control.db');
     for (const place of [folder, join(folder, 'tenants')])
@@ -32,6 +47,22 @@ export function makeFolder(folder: string): void {
     // Another process may have made it meanwhile.
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw fault;
   }
+}
+
+/** Is there from the first file of a restore until the last is on disk. */
+export const restoreMarkerOf = (folder: string): string => join(folder, 'restore-unfinished');
+
+/** COMMAND_REFUSED when a restore into the folder is unfinished: nothing but a restore may open it. */
+export function refuseUnfinishedRestore(folder: string): void {
+  if (existsSync(restoreMarkerOf(folder)))
+    throw refuseCommand(`A restore into ${folder} is unfinished. Run \`storeroom restore\` again; it begins anew.`);
+}
+
+/** Writes a file, or the names in a folder, through to the disk. */
+export function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

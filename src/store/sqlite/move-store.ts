@@ -1,6 +1,5 @@
 /** The embedded store opened for a move. A marker file in the folder says that a move into it is unfinished. */
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import type { Values } from '../../pims/values.ts';
@@ -10,6 +9,7 @@ import { USAGE_TABLES } from '../control/usage-store.ts';
 import { buildInsert } from '../pims/script-sql.ts';
 import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
 import { Database } from './database.ts';
+import { sync } from './folder.ts';
 import { migrate } from './migrate.ts';
 import { SqliteStore } from './store.ts';
 import { scriptDialect } from './pims-sql.ts';
@@ -66,13 +66,13 @@ export class SqliteMoveStore implements MoveStore {
     const marker = markerOf(this.#folder);
     writeFileSync(`${marker}.new`, source, { flush: true });
     renameSync(`${marker}.new`, marker);
-    this.#syncFolder();
+    sync(this.#folder);
   }
 
   /** Closing the tenants' files updates their statistics. */
   async finishMove(): Promise<void> {
     rmSync(markerOf(this.#folder));
-    this.#syncFolder();
+    sync(this.#folder);
   }
 
   async read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]> {
@@ -108,12 +108,6 @@ export class SqliteMoveStore implements MoveStore {
     // The file is missing when nothing was logged.
     if (kind === 'requests') migrate(this.#open, kind);
     return this.#open;
-  }
-
-  #syncFolder(): void {
-    const descriptor = openSync(this.#folder, 'r');
-    fsyncSync(descriptor);
-    closeSync(descriptor);
   }
 }
 

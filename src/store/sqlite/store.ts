@@ -20,7 +20,7 @@ import type { StoreLoad } from '../load.ts';
 import { backupStore } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, faultOf, sqliteVersion } from './database.ts';
-import { DATA_FOLDER, makeStoreFolder } from './folder.ts';
+import { DATA_FOLDER, makeStoreFolder, refuseUnfinishedRestore } from './folder.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { OpenTenants } from './open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
@@ -76,6 +76,7 @@ export class SqliteStore {
     checkVersion();
     this.#options = options;
     const { folder, busyTimeoutMs, onFatal, clock } = options;
+    refuseUnfinishedRestore(folder);
     makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
     // One thread more than queries have, for a tenant that has none running.
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);

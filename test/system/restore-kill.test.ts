@@ -1,0 +1,109 @@
+/**
+ * A restore that is killed: nothing opens what it has left, and the same command, again, makes it whole.
+ * STOREROOM_TEST_RESTORE_KILLS sets how often.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { times } from '../kit/lists.ts';
+import { newDatabase } from '../kit/postgres.ts';
+import { PROGRAM } from '../kit/program.ts';
+import { placeVariables, runCommand, Service, temporaryFolder, type CommandResult } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
+import { until } from '../kit/wait.ts';
+
+const KILLS = trials('RESTORE_KILLS', { quick: 3, all: 12 });
+const TENANTS = 6;
+const CUSTOMERS = 400;
+const MARKER = 'restore-unfinished';
+const UNFINISHED = /A restore into .* is unfinished\. Run `storeroom restore` again/;
+
+const backup = join(temporaryFolder(), 'backup');
+let exported: string[];
+let size: number;
+
+const sizeOf = (folder: string): number =>
+  globSync('**', { cwd: folder }).reduce(
+    (sum, path) => sum + (statSync(join(folder, path), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+
+async function succeed(running: Promise<CommandResult>): Promise<string> {
+  const { code, stdout, stderr } = await running;
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+/** What a data folder has: its tenants, and the customers of each. */
+async function exportAll(folder: string): Promise<string[]> {
+  const all = [await succeed(runCommand(folder, ['tenant', 'list', '--json']))];
+  for (const team of times(TENANTS, String))
+    all.push(await succeed(runCommand(folder, ['export', `t${team}`, 'customers'])));
+  return all;
+}
+
+before(async () => {
+  const folder = temporaryFolder();
+  const csv = join(temporaryFolder(), 'customers.csv');
+  writeFileSync(csv, ['CUSTOMER_CODE,CUSTOMER_NAME', ...times(CUSTOMERS, (one) => `C${one},Name ${one}`)].join('\n'));
+  for (const team of times(TENANTS, String)) {
+    await succeed(runCommand(folder, ['tenant', 'create', `t${team}`]));
+    await succeed(runCommand(folder, ['import', `t${team}`, 'customers', csv]));
+  }
+  await succeed(runCommand(folder, ['backup', backup]));
+  exported = await exportAll(folder);
+  size = sizeOf(backup);
+});
+
+/** Kills a restore once so many bytes have come. */
+async function killRestore(folder: string, bytes: number): Promise<void> {
+  const [program, ...words] = PROGRAM;
+  const env = { ...process.env, ...placeVariables(folder) };
+  const child = spawn(program, [...words, 'restore', backup], { env, stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  await until(() => child.exitCode !== null || (readdirSync(folder).includes(MARKER) && sizeOf(folder) >= bytes));
+  child.kill('SIGKILL');
+  await ended;
+}
+
+test(`killed ${KILLS} times, it is never served, and ends whole when it is repeated`, async (context) => {
+  let unfinished = 0;
+  const database = await newDatabase();
+  for (let kill = 0; kill < KILLS; kill++) {
+    const folder = temporaryFolder();
+    await killRestore(folder, (kill / KILLS) * size);
+    if (readdirSync(folder).includes(MARKER)) {
+      unfinished++;
+      await assert.rejects(Service.start({ place: folder }), UNFINISHED);
+      for (const words of [
+        ['tenant', 'list'],
+        ['check'],
+        ['backup', join(temporaryFolder(), 'other')],
+        ['move', '--to', database],
+      ]) {
+        const { code, stderr } = await runCommand(folder, words);
+        assert.notEqual(code, 0, words.join(' '));
+        assert.match(stderr, UNFINISHED);
+      }
+      await succeed(runCommand(folder, ['restore', backup]));
+    }
+    assert.deepEqual(await exportAll(folder), exported);
+    await succeed(runCommand(folder, ['check']));
+  }
+  context.diagnostic(`${unfinished} of ${KILLS} were unfinished`);
+  assert.ok(unfinished > 0);
+});
+
+test('a move into a folder with an unfinished restore is refused, and what is no backup leaves it unfinished', async () => {
+  const [folder, source] = [temporaryFolder(), temporaryFolder()];
+  await killRestore(folder, 0);
+  await succeed(runCommand(source, ['tenant', 'create', 'other']));
+  const { code, stderr } = await runCommand(source, ['move', '--to', `sqlite:${folder}`]);
+  assert.equal(code, 1);
+  assert.match(stderr, UNFINISHED);
+  assert.equal((await runCommand(folder, ['restore', source])).code, 1);
+  assert.ok(readdirSync(folder).includes(MARKER));
+});
