@@ -26,19 +26,6 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'
 /** WCAG 2.2 AA, and what axe-core calls best practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** After what is drawn now, and whatever it asks for. */
-const TWO_FRAMES = 'new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))';
-
-/** How much each page has asked for, and how much of it is not answered. */
-interface Asked {
-  count: number;
-  unanswered: number;
-  /** Told when all is answered. */
-  readonly waiting: (() => void)[];
-}
-
-const asked = new WeakMap<Page, Asked>();
-
 export const openBrowser = share<Browser>(
   async () => {
     const { executablePath, env } = await unpackChromium();
@@ -65,26 +52,11 @@ export async function openPage(test: TestContext, service: Service): Promise<Pag
     console.error('The policy forbids', event.violatedDirective, event.blockedURI, event.sample))`);
   const page = await context.newPage();
   const complaints = listen(page, service.origin);
-  countAsked(page);
   test.after(async () => {
     await context.close();
     assert.deepEqual(complaints, [], 'the browser complained');
   });
   return page;
-}
-
-function countAsked(page: Page): void {
-  const own: Asked = { count: 0, unanswered: 0, waiting: [] };
-  asked.set(page, own);
-  page.on('request', () => {
-    own.count++;
-    own.unanswered++;
-  });
-  const take = (): void => {
-    if (--own.unanswered === 0) for (const go of own.waiting.splice(0)) go();
-  };
-  page.on('requestfinished', take);
-  page.on('requestfailed', take);
 }
 
 /** Collects what no page may cause. Refusals are not among it: the pages show them, and tests look there. */
@@ -136,18 +108,8 @@ export async function goTo(page: Page, path: string): Promise<void> {
 /** Until there is a heading and nothing is on its way any more. */
 export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await waitUntilAnswered(page);
+  await page.waitForLoadState('networkidle');
   await page.locator('.skeleton, main [aria-busy=true]').first().waitFor({ state: 'detached' });
-}
-
-/** Until all that the page asked for is answered, and what it draws then asks for nothing. */
-export async function waitUntilAnswered(page: Page): Promise<void> {
-  const own = asked.get(page)!;
-  for (let count = -1; count !== own.count || own.unanswered > 0;) {
-    if (own.unanswered > 0) await new Promise<void>((go) => own.waiting.push(go));
-    ({ count } = own);
-    await page.evaluate(TWO_FRAMES);
-  }
 }
 
 interface Violation {

@@ -22,7 +22,7 @@ import {
   setPassword,
   shownCells,
 } from './at-pages.ts';
-import { goTo, sendSignIn, waitUntilAnswered, waitUntilLoaded } from './browser.ts';
+import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { forgetProof, openScene, openTenant } from './scene.ts';
 import { PASSWORD, Visitor } from './visitor.ts';
 
@@ -65,7 +65,7 @@ test('a one-time link signs in once, and its token leaves the address before any
   page.on('request', (request) => urls.push(request.url(), request.headers()['referer'] ?? ''));
   await page.goto(`/dashboard/link#${token}`);
   await field(page, 'Password').waitFor();
-  await waitUntilAnswered(page);
+  await page.waitForLoadState('networkidle');
   const asked = await page.evaluate<[string, string][]>('window.asked');
   assert.deepEqual(asked, [[`${service.origin}/dashboard/link`, '/dashboard/api/link/check']]);
   await setPassword(page);
