@@ -51,7 +51,8 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
   const log = pino({ level: config.logLevel, hooks }, pino.destination({ fd: 2, sync: false }));
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
-    clock.after(FATAL_EXIT_MS, () => process.exit(1));
+    // Also of a service that is just ending, which must not seem to have ended well.
+    void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
   const report = (event: string): void => log.warn(event);
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
