@@ -43,7 +43,7 @@ export async function backupStore(folder: string, target: string): Promise<strin
 /**
  * Copies a backup into a data folder and answers its files, all of them on disk. The folder is empty, or has what a
  * restore that was cut short has left, which goes. Until the last file is there, nothing else opens the folder.
- * COMMAND_REFUSED changes nothing.
+ * COMMAND_REFUSED changes nothing, but where a copy differs from the backup: then the restore is unfinished.
  */
 export function restoreBackup(source: string, folder: string): string[] {
   const hashes = readManifest(source).files;
