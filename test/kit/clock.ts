@@ -18,9 +18,9 @@ process.env[VARIABLE] ??= String(isFromSources ? BEGINS_AT - Date.now() : 0);
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Milliseconds since 1970, of an environment or of the tests. */
-export function now(env: Environment = {}): number {
+export function now(env: Environment = {}, real = Date.now()): number {
   const given = env[VARIABLE] ?? process.env[VARIABLE]!;
-  return given.startsWith('=') ? Number(given.slice(1)) : Date.now() + Number(given);
+  return given.startsWith('=') ? Number(given.slice(1)) : real + Number(given);
 }
 
 /** The variable of a process whose time is so much later than that of the tests. */
@@ -48,6 +48,8 @@ interface ClockOptions {
   /** Whether only the date is moved, ahead or back, and by nothing else; what is waited for passes. */
   readonly dateStands?: boolean;
   readonly at?: number;
+  /** What the real time was at it. */
+  readonly real?: number;
 }
 
 /** Stands still until it is moved; with `passes`, real time moves it too. */
@@ -65,8 +67,8 @@ export class TestClock implements Clock {
   /** Both times, but for the moves, of the moment from which on it stands; undefined while it passes. */
   #standsAt: { readonly now: number; readonly elapsed: number } | undefined;
 
-  constructor({ passes = false, dateStands = false, at }: ClockOptions = {}) {
-    const moment = { now: now(), elapsed: 0 };
+  constructor({ passes = false, dateStands = false, at, real }: ClockOptions = {}) {
+    const moment = { now: now({}, real), elapsed: 0 };
     this.#standsAt = passes ? undefined : moment;
     this.#ahead = at === undefined ? 0 : at - moment.now;
     this.#date = dateStands ? moment.now + this.#ahead : undefined;
@@ -162,8 +164,10 @@ export class TestClock implements Clock {
 }
 
 /** The clock of a process with this environment. */
-export const clockOf = (env: Environment): TestClock =>
-  new TestClock({ passes: true, dateStands: env[VARIABLE]?.startsWith('=') === true, at: now(env) });
+export function clockOf(env: Environment): TestClock {
+  const [real, dateStands] = [Date.now(), env[VARIABLE]?.startsWith('=') === true];
+  return new TestClock({ passes: true, dateStands, at: now(env, real), real });
+}
 
 /** For code to which time is not the point. */
 export const passing: Clock = new TestClock({ passes: true });
