@@ -371,6 +371,7 @@ export type ErrorCode =
   | 'INTERNAL_ERROR'
   | 'SERVICE_BUSY'
   | 'STORE_UNAVAILABLE'
+  | 'TENANT_UNAVAILABLE'
   | 'STORAGE_FULL';
 
 interface Addresses {

@@ -1,15 +1,16 @@
 /** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseConfig, type Config } from '../config.ts';
+import { parseConfig, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
-import { refuseUnfinishedRestore } from '../store/sqlite/folder.ts';
+import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
 import type { CommandContext } from './command.ts';
+import { printable } from './text-table.ts';
 
 /** A command waits for other processes, and its queries may take their time. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -24,7 +25,13 @@ export async function withOpenedStore<S extends Store, T>(
   let fatal: unknown;
   const store = await open(
     { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
-    { name: 'storeroom command', busyTimeoutMs: BUSY_TIMEOUT_MS, onFatal: (fault) => void (fatal ??= fault), clock },
+    {
+      name: 'storeroom command',
+      busyTimeoutMs: BUSY_TIMEOUT_MS,
+      onFatal: (fault) => void (fatal ??= fault),
+      report: (event) => void process.stderr.write(`${printable(event)}\n`),
+      clock,
+    },
   );
   try {
     return await work(store);
@@ -54,7 +61,14 @@ export function withTenant<T>(
 ): Promise<T> {
   return withStore(context, async (store) => {
     const tenant = await findTenant(store, teamId);
-    return work({ store, tenant, pims: store.pims(tenant) });
+    return work({
+      store,
+      tenant,
+      // Only when it is asked for: what is about the tenant alone can be done while its file is lost.
+      get pims() {
+        return store.pims(tenant);
+      },
+    });
   });
 }
 
@@ -69,6 +83,15 @@ export async function findTenant(store: Store, teamId: string): Promise<Tenant> 
 export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
   refuseUnfinishedRestore(folder);
+  refuseLostFiles(folder);
   if (existsSync(join(folder, 'control.db'))) return;
   throw refuseCommand(`There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`);
+}
+
+/** Throws COMMAND_REFUSED when the store is PostgreSQL, which has better tools of its own. */
+export function parseEmbeddedConfig(environment: Environment): Config {
+  const { config } = parseConfig(environment, {});
+  if (config.databaseUrl === '') return config;
+  const remedy = 'docs/several-nodes/backup.md shows how';
+  throw refuseCommand(`Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). ${remedy}.`);
 }

@@ -54,7 +54,7 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
     // Also of a service that is just ending, which must not seem to have ended well.
     void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
-  const report = (event: string): void => log.warn(event);
+  const report = (event: string, isFault = false): void => (isFault ? log.error(event) : log.warn(event));
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
   if (config.databaseUrl !== '' && config.backupDir !== '') throw refuseCommand(NO_BACKUPS);
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;

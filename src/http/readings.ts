@@ -25,6 +25,7 @@ export interface Readings {
     readonly pools?: Readonly<Record<string, PoolReading>>;
     readonly logBytes?: Readonly<Record<string, number>>;
     readonly openTenants?: number;
+    readonly apartTenants?: number;
   };
   readonly disk?: DiskReading | undefined;
   readonly backup?: BackupReading | undefined;
@@ -160,6 +161,11 @@ export const MEASURED: readonly Measured[] = [
     name: 'storeroom_open_tenants',
     help: 'Tenants whose files the embedded store has open.',
     read: ({ store }) => store.openTenants,
+  },
+  {
+    name: 'storeroom_tenants_unavailable',
+    help: 'Tenants whose calls are answered 503 TENANT_UNAVAILABLE, as their files are missing or damaged.',
+    read: ({ store }) => store.apartTenants,
   },
   {
     name: 'storeroom_disk_free_bytes',

@@ -16,4 +16,6 @@ export interface StoreLoad {
   readonly logBytes?: Readonly<Record<'control' | 'usage' | 'requests' | 'tenants', number>>;
   /** Of the embedded store: tenants whose files are open. */
   readonly openTenants?: number;
+  /** Of the embedded store: tenants whose files are missing or damaged. */
+  readonly apartTenants?: number;
 }

@@ -9,7 +9,7 @@ import type { RequestStore } from '../request-log/port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { SqlInstallation } from './control/installation.ts';
 import { SqliteCheckStore } from './sqlite/check-store.ts';
-import { SqliteStore } from './sqlite/store.ts';
+import { SqliteStore, type Report } from './sqlite/store.ts';
 import { refuseUnfinishedFolder, SqliteMoveStore } from './sqlite/move-store.ts';
 import type { StoreLoad } from './load.ts';
 import type { MoveStore } from './move/tables.ts';
@@ -59,8 +59,8 @@ export interface StoreUser {
   /** How long to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Told when a database is gone or back, and when the request log cannot be used. */
-  readonly report?: (event: string) => void;
+  /** Told when a database is gone or back, and of what cannot be used while the rest goes on. */
+  readonly report?: Report;
   readonly clock: Clock;
 }
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -175,6 +175,18 @@ suite('of the embedded store', () => {
     const percent = String(Math.max(1, Math.round((bavail / blocks) * 50)));
     const bounds = { STOREROOM_DISK_FREE_MB: '999999999', STOREROOM_DISK_FREE_PERCENT: percent };
     await fires(await restartWith(service, bounds));
+  });
+
+  testAlert('StoreroomTenantUnavailable', 'its file is removed', async (watch, fires) => {
+    const service = await ownService();
+    const keys = await service.makeTenant('shop');
+    await watch.look(service, BEFORE);
+    await service.stop();
+    const [file] = globSync('tenants/*.db', { cwd: service.dataFolder });
+    rmSync(join(service.dataFolder, file!));
+    const again = await restartWith(service, {});
+    await getOrder(again, keys, '1');
+    await fires(again, undefined, 1);
   });
 
   testAlert('StoreroomRequestLogStopped', 'the file of the log is damaged', async (watch, fires) => {

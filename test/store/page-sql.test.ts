@@ -18,7 +18,7 @@ const CUSTOMERS = 3000;
 const { customers, orders } = buildDictionaries([]);
 const folder = newFolder();
 mkdirSync(folder, { recursive: true });
-const db = new Database(join(folder, 'tenant.db'), { mode: 'write', busyTimeoutMs: 0 });
+const db = new Database(join(folder, 'tenant.db'), { mode: 'make', busyTimeoutMs: 0 });
 after(() => db.close());
 migrate(db, 'pims');
 db.run('BEGIN');

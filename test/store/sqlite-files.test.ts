@@ -37,7 +37,7 @@ suite('a connection', () => {
       ['full', 2],
       ['deferred', 1],
     ] as const) {
-      const db = new Database(join(folder, `${sync}.db`), { mode: 'write', busyTimeoutMs: 0, ...(sync && { sync }) });
+      const db = new Database(join(folder, `${sync}.db`), { mode: 'make', busyTimeoutMs: 0, ...(sync && { sync }) });
       assert.deepEqual(db.row('PRAGMA synchronous'), [synchronous], String(sync));
       assert.deepEqual(db.row('PRAGMA journal_mode'), ['wal']);
       assert.deepEqual(db.row('PRAGMA busy_timeout'), [0]);
@@ -47,7 +47,7 @@ suite('a connection', () => {
 
   test('whose write-ahead log SQLite silently did not set up is refused', () => {
     assert.throws(
-      () => new Database(':memory:', { mode: 'write', busyTimeoutMs: 0 }),
+      () => new Database(':memory:', { mode: 'make', busyTimeoutMs: 0 }),
       /journal_mode is memory, and must be wal/,
     );
   });
@@ -63,7 +63,7 @@ suite('a connection', () => {
 
   test('can reach no other file', async () => {
     const { folder, tenant } = await makeFolder();
-    const db = new Database(fileOf(folder, tenant), { mode: 'write', busyTimeoutMs: 0 });
+    const db = new Database(fileOf(folder, tenant), { mode: 'make', busyTimeoutMs: 0 });
     assert.throws(() => db.exec(`ATTACH '${join(folder, 'control.db')}' AS control`), /too many attached databases/);
     db.close();
   });
@@ -166,14 +166,17 @@ suite('the schema', () => {
     for (const name of ['control.db', 'usage.db', 'tenant']) {
       const { folder, tenant } = await makeFolder();
       const file = name === 'tenant' ? fileOf(folder, tenant) : join(folder, name);
+      const reported: string[] = [];
       const db = new DatabaseSync(file);
       db.exec('PRAGMA user_version=999');
       db.close();
       const open = (): unknown => {
-        const store = openFolder(folder);
+        const store = openFolder(folder, { report: (event) => reported.push(event) });
         return new Pims(store.pims(tenant));
       };
-      assert.throws(open, /written by a newer version of Storeroom \(schema 999/, name);
+      const newer = /written by a newer version of Storeroom \(schema 999/;
+      assert.throws(open, name === 'tenant' ? { code: 'TENANT_UNAVAILABLE' } : newer);
+      if (name === 'tenant') assert.match(reported.join(), newer);
       const after = new DatabaseSync(file, { readOnly: true });
       assert.deepEqual(Object.values(after.prepare('PRAGMA user_version').get()!), [999]);
       after.close();
@@ -184,7 +187,7 @@ suite('the schema', () => {
     for (let round = 0; round < 2; round++) {
       const folder = newFolder();
       const script = `
-        const code = await pims().createCustomer();
+        const code = await (await pims()).createCustomer();
         await store.close();
         process.stdout.write(code);`;
       const children = await Promise.all([runProcess(folder, script), runProcess(folder, script)]);
@@ -300,6 +303,7 @@ suite('a folder', () => {
     await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32) }, NOW, entry());
     await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 1 }]);
     const file = fileOf(folder, tenant);
+    rmSync(file);
     mkdirSync(file);
     await assert.rejects(store.tenants.deleteTenant(tenant));
     assert.equal(await store.tenants.findCaller('team', 'id', NOW), undefined);

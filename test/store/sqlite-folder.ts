@@ -44,7 +44,7 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
   return store;
 }
 
-/** A process that opens the store at a folder and runs a script, which knows `store` and `pims` (of 'team.1'). */
+/** A process that opens the store at a folder and runs a script, which knows `store`, and makes and opens a tenant by `pims`. */
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
     const { systemClock: clock } = await import(${JSON.stringify(CLOCK)});
@@ -56,7 +56,10 @@ export async function runProcess(folder: string, script: string): Promise<ChildP
     const queries = { queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64 };
     const options = { busyTimeoutMs: 0, ...queries, workers: 1, onFatal, clock };
     const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, ...options });
-    const pims = () => new Pims(store.pims({ storeId: 'team.1' }));
+    const pims = async () => {
+      await store.tenants.createTenant('team', 'A tenant', '2026-11-20T00:00:00.000Z');
+      return new Pims(store.pims(await store.tenants.findTenant('team')));
+    };
     ${script}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');

@@ -12,7 +12,7 @@ const CHARACTERS = 1_000_000;
 const KEPT_MAX = 10_000_000;
 
 test('a walk that finds nothing for long begins anew where it is, and finds each row once', () => {
-  const db = new Database(join(temporaryFolder(), 'walk.db'), { mode: 'write', busyTimeoutMs: 0 });
+  const db = new Database(join(temporaryFolder(), 'walk.db'), { mode: 'make', busyTimeoutMs: 0 });
   db.exec('CREATE TABLE TEXTS (K TEXT PRIMARY KEY, NOTES TEXT)');
   const keys = range(ROWS).map((row) => String(row).padStart(3, '0'));
   const found = [keys[0]!, keys[20]!, keys.at(-1)!];

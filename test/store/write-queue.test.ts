@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database, type LateWork } from '../../src/store/sqlite/database.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
+import { makeTenantFile, tenantFileOf } from '../../src/store/sqlite/tenant-files.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
 import { times } from '../kit/lists.ts';
 import { folderOf, newFolder, openForAll } from './sqlite-folder.ts';
@@ -29,7 +30,7 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
   const folder = newFolder();
   mkdirSync(folder);
   const file = join(folder, 'x.db');
-  const db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
+  const db = new Database(file, { mode: 'make', busyTimeoutMs: 0 });
   db.exec('CREATE TABLE T (N INTEGER UNIQUE) STRICT');
   const reader = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
   const fatal: unknown[] = [];
@@ -38,7 +39,10 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
     gather,
     syncAfterCommit: gather === 'none',
     checkpoint: async () => undefined,
-    onFatal: (fault) => void fatal.push(fault),
+    onFatal: (fault) => {
+      fatal.push(fault);
+      return new Refusal('STORE_UNAVAILABLE');
+    },
   });
   return {
     db,
@@ -200,6 +204,7 @@ suite('nobody is answered while the sync is under way', () => {
   const { queue, insert, committed } = open('none');
   const folder = newFolder();
   const { usage } = openForAll(folder);
+  makeTenantFile(tenantFileOf(folder, 'team.1'));
   const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' } as Tenant));
   const [pims, elsewhere] = [openPims(), openPims()];
   const day = '2026-11-20';

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../kit/service.ts';
 import { assertRefused, idempotency, NOW, write, Pims } from './store-under-test.ts';
 
 suite('a script without anything around it', async () => {
-  const db = new Database(`${temporaryFolder()}/pims.db`, { mode: 'write', busyTimeoutMs: 0 });
+  const db = new Database(`${temporaryFolder()}/pims.db`, { mode: 'make', busyTimeoutMs: 0 });
   migrate(db, 'pims');
   const sql = buildPimsSql(buildDictionaries([])).script;
   const scripts = new ScriptRunner({

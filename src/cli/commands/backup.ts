@@ -1,12 +1,10 @@
 /** `storeroom backup` and `restore`: the embedded store into a folder, and back into an empty data folder. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { parseConfig, type Config, type Environment } from '../../config.ts';
-import { refuseCommand } from '../../errors.ts';
 import { openEmbedded } from '../../store/open.ts';
 import { restoreBackup } from '../../store/sqlite/backup.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder, withOpenedStore } from '../open-store.ts';
+import { checkFolder, parseEmbeddedConfig, withOpenedStore } from '../open-store.ts';
 
 export function addBackupCommands(program: Command, { environment, clock }: CommandContext): void {
   addCommand(program, 'backup <folder>', 'backup /backups/2026-11-20')
@@ -24,12 +22,4 @@ export function addBackupCommands(program: Command, { environment, clock }: Comm
       const files = restoreBackup(folder, data);
       printAnswer(options, { folder: resolve(data), files }, `Copied ${files.length} files to ${data}.`);
     });
-}
-
-/** Throws COMMAND_REFUSED when the store is PostgreSQL, which has better tools of its own. */
-function parseEmbeddedConfig(environment: Environment): Config {
-  const { config } = parseConfig(environment, {});
-  if (config.databaseUrl === '') return config;
-  const remedy = 'docs/several-nodes/backup.md shows how';
-  throw refuseCommand(`Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). ${remedy}.`);
 }

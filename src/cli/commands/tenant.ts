@@ -4,11 +4,11 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../audit/entry.ts';
 import { orThrow, refuseCommand } from '../../errors.ts';
 import { FIRST_STAGES } from '../../pims/stages.ts';
-import type { Store } from '../../store/open.ts';
+import { openEmbedded, type Store } from '../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../tenant/port.ts';
 import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
-import { findTenant, withStore, withTenant } from '../open-store.ts';
+import { checkFolder, findTenant, parseEmbeddedConfig, withOpenedStore, withStore, withTenant } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
 /** Not null for none, which commander would replace. */
@@ -27,6 +27,7 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
   addCreateCommand(group, context);
   addListCommand(group, context);
   addSetCommand(group, context);
+  addRestoreCommand(group, context);
   addRemoveCommand(group, context);
 }
 
@@ -96,6 +97,25 @@ function addSetCommand(group: Command, context: CommandContext): void {
   });
 }
 
+function addRestoreCommand(group: Command, context: CommandContext): void {
+  addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes')
+    .description("Put a tenant's records back to what they are in a backup. The service may keep running.")
+    .requiredOption('--from <folder>', 'the backup')
+    .option('--yes', 'do not ask')
+    .action(async (teamId: string, { from, ...options }: CommandOptions & { from: string; yes?: true }) => {
+      const config = parseEmbeddedConfig(context.environment);
+      checkFolder(config.data);
+      const old = await withOpenedStore({ config, clock: context.clock }, openEmbedded, async (store) => {
+        const tenant = await findTenant(store, teamId);
+        if (!options.yes) await confirm(tenant, `This takes back every change to ${tenant.name} since the backup.`);
+        const entry = byCommand(timeOf(context.clock), 'tenant restored', teamId, { from });
+        return store.restoreTenant(tenant, from, entry);
+      });
+      const text = `Restored ${teamId}. Its former file is kept: ${old}. Delete it when you no longer need it.`;
+      printAnswer(options, { teamID: teamId, restored: true, formerFile: old }, text);
+    });
+}
+
 function addRemoveCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'remove <team>', 'tenant remove acme --yes')
     .description('Remove a tenant with its keys, its usage and all its records.')
@@ -103,21 +123,19 @@ function addRemoveCommand(group: Command, context: CommandContext): void {
     .action(async (teamId: string, options: CommandOptions & { yes?: true }) => {
       await withStore(context, async (store) => {
         const tenant = await findTenant(store, teamId);
-        if (!options.yes) await confirm(tenant);
+        if (!options.yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
         await store.tenants.deleteTenant(tenant);
       });
       printAnswer(options, { teamID: teamId, removed: true }, `Removed the tenant ${teamId} and all its data.`);
     });
 }
 
-async function confirm({ teamId, name }: Tenant): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw refuseCommand(`This removes ${teamId} with all its records. Confirm with --yes without a terminal.`);
+async function confirm({ teamId }: Tenant, what: string): Promise<void> {
+  if (!process.stdin.isTTY) throw refuseCommand(`${what} Confirm with --yes without a terminal.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const question = `This removes ${name} with all its records. Type ${teamId} to go on: `;
-  const typed = await terminal.question(question).catch(() => '');
+  const typed = await terminal.question(`${what} Type ${teamId} to go on: `).catch(() => '');
   terminal.close();
-  if (typed.trim() !== teamId) throw refuseCommand('Nothing was removed.');
+  if (typed.trim() !== teamId) throw refuseCommand('Nothing was changed.');
 }
 
 function parseLimit(text: string, form: RegExp, words: string): Limit {

@@ -11,7 +11,7 @@ import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows,
 
 export interface OwnTenants {
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
-  /** A name for a new tenant's inventory system that no other has. */
+  /** A name for a tenant's inventory system that no other has. */
   newStoreId(teamId: string): string;
   /** Inserts a tenant, makes its inventory system and then writes `more`; false when the teamID is taken. */
   insertTenant(tenant: Tenant, more: () => Writing<void>): Promise<Outcome<boolean>>;

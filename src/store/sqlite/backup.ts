@@ -3,16 +3,17 @@
  * log; and restore, which checks every file first.
  */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { backup } from 'node:sqlite';
+import { dirname, join } from 'node:path';
 import { refuseCommand, type Refusal } from '../../errors.ts';
 import { checkStore, type CheckResult } from '../check/check.ts';
-import { faultsOfFile, hashFile, SqliteCheckStore } from './check-store.ts';
+import { SqliteCheckStore } from './check-store.ts';
 import { Database, sqliteVersion } from './database.ts';
-import { DATA_FOLDER, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
+import { DATA_FOLDER, isFileThere, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
+import { mayLackFiles } from './tenant-files.ts';
+import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
 
 const MANIFEST = 'storeroom-backup.json';
-const PAGES_PER_STEP = 1000;
+const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 
 interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
@@ -20,23 +21,30 @@ interface Manifest {
   readonly sqlite: string;
 }
 
-/** Answers the copied files. The control file is first: a tenant made meanwhile is in the next backup. */
+/**
+ * Answers the copied files. The control file is first: a tenant made meanwhile is in the next backup. COMMAND_REFUSED
+ * when the folder is not empty, or, with all else copied, a file is lost.
+ */
 export async function backupStore(folder: string, target: string): Promise<string[]> {
   requireEmpty(target, 'a backup goes into an empty folder');
   makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
-  const copied = new Database(join(target, 'control.db'), { mode: 'read', busyTimeoutMs: 0 });
+  const copied = new Database(join(target, 'control.db'), READ);
   const tenants = copied
     .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
     .map(([storeId]) => join('tenants', `${storeId}.db`));
+  const mayLack = mayLackFiles(copied) ? tenants : [];
   copied.close();
-  // A tenant that was never called has no file yet, and a removed one has none any more.
-  const others = ['usage.db', 'requests.db', ...tenants].filter((file) => existsSync(join(folder, file)));
+  const wanted = ['usage.db', 'requests.db', ...tenants];
+  const others = wanted.filter((file) => isFileThere(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
   const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
   const manifest: Manifest = { files: hashes, sqlite: sqliteVersion() };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+  const lost = wanted.filter((file) => !['requests.db', ...mayLack, ...files].includes(file));
+  if (lost.length > 0)
+    throw refuseCommand(`${target} is no good backup: ${lost.join(', ')} of ${folder} is missing, or empty.`);
   return files;
 }
 
@@ -77,6 +85,51 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
   sync(tenants);
 }
 
+/**
+ * Copies the file of one tenant from a backup to `file`, which is on disk on return. Numbers that `old` has given out
+ * since, where it can still be read, are not given out again. COMMAND_REFUSED when the backup lacks the tenant, or is
+ * damaged; then there is no `file`.
+ */
+export async function copyTenant(source: string, teamId: string, file: string, old: string): Promise<void> {
+  const hashes = readManifest(source).files;
+  checkDatabase(join(source, 'control.db'), hashes['control.db']!);
+  const control = new Database(join(source, 'control.db'), READ);
+  const found = control.row<[string]>('SELECT STORE_ID FROM TENANTS WHERE TEAM_ID = ?', teamId);
+  control.close();
+  const name = found && join('tenants', `${found[0]}.db`);
+  const hash = name && hashes[name];
+  if (!hash) throw refuseCommand(`There is no data of ${teamId} in ${source}.`);
+  checkDatabase(join(source, name), hash);
+  const numbers = readNextNumbers(old);
+  try {
+    copyFileSync(join(source, name), file);
+    const copy = new Database(file, { ...READ, mode: 'write' });
+    for (const [counter, next] of numbers)
+      copy.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
+    copy.close();
+    if (faultsOfFile(file).length > 0) throw refuseCommand(`${file} is not as it was written; look at its disk.`);
+    sync(file);
+    sync(dirname(file));
+  } catch (fault) {
+    rmSync(file, { force: true });
+    throw fault;
+  }
+}
+
+/** Empty when the file is lost or damaged. */
+function readNextNumbers(file: string): [counter: string, next: number][] {
+  try {
+    const db = new Database(file, READ);
+    try {
+      return db.rows('SELECT NAME, NEXT FROM COUNTERS');
+    } finally {
+      db.close();
+    }
+  } catch {
+    return [];
+  }
+}
+
 /** Checks a backup as `storeroom check` does a store: each file is as it was written, and all of it agrees. */
 export const checkBackup = (folder: string): Promise<CheckResult> =>
   checkStore(new SqliteCheckStore(folder, readManifest(folder).files));
@@ -95,17 +148,6 @@ function readManifest(folder: string): Manifest {
 function requireEmpty(folder: string, why: string): void {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder && readdirSync(folder).length > 0) throw refuseCommand(`${folder} is not empty; ${why}.`);
-}
-
-/** The open read holds the snapshot: without it every commit of the service would restart the copy. */
-async function copyDatabase(source: string, target: string): Promise<void> {
-  const db = new Database(source, { mode: 'read', busyTimeoutMs: 5000 });
-  try {
-    db.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
-    await backup(db.connection, target, { rate: PAGES_PER_STEP });
-  } finally {
-    db.close();
-  }
 }
 
 function checkDatabase(file: string, hash: string): void {

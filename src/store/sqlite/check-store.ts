@@ -1,47 +1,22 @@
 /** The embedded store, or a backup of it, opened for a check: its files one by one, read alone. */
-import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
 import type { Findings } from '../check/findings.ts';
 import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
 import type { Row } from '../writing.ts';
 import { Database, faultOf } from './database.ts';
-import { isNewest, type SqliteSchema } from './migrate.ts';
+import { isFileThere } from './folder.ts';
+import { isNewest, migrate, type SqliteSchema } from './migrate.ts';
+import { mayLackFiles } from './tenant-files.ts';
+import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
 
-const BUSY_TIMEOUT_MS = 5000;
-/** Of a file. One is enough to restore it, and more tell how bad it is. */
-const FAULTS_TOLD = 5;
+const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;
-const CHUNK_BYTES = 1024 * 1024;
 const OTHER_BACKUP = 'Use another backup.';
+const LOST = 'It is not made anew. Put it back from the last good backup.';
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
-
-/** What SQLite finds in a file; empty when it is whole. */
-export function faultsOfFile(file: string): string[] {
-  try {
-    const db = new Database(file, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-    try {
-      const rows = db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`);
-      return rows.map(([answer]) => answer).filter((answer) => answer !== 'ok');
-    } finally {
-      db.close();
-    }
-  } catch (fault) {
-    if (faultOf(fault) !== 'fatal') throw fault;
-    return [(fault as Error).message];
-  }
-}
-
-export function hashFile(file: string): string {
-  const sum = createHash('sha256');
-  const chunk = Buffer.alloc(CHUNK_BYTES);
-  const descriptor = openSync(file, 'r');
-  for (let bytes = readSync(descriptor, chunk); bytes > 0; bytes = readSync(descriptor, chunk))
-    sum.update(chunk.subarray(0, bytes));
-  closeSync(descriptor);
-  return sum.digest('hex');
-}
 
 export class SqliteCheckStore implements CheckedStore {
   readonly #folder: string;
@@ -63,37 +38,30 @@ export class SqliteCheckStore implements CheckedStore {
       findings.addDamage(name, existsSync(file) ? 'it is not as it was written' : 'it is missing', OTHER_BACKUP);
       this.#unreadable.add(name);
     }
-    for (const part of ['control', 'usage', 'requests'] as const) this.#checkFile(part, findings);
-    if (!this.#unreadable.has('control.db'))
-      await this.read('control', async ({ read }) => {
-        for (const [storeId] of await read<[string]>('SELECT "STORE_ID" FROM "TENANTS" ORDER BY "TEAM_ID"'))
-          this.#checkFile({ storeId }, findings);
-      });
+    for (const part of ['control', 'usage', 'requests'] as const)
+      await this.#checkFile(part, part === 'requests', findings);
+    if (this.#unreadable.has('control.db')) return [];
+    const control = new Database(join(this.#folder, 'control.db'), READ);
+    const mayLack = mayLackFiles(control);
+    const tenants = control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID');
+    control.close();
+    for (const [storeId] of tenants) await this.#checkFile({ storeId }, mayLack, findings);
     return [];
   }
 
   async read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void> {
-    const { name, schema } = fileOf(part);
-    const file = join(this.#folder, name);
-    // A tenant that was never called has no file yet, and a removed one has none any more.
-    if (this.#unreadable.has(name) || !existsSync(file)) return;
-    const db = new Database(file, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-    try {
-      if (!isNewest(db, schema))
-        throw refuseCommand(
-          `${file} is of another version of Storeroom. Check it with that version, or start this one.`,
-        );
+    const { name } = fileOf(part);
+    if (this.#unreadable.has(name) || !existsSync(join(this.#folder, name))) return;
+    await this.#open(part, (db) => {
       db.exec('BEGIN');
-      await work({
+      return work({
         schema: '',
         read: async (sql, ...values) => db.rows(sql, ...values),
         each: async <R extends Row>(sql: string, take: (row: R) => void) => {
           for (const row of db.iterate<R>(sql)) take(row);
         },
       });
-    } finally {
-      db.close();
-    }
+    });
   }
 
   /** A table that is missing from a file of this version is damage too. */
@@ -106,20 +74,45 @@ export class SqliteCheckStore implements CheckedStore {
     // Every file was closed when it was read.
   }
 
-  #checkFile(part: CheckedPart, findings: Findings): void {
+  async #checkFile(part: CheckedPart, mayLack: boolean, findings: Findings): Promise<void> {
     const { name } = fileOf(part);
+    if (this.#unreadable.has(name)) return;
     const file = join(this.#folder, name);
-    if (this.#unreadable.has(name) || !existsSync(file)) return;
-    const faults = faultsOfFile(file);
-    for (const fault of faults) findings.addDamage(name, fault);
+    const isThere = isFileThere(file);
+    if (!isThere && mayLack) return;
+    const faults = isThere ? faultsOfFile(file) : ['it is missing, or empty'];
+    for (const fault of faults) findings.addDamage(name, fault, isThere ? undefined : LOST);
     if (faults.length > 0) return void this.#unreadable.add(name);
-    const db = new Database(file, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
-    try {
+    await this.#open(part, (db) => {
       const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
       if (first) findings.addDamage(name, `a row of ${first[0]} belongs to nothing that is there`);
       if (typeof part === 'object') checkSearch(db, name, findings);
+    });
+  }
+
+  /** Hands over a connection that reads a file; of one with an older schema, a copy that was migrated. */
+  async #open(part: CheckedPart, work: (db: Database) => void | Promise<void>): Promise<void> {
+    const { name, schema } = fileOf(part);
+    const file = join(this.#folder, name);
+    const db = new Database(file, READ);
+    try {
+      if (isNewest(db, schema)) return await work(db);
     } finally {
       db.close();
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'storeroom-check-'));
+    try {
+      const copy = join(folder, `${schema}.db`);
+      await copyDatabase(file, copy);
+      const copied = new Database(copy, { ...READ, mode: 'write' });
+      try {
+        migrate(copied, schema);
+        await work(copied);
+      } finally {
+        copied.close();
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   }
 }

@@ -2,14 +2,16 @@
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import type { Refusal } from '../../errors.ts';
 import { compareDecimals } from '../../pims/decimal.ts';
 import { containsFolded } from '../../pims/filter.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
 import type { Bound, Row, SearchChange, Writing } from '../writing.ts';
 
 export interface OpenOptions {
-  /** `write`: the one writer of a process. `read`: never writes. */
-  readonly mode: 'write' | 'read';
+  /** `write`: the one writer of a process. `make`: the same, and makes a file that is missing. `read`: never writes. */
+  readonly mode: 'write' | 'make' | 'read';
   /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log itself. */
   readonly sync?: 'full' | 'deferred';
   /** How long to wait for another process's transaction: 0 for the service, which must not block. */
@@ -70,8 +72,14 @@ export class Database {
     // The longest value a reader builds, in bytes, is an order with its lines.
     const limits = mode === 'read' ? { ...LIMITS, length: ORDER_CHARACTERS_MAX } : LIMITS;
     const options = { readOnly: false, timeout: busyTimeoutMs, limits, enableForeignKeyConstraints: true };
-    this.#connection = new DatabaseSync(file, options);
-    retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));
+    let opened: DatabaseSync | undefined;
+    try {
+      opened = this.#connection = new DatabaseSync(mode === 'make' ? file : locate(file), options);
+      retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));
+    } catch (fault) {
+      opened?.close();
+      throw nameFile(fault, file);
+    }
     this.#connection.function('contains_folded', { deterministic: true }, (text, needle) => {
       const searched = String(text);
       const folded = String(needle);
@@ -100,7 +108,7 @@ export class Database {
   #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync'], mapBytes: number): void {
     this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
-    if (mode === 'write') {
+    if (mode !== 'read') {
       this.#set('journal_mode', 'wal');
       this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
       this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
@@ -231,6 +239,13 @@ export class Database {
   }
 }
 
+/** For SQLite, which would make a file that is missing. */
+function locate(file: string): URL {
+  const url = pathToFileURL(file);
+  url.search = '?mode=rw';
+  return url;
+}
+
 const NO_ROWS: readonly Row[] = [];
 
 /** What is done at the end of a transaction, by ascending IDs. */
@@ -291,6 +306,15 @@ export async function syncLog(file: string): Promise<void> {
 }
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
+
+/** Told of a fault after which a file cannot be trusted. From then on, what it answers is answered to all calls. */
+export type OnFatal = (fault: unknown) => Refusal;
+
+/** The fault, whose message says which file it is about. */
+export function nameFile(fault: unknown, file: string): unknown {
+  if (fault instanceof Error && !fault.message.startsWith(file)) fault.message = `${file}: ${fault.message}`;
+  return fault;
+}
 
 /** `busy` passes, `full` passes once there is space, `fatal` means that the file or the disk is damaged. */
 export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {

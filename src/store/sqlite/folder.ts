@@ -5,6 +5,7 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  globSync,
   mkdirSync,
   openSync,
   statSync,
@@ -57,6 +58,20 @@ export function refuseUnfinishedRestore(folder: string): void {
   if (existsSync(restoreMarkerOf(folder)))
     throw refuseCommand(`A restore into ${folder} is unfinished. Run \`storeroom restore\` again; it begins anew.`);
 }
+
+/**
+ * COMMAND_REFUSED when there are tenants, and a file that they share is gone: made anew, it would be a store without
+ * them, or without their counts.
+ */
+export function refuseLostFiles(folder: string): void {
+  if (globSync('tenants/*.db', { cwd: folder }).length === 0) return;
+  for (const name of ['control.db', 'usage.db'])
+    if (!isFileThere(join(folder, name)))
+      throw refuseCommand(`${join(folder, name)} is lost. Copy it from the last good backup, and start again.`);
+}
+
+/** SQLite takes an empty file for an empty database. */
+export const isFileThere = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 /** Writes a file, or the names in a folder, through to the disk. */
 export function sync(path: string): void {

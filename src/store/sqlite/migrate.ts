@@ -14,19 +14,20 @@ export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 const FOLDER = 'src/store/sqlite/migrations/';
 const migrations = new Map<SqliteSchema, string[]>();
 
-/** Whether there is nothing to migrate. Waits for a process that opens the file. */
+/** Whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore. */
 export function isNewest(db: Database, schema: SqliteSchema): boolean {
   let version = 0;
   retryWhileBusy(OPENING_TIMEOUT_MS, () => ([version] = db.row<[number]>('PRAGMA user_version')!));
-  return version === loadMigrations(schema).length;
+  const newest = loadMigrations(schema).length;
+  if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
+  return version === newest;
 }
 
 /** Throws NewerStore when the file is from a newer version. Safe when several processes start together. */
 export function migrate(db: Database, schema: SqliteSchema): void {
+  if (isNewest(db, schema)) return;
   const scripts = loadMigrations(schema);
   const version = (): number => db.row<[number]>('PRAGMA user_version')![0];
-  if (version() === scripts.length) return;
-  if (version() > scripts.length) throw new NewerStore(db.file, version(), scripts.length, findVersion(db.file));
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
     for (let next = version() + 1; next <= scripts.length; next++)
       migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);

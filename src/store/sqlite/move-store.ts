@@ -103,9 +103,10 @@ export class SqliteMoveStore implements MoveStore {
     const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : `${kind}.db`);
     if (this.#open?.file === file) return this.#open;
     this.#open?.close();
-    this.#open = new Database(file, { mode: 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
+    // The request log is missing when nothing was logged.
+    const mode = kind === 'requests' ? 'make' : 'write';
+    this.#open = new Database(file, { mode, busyTimeoutMs: BUSY_TIMEOUT_MS });
     this.#open.exec(`PRAGMA wal_autocheckpoint=${PAGES_PER_CHECKPOINT}`);
-    // The file is missing when nothing was logged.
     if (kind === 'requests') migrate(this.#open, kind);
     return this.#open;
   }

@@ -1,9 +1,11 @@
 /**
- * The tenants whose files are open: how many there may be, how they share memory for pages, and which one is closed
- * when another is called. Source: decision 0034.
+ * The tenants whose files are open: how many there may be, how they share memory for pages, which one is closed when
+ * another is called, and which are set apart, as their files cannot be used. Source: decisions 0034, 0062.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import { Refusal } from '../../errors.ts';
+import { faultOf, type OnFatal } from './database.ts';
 import type { SqlitePimsStore } from './pims-store.ts';
 
 interface OpenTenant {
@@ -18,8 +20,9 @@ interface OpenTenant {
 export interface OpenTenantsOptions {
   /** 0: as many as memory and file handles allow. */
   readonly most: number;
-  readonly open: (storeId: string) => SqlitePimsStore;
-  readonly onFatal: (fault: unknown) => void;
+  readonly open: (storeId: string, onFatal: OnFatal) => SqlitePimsStore;
+  /** Told once that a tenant is set apart. */
+  readonly onSetApart: (storeId: string, fault: unknown) => void;
 }
 
 const MIB = 1024 * 1024;
@@ -42,6 +45,8 @@ export class OpenTenants {
   readonly #cachesKib: number;
   readonly #byId = new Map<string, OpenTenant>();
   readonly #all: OpenTenant[] = [];
+  /** Whether a tenant that is set apart stays so until the process ends. */
+  readonly #apart = new Map<string, boolean>();
   readonly #closing = new Set<Promise<void>>();
   #calls = 0;
   #cacheKib = CACHE_KIB_MOST;
@@ -53,7 +58,10 @@ export class OpenTenants {
     this.#cachesKib = Math.min(memory / 8, CACHES_BYTES_MOST) / 1024;
   }
 
-  /** The tenant's store. Use it at once: after a later call it may be closed, once what it was asked is done. */
+  /**
+   * The tenant's store. Use it at once: after a later call it may be closed, once what it was asked is done.
+   * Throws TENANT_UNAVAILABLE, STORAGE_FULL.
+   */
   get(storeId: string): SqlitePimsStore {
     const open = this.#byId.get(storeId) ?? this.#add(storeId);
     open.calledAt = ++this.#calls;
@@ -69,8 +77,14 @@ export class OpenTenants {
     return this.#all.reduce((most, { store }) => Math.max(most, store.logBytes), 0);
   }
 
+  /** How many tenants are set apart. */
+  get apart(): number {
+    return this.#apart.size;
+  }
+
   /** Resolves when nothing has the tenant's files open. */
   async close(storeId: string): Promise<void> {
+    this.#apart.delete(storeId);
     const open = this.#byId.get(storeId);
     if (open) this.#remove(open);
     await Promise.all(this.#closing);
@@ -82,13 +96,42 @@ export class OpenTenants {
   }
 
   #add(storeId: string): OpenTenant {
+    if (this.#apart.get(storeId) === true) throw unavailable();
     // Where files close slower than they open, the event loop waits with them.
     while (this.#all.length >= this.#most) this.#remove(this.#chooseOne(), this.#closing.size < CLOSING_ASIDE_MOST);
-    const open = { storeId, store: this.#options.open(storeId), calledAt: 0, place: this.#all.length };
+    const open = { storeId, store: this.#open(storeId), calledAt: 0, place: this.#all.length };
     this.#byId.set(storeId, open);
     this.#all.push(open);
     this.#shareCaches(open.store);
     return open;
+  }
+
+  #open(storeId: string): SqlitePimsStore {
+    try {
+      const store = this.#options.open(storeId, (fault) => this.#setApart(storeId, fault, true));
+      if (this.#apart.size > 0) this.#forgive(storeId);
+      return store;
+    } catch (fault) {
+      const kind = faultOf(fault);
+      if (kind === 'full') throw new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
+      throw kind === 'busy' ? fault : this.#setApart(storeId, fault, kind === 'fatal');
+    }
+  }
+
+  /** The tenant's former file, too, which another has replaced. */
+  #forgive(storeId: string): void {
+    const teamOf = (id: string): string => id.slice(0, id.lastIndexOf('.'));
+    for (const apart of this.#apart.keys()) if (teamOf(apart) === teamOf(storeId)) this.#apart.delete(apart);
+  }
+
+  /** What is damaged is not closed either: that would write to it, and only a new process reads its log anew. */
+  #setApart(storeId: string, fault: unknown, isDamaged: boolean): Refusal {
+    const isNew = !this.#apart.has(storeId);
+    this.#apart.set(storeId, isDamaged);
+    const open = this.#byId.get(storeId);
+    if (open) this.#drop(open);
+    if (isNew) this.#options.onSetApart(storeId, fault);
+    return unavailable();
   }
 
   /**
@@ -102,17 +145,20 @@ export class OpenTenants {
   }
 
   #remove(open: OpenTenant, aside = false): void {
-    this.#byId.delete(open.storeId);
-    const last = this.#all.pop()!;
-    if (last !== open) {
-      this.#all[open.place] = last;
-      last.place = open.place;
-    }
+    this.#drop(open);
     const closing = open.store
       .close(aside)
-      .catch(this.#options.onFatal)
+      .catch((fault: unknown) => void this.#setApart(open.storeId, fault, true))
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
+  }
+
+  #drop(open: OpenTenant): void {
+    this.#byId.delete(open.storeId);
+    const last = this.#all.pop()!;
+    if (last === open) return;
+    this.#all[open.place] = last;
+    last.place = open.place;
   }
 
   /** All get the same, halved whenever twice as many are open, so that few calls pay for it. */
@@ -125,6 +171,8 @@ export class OpenTenants {
     this.#cacheKib = cacheKib;
   }
 }
+
+const unavailable = (): Refusal => new Refusal('TENANT_UNAVAILABLE', undefined, { retryAfterSeconds: 30 });
 
 /** A quarter of the memory and half of the handles are for tenants. */
 const deriveMost = (memory: number, handles: number): number =>

@@ -13,7 +13,7 @@ import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
-import { CUT_SHORT, Database, runWriting, syncLog } from './database.ts';
+import { CUT_SHORT, Database, faultOf, runWriting, syncLog, type OnFatal } from './database.ts';
 import { EntryCounts } from './entry-counts.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import { Lookups, remember } from './lookups.ts';
@@ -31,7 +31,7 @@ export interface PimsStoreOptions {
   readonly checkpoint: (file: string) => Promise<void>;
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
-  readonly onFatal: (fault: unknown) => void;
+  readonly onFatal: OnFatal;
   readonly clock: Clock;
 }
 
@@ -281,6 +281,8 @@ export class SqlitePimsStore implements PimsStore {
       );
       await this.#writer?.queue.unsynced;
       return found;
+    } catch (fault) {
+      throw faultOf(fault) === 'fatal' ? this.#options.onFatal(fault) : fault;
     } finally {
       this.#largeReads--;
       this.#letWorkersGo();

@@ -107,21 +107,21 @@ export class SqliteRequests implements OwnRequests {
   }
 
   #open(): LogFile {
-    if (this.#isUnusable)
-      throw new Refusal('STORE_UNAVAILABLE', 'The request log cannot be used.', { retryAfterSeconds: 30 });
+    if (this.#isUnusable) throw unusable();
     return (this.#opened ??= this.#openFile());
   }
 
   /** Checkpoints are synced and commits are not, so the file is never damaged. */
   #openFile(): LogFile {
     const { busyTimeoutMs, checkpoint, clock } = this.#options;
-    const onFatal = (fault: unknown): void => {
+    const onFatal = (fault: unknown): Refusal => {
       this.#report(fault);
       this.#isUnusable = true;
+      return unusable();
     };
     let db: Database | undefined;
     try {
-      db = new Database(this.#file, { mode: 'write', sync: 'deferred', busyTimeoutMs });
+      db = new Database(this.#file, { mode: 'make', sync: 'deferred', busyTimeoutMs });
       migrate(db, 'requests');
     } catch (fault) {
       db?.close();
@@ -140,3 +140,6 @@ export class SqliteRequests implements OwnRequests {
     this.#isReported = true;
   }
 }
+
+const unusable = (): Refusal =>
+  new Refusal('STORE_UNAVAILABLE', 'The request log cannot be used.', { retryAfterSeconds: 30 });

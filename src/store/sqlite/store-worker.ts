@@ -1,14 +1,16 @@
-/** A worker thread of the embedded store: runs large reads and checkpoints, so that the event loop never waits. */
+/** A worker thread of the embedded store: large reads and work on whole files, so that the event loop never waits. */
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../errors.ts';
 import type { Json, Rendered } from '../../pims/script.ts';
 import { CUT_SHORT, Database, faultOf } from './database.ts';
+import { faultsOfFile } from './whole-files.ts';
 import { runRead, TOO_LARGE, type FoundBy, type Read } from './query.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
   | { kind: 'checkpoint'; file: string }
+  | { kind: 'examine'; file: string }
   | { kind: 'forget'; file: string };
 export interface Reply {
   result?: unknown;
@@ -62,6 +64,7 @@ function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Rep
     checkpoint(job.file);
     return {};
   }
+  if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
   const found = runRead(connect(file), read, 'each', { ms: budgetMs, isEnded });
   if (found === CUT_SHORT) {

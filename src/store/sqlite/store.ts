@@ -4,7 +4,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { refuseCommand } from '../../errors.ts';
+import { orThrow, Refusal, refuseCommand } from '../../errors.ts';
+import type { AuditEntry } from '../../audit/entry.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { Turns, type TakeTurn } from '../../tenant/admission.ts';
@@ -17,17 +18,20 @@ import { SqlTenantStore } from '../control/tenant-store.ts';
 import { SqlUsageStore } from '../control/usage-store.ts';
 import { SqlUserStore } from '../control/user-store.ts';
 import type { StoreLoad } from '../load.ts';
-import { backupStore } from './backup.ts';
+import { backupStore, copyTenant } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
-import { Database, faultOf, sqliteVersion } from './database.ts';
-import { DATA_FOLDER, makeStoreFolder, refuseUnfinishedRestore } from './folder.ts';
+import { Database, faultOf, nameFile, sqliteVersion, type OnFatal } from './database.ts';
+import { DATA_FOLDER, isFileThere, makeStoreFolder, refuseLostFiles, refuseUnfinishedRestore } from './folder.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { OpenTenants } from './open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteRequests } from './request-store.ts';
-import { SqliteTenants } from './tenant-store.ts';
+import { makeLackingFiles, makeTenantFile, tenantFileOf } from './tenant-files.ts';
+import { newStoreId, replaceStore, SqliteTenants } from './tenant-store.ts';
 import { SqliteUsage } from './usage-store.ts';
 import { WorkerPool } from './worker-pool.ts';
+
+export type Report = (event: string, isFault?: boolean) => void;
 
 export interface OpenStoreOptions {
   readonly folder: string;
@@ -43,8 +47,8 @@ export interface OpenStoreOptions {
   readonly onFatal: (fault: unknown) => void;
   /** What the folder is called in messages, when it is opened for a move. */
   readonly movedAs?: string;
-  /** Told when the request log cannot be used. The rest of the store goes on. */
-  readonly report?: ((event: string) => void) | undefined;
+  /** Told of what cannot be used while the rest of the store goes on. */
+  readonly report?: Report | undefined;
   readonly clock: Clock;
 }
 
@@ -59,6 +63,8 @@ export class SqliteStore {
   readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
   readonly #checkpoints: WorkerPool;
+  /** For what takes long and nobody waits for. */
+  readonly #aside: WorkerPool;
   readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
   readonly #usage: SqliteUsage;
@@ -75,31 +81,38 @@ export class SqliteStore {
   constructor(options: OpenStoreOptions) {
     checkVersion();
     this.#options = options;
-    const { folder, busyTimeoutMs, onFatal, clock } = options;
+    const { folder, busyTimeoutMs, clock, report = () => undefined } = options;
     refuseUnfinishedRestore(folder);
+    refuseLostFiles(folder);
     makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
     // One thread more than queries have, for a tenant that has none running.
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
     this.#checkpoints = new WorkerPool(1, 0, clock);
+    this.#aside = new WorkerPool(1, QUERY_NICENESS, clock);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
-    const [checkpoint, report] = [this.#checkpoint, options.report ?? (() => undefined)];
-    this.#open = new OpenTenants({ most: options.openTenantsMost ?? 0, open: (id) => this.#openPims(id), onFatal });
-    const control = { mode: 'write', busyTimeoutMs: Math.max(busyTimeoutMs, 1000) } as const;
-    this.#control = new SqliteControl(new Database(join(folder, 'control.db'), control), {
-      checkpoint,
-      onFatal,
-      clock,
+    const checkpoint = this.#checkpoint;
+    this.#open = new OpenTenants({
+      most: options.openTenantsMost ?? 0,
+      open: (storeId, onFatal) => this.#openPims(storeId, onFatal),
+      onSetApart: (storeId, fault) => this.#reportApart(this.#file(storeId), fault),
     });
-    const usage = { mode: 'write', sync: 'deferred', busyTimeoutMs } as const;
-    this.#usage = new SqliteUsage(new Database(join(folder, 'usage.db'), usage), { checkpoint, onFatal, clock });
+    const usage = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });
+    this.#usage = new SqliteUsage(usage, { checkpoint, onFatal: this.#endWith(usage), clock });
+    const busyMs = Math.max(busyTimeoutMs, 1000);
+    const control = new Database(join(folder, 'control.db'), { mode: 'make', busyTimeoutMs: busyMs });
+    makeLackingFiles(control, folder, report);
+    this.#control = new SqliteControl(control, { checkpoint, onFatal: this.#endWith(control), clock });
     this.usage = new SqlUsageStore(this.#usage);
     this.#requests = new SqliteRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report, clock });
     this.requests = new SqlRequestStore(this.#requests);
-    const tenants = new SqliteTenants(this.#control, async ({ teamId, storeId }) => {
-      await this.#usage.deleteUsage(teamId);
-      await this.#requests.deleteRequests(teamId);
-      await this.#deletePims(storeId);
+    const tenants = new SqliteTenants(this.#control, {
+      makeFile: (storeId) => makeTenantFile(this.#file(storeId)),
+      deleteFile: (storeId) => this.#deletePims(storeId),
+      deleteCounts: async (teamId) => {
+        await this.#usage.deleteUsage(teamId);
+        await this.#requests.deleteRequests(teamId);
+      },
     });
     this.tenants = new SqlTenantStore(this.#control, tenants);
     this.users = new SqlUserStore(this.#control);
@@ -116,7 +129,7 @@ export class SqliteStore {
   lock(): void {
     const { folder } = this.#options;
     try {
-      const options = { mode: 'write', busyTimeoutMs: 0, openingTimeoutMs: 0 } as const;
+      const options = { mode: 'make', busyTimeoutMs: 0, openingTimeoutMs: 0 } as const;
       this.#lock = new Database(join(folder, 'serve.lock'), options);
       this.#lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID)');
       this.#lock.exec('COMMIT; BEGIN IMMEDIATE');
@@ -134,9 +147,9 @@ export class SqliteStore {
 
   measure(): StoreLoad {
     const [control, usage, requests] = [this.#control, this.#usage, this.#requests].map(({ logBytes }) => logBytes);
-    const { size: openTenants, longestLog: tenants } = this.#open;
+    const { size: openTenants, apart: apartTenants, longestLog: tenants } = this.#open;
     const logBytes = { control: control!, usage: usage!, requests: requests!, tenants };
-    return { queries: this.#turns.measure(), logBytes, openTenants };
+    return { queries: this.#turns.measure(), logBytes, openTenants, apartTenants };
   }
 
   isUsable(): boolean {
@@ -146,6 +159,18 @@ export class SqliteStore {
   /** Copies everything into an empty folder while the service runs. Answers the files. */
   backup(target: string): Promise<string[]> {
     return backupStore(this.#options.folder, target);
+  }
+
+  /**
+   * Puts a tenant's records back to what they are in a backup, while services run: in a new file, which takes the place
+   * of the old one at once. Answers the old one, which stays. COMMAND_REFUSED changes nothing.
+   */
+  async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string> {
+    const old = this.#file(tenant.storeId);
+    const storeId = newStoreId(tenant.teamId);
+    await copyTenant(source, tenant.teamId, this.#file(storeId), old);
+    orThrow(await this.#control.transaction(() => replaceStore({ ...tenant, storeId }, entry)));
+    return old;
   }
 
   endQueries(): void {
@@ -159,15 +184,36 @@ export class SqliteStore {
     await this.#requests.close();
     await this.#control.close();
     this.#lock?.close();
-    await Promise.all([this.#workers.close(), this.#checkpoints.close()]);
+    await Promise.all([this.#workers, this.#checkpoints, this.#aside].map((pool) => pool.close()));
+  }
+
+  /** What all tenants share cannot do without this file. */
+  #endWith({ file }: Database): OnFatal {
+    return (fault) => {
+      this.#options.onFatal(nameFile(fault, file));
+      return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    };
   }
 
   readonly #checkpoint = async (file: string): Promise<void> =>
     void (await this.#checkpoints.run({ kind: 'checkpoint', file }));
 
-  #openPims(storeId: string): SqlitePimsStore {
+  #openPims(storeId: string, onFatal: OnFatal): SqlitePimsStore {
+    const file = this.#file(storeId);
+    if (!isFileThere(file)) throw new Error('it is missing, or empty');
     const [workers, turns, kept, checkpoint] = [this.#workers, this.#turns, this.#kept, this.#checkpoint];
-    return new SqlitePimsStore(this.#file(storeId), { ...this.#options, workers, turns, kept, checkpoint });
+    return new SqlitePimsStore(file, { ...this.#options, workers, turns, kept, checkpoint, onFatal });
+  }
+
+  /** Tells which file, and then which of its pages, where that can be found out. */
+  #reportApart(file: string, fault: unknown): void {
+    const { report = () => undefined } = this.#options;
+    const { message } = nameFile(fault, file) as Error;
+    report(`A tenant is set apart, as its file cannot be used. ${message}.`, true);
+    const tell = (faults: readonly string[]): void =>
+      faults.forEach((found) => report(`Found in ${file}: ${found}.`, true));
+    if (isFileThere(file))
+      void this.#aside.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
   }
 
   async #deletePims(storeId: string): Promise<void> {
@@ -176,7 +222,7 @@ export class SqliteStore {
   }
 
   #file(storeId: string): string {
-    return join(this.#options.folder, 'tenants', `${storeId}.db`);
+    return tenantFileOf(this.#options.folder, storeId);
   }
 }
 

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/port.ts';
+import type { AuditEntry } from '../../audit/entry.ts';
+import { appendAudit, lockAudit } from '../control/audit-store.ts';
 import { commit } from '../control/database.ts';
-import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
+import { insertRow, TENANT_COLUMNS, toTenant, updateRows, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
 import { row, run, type Writing } from '../writing.ts';
 import type { SqliteControl } from './control-database.ts';
@@ -13,13 +15,21 @@ const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, k.NAME, k.SCOPE, ${TENANT_
 
 type CallerRow = [secretHash: Uint8Array, endsAt: string, name: string, scope: Scope, ...TenantRow];
 
+/** What a tenant has beside its rows in the control file. */
+interface Elsewhere {
+  readonly makeFile: (storeId: string) => void;
+  readonly deleteFile: (storeId: string) => Promise<void>;
+  /** With the lines of the request log. */
+  readonly deleteCounts: (teamId: string) => Promise<void>;
+}
+
 export class SqliteTenants implements OwnTenants {
   readonly #control: SqliteControl;
-  readonly #deleteFiles: (tenant: Tenant) => Promise<void>;
+  readonly #elsewhere: Elsewhere;
 
-  constructor(control: SqliteControl, deleteFiles: (tenant: Tenant) => Promise<void>) {
+  constructor(control: SqliteControl, elsewhere: Elsewhere) {
     this.#control = control;
-    this.#deleteFiles = deleteFiles;
+    this.#elsewhere = elsewhere;
   }
 
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined> {
@@ -33,23 +43,26 @@ export class SqliteTenants implements OwnTenants {
     );
   }
 
-  newStoreId(teamId: string): string {
-    return `${teamId}.${randomUUID().slice(0, 8)}`;
-  }
+  readonly newStoreId = newStoreId;
 
-  insertTenant(tenant: Tenant, more: () => Writing<void>): ReturnType<OwnTenants['insertTenant']> {
+  /** The file is on disk first: a tenant without one has lost it. */
+  async insertTenant(tenant: Tenant, more: () => Writing<void>): ReturnType<OwnTenants['insertTenant']> {
     const { sql, values } = insertRow('TENANTS', { ...tenant, strict: Number(tenant.strict) });
-    return this.#control.transaction(function* () {
+    this.#elsewhere.makeFile(tenant.storeId);
+    const made = await this.#control.transaction(function* () {
       const isNew = (yield* row(`${sql} ON CONFLICT DO NOTHING RETURNING 1`, ...values)) !== undefined;
       if (isNew) yield* more();
       return isNew;
     });
+    if (made === false) await this.#elsewhere.deleteFile(tenant.storeId);
+    return made;
   }
 
   /** Keys and users go first, so that calls end at once; the tenant goes last, so that a retry finds it. */
   async deleteAll(tenant: Tenant): Promise<void> {
     await this.#delete(tenant, ['API_KEYS', 'USERS']);
-    await this.#deleteFiles(tenant);
+    await this.#elsewhere.deleteCounts(tenant.teamId);
+    await this.#elsewhere.deleteFile(tenant.storeId);
     await this.#delete(tenant, ['TENANTS']);
   }
 
@@ -58,4 +71,13 @@ export class SqliteTenants implements OwnTenants {
       for (const table of tables) yield* run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
     });
   }
+}
+
+export const newStoreId = (teamId: string): string => `${teamId}.${randomUUID().slice(0, 8)}`;
+
+/** The tenant's records are in another file from now on. */
+export function* replaceStore({ teamId, storeId }: Tenant, entry: AuditEntry): Writing<void> {
+  const head = yield* lockAudit('', teamId);
+  yield updateRows('TENANTS', { storeId }, 'TEAM_ID = ?', teamId);
+  yield* appendAudit(head, entry);
 }

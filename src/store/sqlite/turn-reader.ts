@@ -3,7 +3,7 @@
  * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0030, 0037.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { faultOf, type Database } from './database.ts';
+import { faultOf, type Database, type OnFatal } from './database.ts';
 
 /** Reads for longer than this go on in the next turn, so that others come in between. */
 const TURN_MS = 4;
@@ -19,8 +19,7 @@ export interface TurnReaderOptions {
   readonly onSnapshot: () => void;
   /** Resolves when all that a snapshot shows is on disk; nothing when it is. Without it every commit is synced. */
   readonly unsynced?: () => Promise<void> | undefined;
-  /** Called when the file can no longer be trusted. */
-  readonly onFatal: (fault: unknown) => void;
+  readonly onFatal: OnFatal;
 }
 
 export class TurnReader {
@@ -54,9 +53,7 @@ export class TurnReader {
       this.#db.run('BEGIN');
       this.#options.onSnapshot();
     } catch (fault) {
-      const { connection } = this.#db;
-      if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
-      for (const { reject } of group) this.#fail(fault, reject);
+      this.#fail(fault, group);
       return;
     }
     // Commits are made on this thread too: none comes in between.
@@ -68,20 +65,37 @@ export class TurnReader {
         const found = read();
         resolve((unsynced ? answerAfter(unsynced, found) : found) as never);
       } catch (fault) {
-        this.#fail(fault, reject);
+        reject(this.#reasonOf(fault));
       }
       done++;
       if (performance.now() > endAt) break;
     }
-    this.#db.run('COMMIT');
-    if (done === group.length) return;
-    this.#waiting = group.slice(done);
+    const left = group.slice(done);
+    try {
+      this.#db.run('COMMIT');
+    } catch (fault) {
+      // So it is after a read that met a damaged page.
+      this.#fail(fault, left);
+      return;
+    }
+    if (left.length === 0) return;
+    this.#waiting = left;
     setImmediate(this.#readAll);
   };
 
-  #fail(fault: unknown, reject: (fault: unknown) => void): void {
-    if (faultOf(fault) === 'fatal') this.#options.onFatal(fault);
-    reject(fault);
+  #fail(fault: unknown, group: readonly QueuedRead[]): void {
+    const reason = this.#reasonOf(fault);
+    for (const { reject } of group) reject(reason);
+    try {
+      const { connection } = this.#db;
+      if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
+    } catch {
+      // The first fault has been told.
+    }
+  }
+
+  #reasonOf(fault: unknown): unknown {
+    return faultOf(fault) === 'fatal' ? this.#options.onFatal(fault) : fault;
   }
 }
 

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Clock } from '../../clock.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { faultOf, type Database, type LateWork } from './database.ts';
+import { faultOf, type Database, type LateWork, type OnFatal } from './database.ts';
 
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
@@ -30,8 +30,7 @@ export interface SqliteWriteQueueOptions {
   readonly syncAfterCommit: boolean;
   /** Runs a passive checkpoint of the file in another thread. */
   readonly checkpoint: (file: string) => Promise<void>;
-  /** Called once the file or its disk can no longer be trusted; the process has to stop. */
-  readonly onFatal: (fault: unknown) => void;
+  readonly onFatal: OnFatal;
   readonly clock: Clock;
 }
 
@@ -245,12 +244,9 @@ export class SqliteWriteQueue {
     if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
     // After a failed write or sync only a new process, reading the log anew, knows what is on disk. Until this one has
     // ended it commits nothing more: a later sync may succeed over what an earlier one has lost.
-    const refusal = new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
-    if (kind !== 'busy') {
-      this.#ended = refusal;
-      this.#options.onFatal(fault);
-    }
-    return refusal;
+    if (kind === 'busy') return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    this.#ended = this.#options.onFatal(fault);
+    return this.#ended;
   }
 
   #isLogLong(): boolean {
@@ -277,7 +273,7 @@ export class SqliteWriteQueue {
   #startCheckpoint(round: number): void {
     const done = this.#options.checkpoint(this.#db.file).then(
       () => void (checkpoint.isDone = true),
-      (fault: unknown) => this.#options.onFatal(fault),
+      (fault: unknown) => void this.#options.onFatal(fault),
     );
     const checkpoint: Checkpoint = { done, round, commits: this.#commits, isDone: false };
     this.#checkpoint = checkpoint;

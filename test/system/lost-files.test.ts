@@ -1,0 +1,195 @@
+/**
+ * Each file of the data folder, lost or damaged in turn: one of a tenant sets that tenant apart and touches no other;
+ * one that all share is never made anew. No command calls it well, and no number is given twice.
+ */
+import assert from 'node:assert/strict';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { before, suite, test } from 'node:test';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
+import { createOrder } from '../kit/orders.ts';
+import { IS_THOROUGH } from '../kit/trials.ts';
+import { ownService, runCommand, Service, temporaryFolder, type Answer, type Keys } from '../kit/service.ts';
+
+const ORDERS = 40;
+/** Long enough that orders have pages of their own. */
+const NOTES = 'A note. '.repeat(400);
+
+const ALL_DAMAGES: Record<string, (file: string) => void> = {
+  removed: (file) => rmSync(file),
+  'cut to nothing': (file) => truncateSync(file, 0),
+  'cut in half': (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
+  'without its header': (file) => writeFileSync(file, readFileSync(file).fill(0, 0, 100)),
+  'with noise from its middle on': (file) => {
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0xa5, Math.floor(bytes.length / 2)));
+  },
+  'a folder': (file) => {
+    rmSync(file);
+    mkdirSync(file);
+  },
+};
+const GONE = ['removed', 'cut to nothing'];
+const MOST_UNLIKE = ['removed', 'with noise from its middle on'];
+const DAMAGES = Object.entries(ALL_DAMAGES).filter(([how]) => IS_THOROUGH || MOST_UNLIKE.includes(how));
+
+const whole = temporaryFolder();
+const keys: Record<string, Keys> = {};
+
+before(async () => {
+  const service = await ownService({ place: whole });
+  for (const team of ['good', 'bad']) {
+    keys[team] = await service.makeTenant(team);
+    for (let order = 0; order < ORDERS; order++) await createOrder(service, keys[team], { NOTES });
+  }
+  await service.stop();
+});
+
+const fileOf = (folder: string): string => globSync('tenants/bad.*.db', { cwd: folder })[0]!;
+
+function copied(): string {
+  const folder = temporaryFolder();
+  cpSync(whole, folder, { recursive: true });
+  return folder;
+}
+
+function damaged(file: string, damage: (file: string) => void): string {
+  const folder = copied();
+  damage(join(folder, file));
+  return folder;
+}
+
+const query = (service: Service, team: string): Promise<Answer> =>
+  service.call(keys[team]!, 'POST', '/orders/query', { body: [], query: { maxReturn: '500' } });
+
+async function expectFound(folder: string, place: string): Promise<void> {
+  const { code, stdout } = await runCommand(folder, ['check']);
+  assert.equal(code, 1, stdout);
+  assert.ok(stdout.includes(place), stdout);
+}
+
+/** A backup is refused, or what it copied is found out. */
+async function expectNoGoodBackup(folder: string): Promise<void> {
+  const backup = join(temporaryFolder(), 'backup');
+  const { code } = await runCommand(folder, ['backup', backup]);
+  assert.ok(code !== 0 || (await runCommand(folder, ['check', '--backup', backup])).code !== 0);
+}
+
+suite('the file of a tenant', () => {
+  for (const [how, damage] of DAMAGES)
+    test(`${how}: its calls are answered TENANT_UNAVAILABLE, and those of others as ever`, async () => {
+      const file = fileOf(whole);
+      const service = await ownService({ place: damaged(file, damage) });
+      const refused = [await query(service, 'bad'), await createOrder(service, keys['bad']!)];
+      for (const { status, body, headers } of refused) {
+        assert.deepEqual([status, body.code], [503, 'TENANT_UNAVAILABLE']);
+        assert.equal(headers.get('retry-after'), '30');
+      }
+      assert.equal((await createOrder(service, keys['good']!)).body.data, String(10_001 + ORDERS));
+      assert.equal(JSON.parse((await query(service, 'good')).text).data.length, ORDERS + 1);
+      assert.equal(await service.usageOf('bad'), ORDERS + refused.length, 'they are counted');
+      await service.said((output) =>
+        output.includes(`set apart, as its file cannot be used. ${service.place}/${file}: `),
+      );
+      if (how.startsWith('with')) await service.said((output) => output.includes(`Found in ${service.place}/${file}`));
+      assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 1);
+      await expectFound(service.place, file);
+      await expectNoGoodBackup(service.place);
+      assert.equal(await service.stop(), 0);
+      await expectFound(service.place, file);
+    });
+});
+
+for (const file of ['control.db', 'usage.db'])
+  suite(file, () => {
+    for (const [how, damage] of DAMAGES)
+      test(`${how}: no call is let through, and nothing is made anew`, async () => {
+        const folder = damaged(file, damage);
+        const service = await Service.start({ place: folder }).catch((fault: Error) => {
+          assert.ok(fault.message.includes(file), fault.message);
+          return undefined;
+        });
+        if (service) {
+          const answer = await createOrder(service, keys['good']!).catch(() => undefined);
+          assert.ok(answer === undefined || answer.status >= 500, JSON.stringify(answer));
+          await service.stop();
+        }
+        if (GONE.includes(how)) assert.ok(!existsSync(join(folder, file)) || statSync(join(folder, file)).size === 0);
+        assert.notEqual((await runCommand(folder, ['check'])).code, 0);
+        await expectNoGoodBackup(folder);
+      });
+  });
+
+suite('requests.db', () => {
+  for (const [how, damage] of DAMAGES)
+    test(`${how}: calls are answered and counted as ever`, async () => {
+      const service = await ownService({ place: damaged('requests.db', damage) });
+      assert.equal((await createOrder(service, keys['good']!)).body.data, String(10_001 + ORDERS));
+      assert.equal(await service.usageOf('good'), ORDERS + 1);
+      assert.equal(await service.stop(), 0);
+      if (!GONE.includes(how)) await expectFound(service.place, 'requests.db');
+    });
+});
+
+suite('tenant restore', () => {
+  const last = 10_000 + ORDERS;
+  const numbersOf = async (service: Service): Promise<string[]> =>
+    ((await query(service, 'bad')).body.data as { ORDER_NUMBER: string }[]).map(({ ORDER_NUMBER }) => ORDER_NUMBER);
+  const create = async (service: Service): Promise<string> => (await createOrder(service, keys['bad']!)).body.data;
+
+  test('puts one tenant back while the service runs, and gives no number out again', async () => {
+    const service = await ownService({ place: copied() });
+    const backup = join(temporaryFolder(), 'backup');
+    const restore = (): ReturnType<Service['command']> =>
+      service.command('tenant', 'restore', 'bad', '--from', backup, '--yes');
+    assert.equal((await service.command('backup', backup)).code, 0);
+    const wanted = await numbersOf(service);
+    assert.equal(await create(service), String(last + 1));
+    assert.equal((await restore()).code, 0);
+    assert.deepEqual(await numbersOf(service), wanted);
+    assert.equal(await create(service), String(last + 2));
+
+    await service.stop();
+    for (const file of globSync('tenants/bad.*.db', { cwd: service.place })) rmSync(join(service.place, file));
+    await service.restart();
+    assert.equal((await query(service, 'bad')).status, 503);
+    assert.equal((await restore()).code, 0);
+    assert.deepEqual(await numbersOf(service), wanted);
+    assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 0);
+    assert.equal((await createOrder(service, keys['good']!)).status, 200);
+    const { stdout, code } = await service.command('check');
+    assert.equal(code, 0, stdout);
+    assert.match((await service.command('audit', 'list', 'bad')).stdout, /tenant restored/);
+  });
+
+  test('refuses a backup without the tenant, and one that is damaged, and changes nothing', async () => {
+    const service = await ownService({ place: copied() });
+    const backup = join(temporaryFolder(), 'backup');
+    await service.makeTenant('later');
+    assert.equal((await service.command('backup', backup)).code, 0);
+    await service.makeTenant('latest');
+    const file = fileOf(backup);
+    truncateSync(join(backup, file), 8192);
+    const files = globSync('tenants/*.db', { cwd: service.place }).toSorted();
+    for (const [team, said] of [
+      ['latest', /There is no data of latest in/],
+      ['bad', /is damaged/],
+    ] as const) {
+      const { code, stderr } = await service.command('tenant', 'restore', team, '--from', backup, '--yes');
+      assert.equal(code, 1);
+      assert.match(stderr, said);
+    }
+    assert.deepEqual(globSync('tenants/*.db', { cwd: service.place }).toSorted(), files);
+    assert.equal(await create(service), String(last + 1));
+  });
+});
