@@ -11,7 +11,7 @@ import { relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unpackChromium } from './kit/chromium.ts';
 import { PostgresServer, runStatement, SERVER_FOLDER } from './kit/postgres.ts';
-import { noTests, type FileReport } from './kit/report.ts';
+import { noTests, type FileReport, type TestBegun } from './kit/report.ts';
 import { openRunFolder } from './kit/run-folder.ts';
 import { SLOW } from './slow.ts';
 
@@ -110,12 +110,16 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
     files.splice(files.indexOf(file), 1);
     taken.push(file);
     worker.send(file);
-    const reported = new Promise<FileReport>((tell) => worker.once('message', tell));
-    const outcome = await Promise.race([
-      reported,
-      ended,
-      sleep(FAULTS.test(file) ? FAULTS_FILE_MS : FILE_MS, 'it did not end in time', { ref: false }),
-    ]);
+    let last = '';
+    const reported = new Promise<FileReport>((tell) => {
+      worker.removeAllListeners('message').on('message', (told: FileReport | TestBegun) => {
+        if ('begun' in told) last = told.begun;
+        else tell(told);
+      });
+    });
+    const ms = FAULTS.test(file) ? FAULTS_FILE_MS : FILE_MS;
+    const late = sleep(ms, undefined, { ref: false }).then(() => `it did not end in time; begun last: ${last}`);
+    const outcome = await Promise.race([reported, ended, late]);
     addOutcome(`${file} on ${store}`, outcome);
     if (typeof outcome === 'string') {
       endGroup(worker);

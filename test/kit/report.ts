@@ -1,8 +1,12 @@
-/** The reporter of worker.ts: when a file is over, sends what is to be printed of it and its counts. */
+/** The reporter of worker.ts: sends which test has begun, and when a file is over what is to be printed of it and its counts. */
 import { text } from 'node:stream/consumers';
 import { spec, type TestEvent } from 'node:test/reporters';
 
 export type Counts = Record<'tests' | 'pass' | 'fail' | 'cancelled' | 'skipped' | 'todo', number>;
+export interface TestBegun {
+  readonly begun: string;
+}
+
 export interface FileReport {
   readonly isGood: boolean;
   readonly counts: Counts;
@@ -18,6 +22,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   let ofFile: TestEvent[] = [];
   for await (const event of events) {
     ofFile.push(event);
+    if (event.type === 'test:dequeue') process.send!({ begun: event.data.name } satisfies TestBegun);
     if (!isResult(event) || event.data.nesting > 0) continue;
     const counts = count(ofFile.filter(isResult));
     const isGood = event.type === 'test:pass' && counts.tests > 0 && counts.pass === counts.tests;
