@@ -22,6 +22,8 @@ interface Work {
 
 /** They are asked every few seconds and tell nothing. */
 const UNTRACED = ['/healthz', '/readyz', '/metrics'];
+/** Both times are read within it. */
+const READ_MS = 0.5;
 /** What the last spans get to leave when the service stops. */
 const CLOSE_MS = 2000;
 /** A receiver that is gone is told of once in so long. */
@@ -44,7 +46,7 @@ export class Tracing {
   constructor(system: 'sqlite' | 'postgresql', log: FastifyBaseLogger, clock: Clock) {
     this.#system = system;
     this.#clock = clock;
-    this.#beganAt = clock.now() - clock.elapsed();
+    this.#beganAt = findBeginning(clock);
     reportTo(log, clock);
     const own = resourceFromAttributes({ 'service.name': 'storeroom', 'service.version': VERSION });
     this.#provider = new BasicTracerProvider({
@@ -131,6 +133,15 @@ export class Tracing {
 function endSpan(span: Span, hasFailed: boolean, endedAt: number): void {
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end(millisToHrTime(endedAt));
+}
+
+/** What both times of the clock differ by. A process that was held between two readings reads them again. */
+function findBeginning({ now, elapsed }: Clock): number {
+  for (;;) {
+    const before = elapsed();
+    const at = now();
+    if (elapsed() - before < READ_MS) return at - before;
+  }
 }
 
 /** A line a minute at most about spans that could not be sent. */
