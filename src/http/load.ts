@@ -2,6 +2,7 @@
  * What the service has taken on: calls in flight, bytes of bodies, bytes of answers not yet taken. What goes beyond a
  * bound is refused. Source: docs/decisions/0029.
  */
+import { getHeapStatistics } from 'node:v8';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { every, type Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -31,6 +32,8 @@ const LINE_MS = 1000;
 /** Node keeps the bytes of answers until it collects garbage, and an idle process never does. */
 const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
 const QUIET_MS = 10_000;
+/** V8 collects beside the calls. Where it gets too little processor time for that, they wait for it. */
+const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
 const RETRY = { retryAfterSeconds: 1 };
 
 export class Load {
@@ -49,6 +52,8 @@ export class Load {
   /** Of large answers since garbage was last collected, and when the last of them was taken. */
   #uncollected = 0;
   #takenAt = 0;
+  /** Bytes of the heap when the last garbage was collected. */
+  #heapLeast = Infinity;
   #reported = 0;
   #dueAt = Infinity;
 
@@ -172,8 +177,15 @@ export class Load {
     const most = nowMs - this.#dueAt > LATE_MS ? this.calls.most * 0.8 : this.calls.most + inFlightMost / 20;
     this.calls.most = Math.min(inFlightMost, Math.max(LEAST, Math.round(most)));
     this.#dueAt = nowMs + LOOK_MS;
-    if (this.#uncollected < COLLECTED_BYTES_LEAST || nowMs - this.#takenAt < QUIET_MS) return;
+    const heap = getHeapStatistics().used_heap_size;
+    this.#heapLeast = Math.min(this.#heapLeast, heap);
+    const isQuiet = this.#uncollected >= COLLECTED_BYTES_LEAST && nowMs - this.#takenAt >= QUIET_MS;
+    if (isQuiet || heap - this.#heapLeast > GARBAGE_BYTES_MOST) this.#collect();
+  }
+
+  #collect(): void {
     this.#uncollected = 0;
     globalThis.gc?.();
+    this.#heapLeast = getHeapStatistics().used_heap_size;
   }
 }
