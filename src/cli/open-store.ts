@@ -88,10 +88,12 @@ export function checkFolder(folder: string): void {
   throw refuseCommand(`There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`);
 }
 
-/** Throws COMMAND_REFUSED when the store is PostgreSQL, which has better tools of its own. */
-export function parseEmbeddedConfig(environment: Environment): Config {
+const BACK_UP =
+  'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.';
+
+/** Throws COMMAND_REFUSED, and what to do instead, when the store is PostgreSQL. */
+export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {
   const { config } = parseConfig(environment, {});
   if (config.databaseUrl === '') return config;
-  const remedy = 'docs/several-nodes/backup.md shows how';
-  throw refuseCommand(`Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). ${remedy}.`);
+  throw refuseCommand(instead);
 }

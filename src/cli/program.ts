@@ -20,6 +20,7 @@ import { addServeCommand } from './commands/serve.ts';
 import { addServiceCommands } from './commands/service.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addTenantCommands } from './commands/tenant.ts';
+import { addUpgradeCommand } from './commands/upgrade.ts';
 import { addUsageCommand } from './commands/usage.ts';
 import { addUserCommands } from './commands/user.ts';
 
@@ -73,6 +74,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addUsageCommand(program, context);
   addAuditCommands(program, context);
   addBackupCommands(program, context);
+  addUpgradeCommand(program, context);
   addCheckCommand(program, context);
   addMoveCommand(program, context);
   addConfigCommand(program, context);

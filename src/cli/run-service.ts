@@ -77,7 +77,7 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
       ...config,
       ...services,
       clock,
-      pims: (tenant) => store.pims(tenant),
+      pims: (tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant)),
       takeTurn: store.takeTurn,
       cursorKey: await store.loadCursorKey(),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
@@ -115,6 +115,7 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
       await accounts.deleteExpired(clock.now());
     };
     deleteEveryHour(clock, deleteExpired, log);
+    void embedded?.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
     throw fault;

@@ -99,7 +99,10 @@ async function trace(
   app.addHook('onClose', () => tracing.close());
   return {
     observe: tracing.observe,
-    pims: (tenant: Tenant, request?: FastifyRequest) => (request ? tracing.watch(pims(tenant), request) : pims(tenant)),
+    pims: async (tenant: Tenant, request?: FastifyRequest) => {
+      const store = await pims(tenant);
+      return request ? tracing.watch(store, request) : store;
+    },
   };
 }
 

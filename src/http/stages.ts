@@ -27,7 +27,7 @@ export interface OperationServices {
   /** Shared by all operations. */
   readonly limits: Limits;
   /** The tenant's store, for a request where there is one. */
-  readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore;
+  readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore | Promise<PimsStore>;
   readonly idempotencyMs: number;
 }
 
@@ -87,7 +87,7 @@ export function addOperation(
       const expected = operation.takesIfMatch && parseIfMatch(request);
       if (isRead) request.load.checkRoom(request);
       const call = {
-        store: pims(tenant, request),
+        store: await pims(tenant, request),
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,

@@ -17,7 +17,7 @@ export function recordRoutes({ pims, audit }: DashboardServices) {
     const { tenant } = context.signedIn;
     const { ORDER_NUMBER } = context.body;
     const options = { now: new Date(context.client.nowMs).toISOString(), strict: tenant.strict };
-    const { stage, backorder } = await advanceOrder(pims(tenant), ORDER_NUMBER, transition, options);
+    const { stage, backorder } = await advanceOrder(await pims(tenant), ORDER_NUMBER, transition, options);
     const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
     const entry = entryOf(context, action, ORDER_NUMBER, backorder === null ? {} : { backorder });
     await audit.appendAudit(tenant.teamId, entry);
@@ -31,11 +31,11 @@ export function recordRoutes({ pims, audit }: DashboardServices) {
       const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
       return advance(context, { invoice: { ...asked, tracking } });
     },
-    'GET /fields': async ({ signedIn }) => ({ fields: listFields(await pims(signedIn.tenant).dictionaries()) }),
+    'GET /fields': async ({ signedIn }) => ({ fields: listFields(await (await pims(signedIn.tenant)).dictionaries()) }),
     'POST /fields': async (context) => {
       const { tenant } = context.signedIn;
       const { recordType, name, type } = context.body;
-      await addField(pims(tenant), { recordType, name, type });
+      await addField(await pims(tenant), { recordType, name, type });
       await audit.appendAudit(tenant.teamId, entryOf(context, 'field added', name, { recordType, type }));
     },
   } satisfies Partial<Handlers>;

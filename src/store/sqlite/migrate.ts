@@ -2,7 +2,7 @@
  * Migrates a file to the newest schema: the files of migrations/ in order, each with its number in one transaction, so
  * that a crash leaves the old schema or the new one. Released migrations never change.
  */
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../assets.ts';
 import { NewerStore, selectInstallation } from '../control/installation.ts';
@@ -11,6 +11,8 @@ import { Database, OPENING_TIMEOUT_MS, retryWhileBusy } from './database.ts';
 
 export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 
+/** Where the header of a file has it, in four bytes. */
+const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
 const migrations = new Map<SqliteSchema, string[]>();
 
@@ -23,16 +25,40 @@ export function isNewest(db: Database, schema: SqliteSchema): boolean {
   return version === newest;
 }
 
-/** Throws NewerStore when the file is from a newer version. Safe when several processes start together. */
-export function migrate(db: Database, schema: SqliteSchema): void {
-  if (isNewest(db, schema)) return;
+/** Schemas are the numbers of the last migration a file has had. */
+export interface Upgrade {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a start would do to a file, as its header tells; undefined when that is nothing. */
+export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | undefined {
+  const header = Buffer.alloc(SCHEMA_AT + 4);
+  const descriptor = openSync(file, 'r');
+  try {
+    if (readSync(descriptor, header) < header.length) return undefined;
+  } finally {
+    closeSync(descriptor);
+  }
+  const [from, to] = [header.readUInt32BE(SCHEMA_AT), loadMigrations(schema).length];
+  return from === to ? undefined : { from, to };
+}
+
+/**
+ * Answers what it did; undefined when that was nothing. Throws NewerStore when the file is from a newer version. Safe
+ * when several processes start together.
+ */
+export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined {
+  if (isNewest(db, schema)) return undefined;
   const scripts = loadMigrations(schema);
   const version = (): number => db.row<[number]>('PRAGMA user_version')![0];
+  const from = version();
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
     for (let next = version() + 1; next <= scripts.length; next++)
       migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
+  return { from, to: scripts.length };
 }
 
 /** The version of the service that used the folder of this file last, if that can be read. */

@@ -68,6 +68,10 @@ export class OpenTenants {
     return open.store;
   }
 
+  has(storeId: string): boolean {
+    return this.#byId.has(storeId);
+  }
+
   get size(): number {
     return this.#all.length;
   }

@@ -5,12 +5,14 @@ import { Refusal } from '../../errors.ts';
 import type { Json, Rendered } from '../../pims/script.ts';
 import { CUT_SHORT, Database, faultOf } from './database.ts';
 import { faultsOfFile } from './whole-files.ts';
+import { migrate, type Upgrade } from './migrate.ts';
 import { runRead, TOO_LARGE, type FoundBy, type Read } from './query.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
   | { kind: 'checkpoint'; file: string }
   | { kind: 'examine'; file: string }
+  | { kind: 'upgrade'; file: string }
   | { kind: 'forget'; file: string };
 export interface Reply {
   result?: unknown;
@@ -59,11 +61,21 @@ function checkpoint(file: string): void {
   }
 }
 
+function upgrade(file: string): Upgrade | undefined {
+  const db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
+  try {
+    return migrate(db, 'pims');
+  } finally {
+    db.close();
+  }
+}
+
 function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Reply {
   if (job.kind === 'checkpoint') {
     checkpoint(job.file);
     return {};
   }
+  if (job.kind === 'upgrade') return { result: upgrade(job.file) };
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
   const found = runRead(connect(file), read, 'each', { ms: budgetMs, isEnded });

@@ -3,6 +3,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, refuseCommand } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
@@ -28,6 +29,7 @@ import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteRequests } from './request-store.ts';
 import { makeLackingFiles, makeTenantFile, tenantFileOf } from './tenant-files.ts';
 import { newStoreId, replaceStore, SqliteTenants } from './tenant-store.ts';
+import { Upgrades } from './upgrades.ts';
 import { SqliteUsage } from './usage-store.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -67,6 +69,7 @@ export class SqliteStore {
   readonly #aside: WorkerPool;
   readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
+  readonly #upgrades: Upgrades;
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
   #lock: Database | undefined;
@@ -89,6 +92,7 @@ export class SqliteStore {
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
     this.#checkpoints = new WorkerPool(1, 0, clock);
     this.#aside = new WorkerPool(1, QUERY_NICENESS, clock);
+    this.#upgrades = new Upgrades(this.#aside, clock, report);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
     const checkpoint = this.#checkpoint;
@@ -123,6 +127,31 @@ export class SqliteStore {
 
   pims({ storeId }: Tenant): PimsStore {
     return this.#open.get(storeId);
+  }
+
+  /**
+   * The same for a service. While the tenant's file is of an older schema it is upgraded off the event loop: the call
+   * waits for a moment, and is then refused with SERVICE_BUSY.
+   */
+  pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
+    const file = this.#file(tenant.storeId);
+    if (this.#open.has(tenant.storeId) || !this.#upgrades.isNeeded(file)) return this.pims(tenant);
+    return this.#upgrades.wait(file).then(() => this.pims(tenant));
+  }
+
+  /** Upgrades what tenants have of an older schema, one after the other. Sets those apart whose files are lost. */
+  async upgradeTenants(): Promise<void> {
+    for (const tenant of await this.tenants.listTenants()) {
+      await nextTurn();
+      const file = this.#file(tenant.storeId);
+      if (this.#upgrades.isNeeded(file)) await this.#upgrades.run(file);
+      if (isFileThere(file) && !this.#upgrades.isNeeded(file)) continue;
+      try {
+        this.pims(tenant);
+      } catch {
+        // It has been told.
+      }
+    }
   }
 
   /** Locks the folder for one service. The operating system unlocks it when the process ends. */

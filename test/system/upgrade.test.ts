@@ -1,0 +1,95 @@
+/**
+ * A store of an older version: checks and backups read it as it is, a start upgrades its tenants beside their calls,
+ * and `storeroom upgrade` says what that will be.
+ */
+import assert from 'node:assert/strict';
+import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { before, test } from 'node:test';
+import { sortKey } from '../../src/pims/values.ts';
+import { times } from '../kit/lists.ts';
+import { getOrder } from '../kit/orders.ts';
+import { ownService, runCommand, temporaryFolder, type Keys } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
+
+/** How many migrations of a tenant the version has. */
+const OLD = 2;
+const TENANTS = 6;
+const ORDERS = 50;
+const BACKUP_AFTER_MS = 2000;
+
+const old = temporaryFolder();
+const keys: Keys[] = [];
+
+/** A tenant's file as an older version left it. */
+function makeOld(file: string): void {
+  rmSync(file);
+  const db = new DatabaseSync(file);
+  for (const script of globSync(`src/store/sqlite/migrations/pims-000[1-${OLD}].sql`).toSorted())
+    db.exec(readFileSync(script, 'utf8'));
+  const insert = db.prepare("INSERT INTO ORDERS (SORT_KEY, ORDER_NUMBER, ORDER_TYPE) VALUES (?, ?, 'sales_order')");
+  for (const number of times(ORDERS, (at) => String(10_001 + at))) insert.run(sortKey(number), number);
+  db.exec("INSERT INTO ORDERS_SEARCH (rowid, FOLDED) SELECT ID, '' FROM ORDERS");
+  db.exec(`UPDATE COUNTERS SET NEXT = ${10_001 + ORDERS} WHERE NAME = 'orders'; PRAGMA user_version=${OLD}`);
+  db.close();
+}
+
+before(async () => {
+  const service = await ownService({ place: old });
+  for (const team of times(TENANTS, (at) => `t${at}`)) keys.push(await service.makeTenant(team));
+  await service.stop();
+  for (const file of globSync('tenants/*.db', { cwd: old })) makeOld(join(old, file));
+});
+
+function copied(): string {
+  const folder = temporaryFolder();
+  cpSync(old, folder, { recursive: true });
+  return folder;
+}
+
+async function succeed(folder: string, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCommand(folder, words);
+  assert.equal(code, 0, stdout + stderr);
+  return stdout;
+}
+
+test('is found whole, and so is a backup of it, and nothing of it is changed', async () => {
+  const folder = copied();
+  const bytes = (): Buffer[] =>
+    globSync('tenants/*.db', { cwd: folder })
+      .toSorted()
+      .map((file) => readFileSync(join(folder, file)));
+  const as = bytes();
+  assert.match(await succeed(folder, 'check'), new RegExp(`Checked ${TENANTS * ORDERS} orders .*: all is well`));
+  const backup = join(temporaryFolder(), 'backup');
+  await succeed(folder, 'backup', backup);
+  assert.match(await succeed(folder, 'check', '--backup', backup), new RegExp(`Checked ${TENANTS * ORDERS} orders`));
+  const planned = JSON.parse(await succeed(folder, 'upgrade', '--dry-run', '--json')) as { files: { from: number }[] };
+  assert.deepEqual(
+    planned.files.map(({ from }) => from),
+    times(TENANTS, () => OLD),
+  );
+  assert.deepEqual(bytes(), as);
+  await succeed(folder, 'upgrade');
+  assert.match(await succeed(folder, 'upgrade', '--dry-run'), /All files have the schemas of this version/);
+});
+
+test('is upgraded by a start, tenants that nobody calls too, and its first backup is good', async () => {
+  const backups = temporaryFolder();
+  const service = await ownService({ place: copied(), env: { STOREROOM_BACKUP_DIR: backups } });
+  const answer = async (one: Keys): Promise<number> => {
+    const { status, body } = await getOrder(service, one, '10001');
+    if (status === 503) assert.equal(body.code, 'SERVICE_BUSY');
+    return status;
+  };
+  await until(async () => (await answer(keys.at(-1)!)) === 200);
+  await service.said((output) => output.split(`from schema ${OLD} to `).length === TENANTS + 1);
+  await service.move(BACKUP_AFTER_MS);
+  await service.said((output) => /was made and verified|No backup was made/.test(output));
+  assert.doesNotMatch(service.output, /No backup was made/);
+  const [backup] = globSync('storeroom-*', { cwd: backups });
+  await succeed(service.place, 'check', '--backup', join(backups, backup!));
+  for (const one of keys) assert.equal(await answer(one), 200);
+  assert.match(await succeed(service.place, 'upgrade', '--dry-run'), /All files have the schemas/);
+});
