@@ -65,7 +65,7 @@ export class SqliteStore {
   readonly #turns: Turns;
   /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
   readonly #checkpoints: WorkerPool;
-  /** For what takes long and nobody waits for. */
+  /** For what takes long and nobody waits for: a large upgrade, and beside it what is called meanwhile. */
   readonly #aside: WorkerPool;
   readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
@@ -91,7 +91,7 @@ export class SqliteStore {
     // One thread more than queries have, for a tenant that has none running.
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
     this.#checkpoints = new WorkerPool(1, 0, clock);
-    this.#aside = new WorkerPool(1, QUERY_NICENESS, clock);
+    this.#aside = new WorkerPool(2, QUERY_NICENESS, clock);
     this.#upgrades = new Upgrades(this.#aside, clock, report);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
