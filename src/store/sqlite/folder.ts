@@ -71,7 +71,10 @@ export function refuseLostFiles(folder: string): void {
 }
 
 /** SQLite takes an empty file for an empty database. */
-export const isFileThere = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+export function isFileThere(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found !== undefined && !(found.isFile() && found.size === 0);
+}
 
 /** Writes a file, or the names in a folder, through to the disk. */
 export function sync(path: string): void {

@@ -2,7 +2,7 @@
  * Migrates a file to the newest schema: the files of migrations/ in order, each with its number in one transaction, so
  * that a crash leaves the old schema or the new one. Released migrations never change.
  */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../assets.ts';
 import { NewerStore, selectInstallation } from '../control/installation.ts';
@@ -33,6 +33,8 @@ export interface Upgrade {
 
 /** What a start would do to a file, as its header tells; undefined when that is nothing. */
 export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | undefined {
+  // Opening a pipe would wait.
+  if (!statSync(file).isFile()) return undefined;
   const header = Buffer.alloc(SCHEMA_AT + 4);
   const descriptor = openSync(file, 'r');
   try {
