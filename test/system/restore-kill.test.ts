@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { before, test } from 'node:test';
 import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -106,4 +107,20 @@ test('a move into a folder with an unfinished restore is refused, and what is no
   assert.match(stderr, UNFINISHED);
   assert.equal((await runCommand(folder, ['restore', source])).code, 1);
   assert.ok(readdirSync(folder).includes(MARKER));
+});
+
+test('while one restore works on a folder, another is refused and touches nothing', async () => {
+  const folder = temporaryFolder();
+  await killRestore(folder, size / 2);
+  const files = (): string[] => globSync('**', { cwd: folder }).toSorted();
+  const other = new DatabaseSync(join(folder, 'serve.lock'));
+  other.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE');
+  const before = files();
+  const { code, stderr } = await runCommand(folder, ['restore', backup]);
+  assert.equal(code, 1);
+  assert.match(stderr, /Another service is running on .*, or a restore into it/);
+  assert.deepEqual(files(), before);
+  other.close();
+  await succeed(runCommand(folder, ['restore', backup]));
+  assert.deepEqual(await exportAll(folder), exported);
 });

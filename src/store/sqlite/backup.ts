@@ -8,7 +8,7 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 import { checkStore, type CheckResult } from '../check/check.ts';
 import { SqliteCheckStore } from './check-store.ts';
 import { Database, sqliteVersion } from './database.ts';
-import { DATA_FOLDER, isFileThere, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
+import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
 import { mayLackFiles } from './tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
 
@@ -59,17 +59,23 @@ export function restoreBackup(source: string, folder: string): string[] {
   const [isThere, isBegun] = [existsSync(folder), existsSync(marker)];
   if (!isBegun) requireEmpty(folder, 'a backup is restored into an empty data folder');
   makeStoreFolder(folder, DATA_FOLDER, marker);
+  const lock = lockFolder(folder);
   try {
     for (const [file, hash] of Object.entries(hashes)) checkDatabase(join(source, file), hash);
   } catch (fault) {
-    if (!isBegun)
-      for (const made of isThere ? [join(folder, 'tenants'), marker] : [folder]) rmSync(made, { recursive: true });
+    lock.close();
+    const made = [join(folder, 'tenants'), marker, join(folder, LOCK)];
+    if (!isBegun) for (const path of isThere ? made : [folder]) rmSync(path, { recursive: true });
     throw fault;
   }
-  copyFiles(source, folder, hashes);
-  rmSync(marker);
-  sync(folder);
-  return Object.keys(hashes);
+  try {
+    copyFiles(source, folder, hashes);
+    rmSync(marker);
+    sync(folder);
+    return Object.keys(hashes);
+  } finally {
+    lock.close();
+  }
 }
 
 function copyFiles(source: string, folder: string, hashes: Manifest['files']): void {

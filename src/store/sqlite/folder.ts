@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { refuseCommand, type Refusal } from '../../errors.ts';
+import { Database, faultOf } from './database.ts';
 
 /** What holds the folder of all data in messages. */
 export const DATA_FOLDER = 'STOREROOM_DATA';
@@ -50,6 +51,9 @@ export function makeFolder(folder: string): void {
   }
 }
 
+/** The file that is locked. */
+export const LOCK = 'serve.lock';
+
 /** Is there from the first file of a restore until the last is on disk. */
 export const restoreMarkerOf = (folder: string): string => join(folder, 'restore-unfinished');
 
@@ -74,6 +78,24 @@ export function refuseLostFiles(folder: string): void {
 export function isFileThere(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   return found !== undefined && !(found.isFile() && found.size === 0);
+}
+
+/**
+ * Locks a folder for one service, move or restore, until what it answers is closed; the operating system unlocks it when
+ * the process ends. COMMAND_REFUSED when another has it.
+ */
+export function lockFolder(folder: string): Database {
+  let lock: Database | undefined;
+  try {
+    lock = new Database(join(folder, LOCK), { mode: 'make', busyTimeoutMs: 0, openingTimeoutMs: 0 });
+    lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID)');
+    lock.exec('COMMIT; BEGIN IMMEDIATE');
+    return lock;
+  } catch (fault) {
+    lock?.close();
+    if (faultOf(fault) !== 'busy') throw fault;
+    throw refuseCommand(`Another service is running on ${folder}, or a restore into it; one folder takes one.`);
+  }
 }
 
 /** Writes a file, or the names in a folder, through to the disk. */

@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
-import { orThrow, Refusal, refuseCommand } from '../../errors.ts';
+import { orThrow, Refusal } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
@@ -21,8 +21,15 @@ import { SqlUserStore } from '../control/user-store.ts';
 import type { StoreLoad } from '../load.ts';
 import { backupStore, copyTenant } from './backup.ts';
 import { SqliteControl } from './control-database.ts';
-import { Database, faultOf, nameFile, sqliteVersion, type OnFatal } from './database.ts';
-import { DATA_FOLDER, isFileThere, makeStoreFolder, refuseLostFiles, refuseUnfinishedRestore } from './folder.ts';
+import { Database, nameFile, sqliteVersion, type OnFatal } from './database.ts';
+import {
+  DATA_FOLDER,
+  isFileThere,
+  lockFolder,
+  makeStoreFolder,
+  refuseLostFiles,
+  refuseUnfinishedRestore,
+} from './folder.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { OpenTenants } from './open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
@@ -154,18 +161,9 @@ export class SqliteStore {
     }
   }
 
-  /** Locks the folder for one service. The operating system unlocks it when the process ends. */
+  /** Locks the folder for one service. */
   lock(): void {
-    const { folder } = this.#options;
-    try {
-      const options = { mode: 'make', busyTimeoutMs: 0, openingTimeoutMs: 0 } as const;
-      this.#lock = new Database(join(folder, 'serve.lock'), options);
-      this.#lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS HELD (ID)');
-      this.#lock.exec('COMMIT; BEGIN IMMEDIATE');
-    } catch (fault) {
-      if (faultOf(fault) !== 'busy') throw fault;
-      throw refuseCommand(`Another service is running on ${folder}; one folder takes one service.`);
-    }
+    this.#lock = lockFolder(this.#options.folder);
   }
 
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(this.#file(storeId), signal, work);
