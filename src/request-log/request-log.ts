@@ -3,6 +3,7 @@
  * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decisions 0022 and 0032.
  */
 import type { Clock, Timer } from '../clock.ts';
+import type { Tenant } from '../tenant/port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
 import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX } from './lines.ts';
@@ -24,6 +25,7 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 const TRIM_BYTES = 4 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
+type LoggedTenant = Pick<Tenant, 'teamId' | 'createdAt'>;
 type TeamKeyUse = { -readonly [Name in keyof KeyUse]: KeyUse[Name] } & { readonly teamId: string };
 
 /** What the store saves in one transaction. */
@@ -111,24 +113,30 @@ export class RequestLog {
   }
 
   /** A page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
-  async search(teamId: string, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
+  async search(tenant: LoggedTenant, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
     await this.settled();
     return {
-      ...(await searchRequests(this.#store, teamId, query, this.#keptFrom(nowMs))),
+      ...(await searchRequests(this.#store, tenant.teamId, query, this.#shownFrom(tenant, nowMs))),
       keptDays: this.#options.requestLogDays,
     };
   }
 
   /** The request with this ID; undefined when there is none or it is too old to be shown. */
-  async find(teamId: string, requestId: string, nowMs: number): Promise<FoundRequestDetail | undefined> {
+  async find(tenant: LoggedTenant, requestId: string, nowMs: number): Promise<FoundRequestDetail | undefined> {
     await this.settled();
-    const found = await findRequest(this.#store, teamId, requestId);
-    return found && found.at >= this.#keptFrom(nowMs) ? found : undefined;
+    const found = await findRequest(this.#store, tenant.teamId, requestId);
+    return found && found.at >= this.#shownFrom(tenant, nowMs) ? found : undefined;
   }
 
   /** Deletes requests older than the days the log keeps. */
   deleteExpired(nowMs: number): Promise<void> {
     return this.#store.deleteRequestsBefore(this.#keptFrom(nowMs));
+  }
+
+  /** Of a tenant that was removed, and made anew under its name, a line may have been saved after the removal. */
+  #shownFrom({ createdAt }: LoggedTenant, nowMs: number): string {
+    const keptFrom = this.#keptFrom(nowMs);
+    return createdAt > keptFrom ? createdAt : keptFrom;
   }
 
   #keptFrom(nowMs: number): string {

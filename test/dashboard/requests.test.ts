@@ -140,6 +140,19 @@ suite('a request', () => {
     const actors = valuesOf((await anew.ask('GET /audit')).records, 'actor');
     assert.deepEqual(new Set(actors), new Set(['command line', anew.email]));
   });
+
+  test('of a tenant that was removed, if it is saved only then, is not shown when the tenant is made anew', async () => {
+    const { keys, teamID } = await openTenant(service);
+    await service.stand();
+    const answer = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'before' } });
+    assert.equal((await service.command('tenant', 'remove', teamID, '--yes')).code, 0);
+    await service.move(1);
+    await service.makeTenant(teamID);
+    await service.pass();
+    const anew = await Visitor.make(service, teamID, 'owner');
+    assert.deepEqual((await searchOf(anew)).requests, []);
+    await expectNone(anew, answer);
+  });
 });
 
 suite('the log', () => {
@@ -200,6 +213,8 @@ suite('the log', () => {
     const answer = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'old' } });
     const { keptDays } = await searchOf(owner);
     assert.equal(keptDays, 30);
+    const madeAt = service.timeAt(-40 * DAY_MS);
+    await runSql(service, `UPDATE @TENANTS SET "CREATED_AT" = '${madeAt}' WHERE "TEAM_ID" = '${teamID}'`);
     const ageTo = async (days: number): Promise<void> => {
       const at = service.timeAt(-days * DAY_MS);
       const ofTenant = `"TEAM_ID" = '${teamID}'`;

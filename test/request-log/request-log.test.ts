@@ -25,6 +25,7 @@ const folder = newFolder();
 const { requests } = openForAll(folder);
 let teams = 0;
 let numbers = 0;
+const ofTeam = (teamId: string): { teamId: string; createdAt: string } => ({ teamId, createdAt: '' });
 const newTeam = (): string => `team-${++teams}`;
 /** All that the store has of a tenant. */
 const blocksOf = (teamId: string, of: Pick<RequestStore, 'loadBlocks'> = requests): Promise<RequestBlock[]> =>
@@ -74,7 +75,7 @@ async function searchAll(log: RequestLog, teamId: string, query: RequestsQuery =
   const found: FoundRequest[] = [];
   let searchedTo = '~';
   for (let cursor: string | undefined, pages = 1; ; pages++) {
-    const page = await log.search(teamId, { ...query, ...(cursor !== undefined && { cursor }) }, NOW_MS);
+    const page = await log.search(ofTeam(teamId), { ...query, ...(cursor !== undefined && { cursor }) }, NOW_MS);
     assert.ok(page.requests.length <= 50);
     found.push(...page.requests);
     if (page.next === null) {
@@ -126,11 +127,11 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
     return { ...pick([one], ...same)[0]!, requestID: one.requestId, milliseconds: 1.3, apiID: one.apiId };
   });
   const page = { requests: [first, second], next: null, searchedTo: '', keptDays: 30 };
-  assert.deepEqual(await log.search(teamId, {}, NOW_MS), page);
-  const full = (await log.find(teamId, explored.requestId, NOW_MS))!;
+  assert.deepEqual(await log.search(ofTeam(teamId), {}, NOW_MS), page);
+  const full = (await log.find(ofTeam(teamId), explored.requestId, NOW_MS))!;
   assert.deepEqual(full, { ...first, field: null, query: explored.query, body: null });
   const { field, query, body } = refused;
-  assert.deepEqual(await log.find(teamId, refused.requestId, NOW_MS), { ...second, field, query, body });
+  assert.deepEqual(await log.find(ofTeam(teamId), refused.requestId, NOW_MS), { ...second, field, query, body });
 });
 
 test('each filter keeps what it names, alone and with the others', async () => {
@@ -165,14 +166,14 @@ test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
     times(60, () => call(teamId)),
   );
   const refusal = (query: RequestsQuery): Promise<unknown> =>
-    log.search(teamId, query, NOW_MS).catch((fault: unknown) => fault);
+    log.search(ofTeam(teamId), query, NOW_MS).catch((fault: unknown) => fault);
   for (const status of ['x', '40', '4x', '600', '4XX', '404 ', '-1'])
     assertRefused(await refusal({ status }), 'INVALID_PARAMETER', 'status');
   const moments = 'now 2026-11-20 2026-02-30T00:00:00Z 2026-11-20T09:30:00 2026-11-20T25:00Z'.split(' ');
   for (const time of [...moments, '2026-11-20T09:30:00+01:00', '+010000-01-01T00:00Z'])
     for (const field of ['from', 'to'] as const)
       assertRefused(await refusal({ [field]: time }), 'INVALID_PARAMETER', field);
-  const next = (await log.search(teamId, {}, NOW_MS)).next!;
+  const next = (await log.search(ofTeam(teamId), {}, NOW_MS)).next!;
   const made = Buffer.from('2026 x 1').toString('base64url');
   for (const cursor of ['x', '~', next.slice(0, -1), `${next}A`, next.toUpperCase(), made])
     assertRefused(await refusal({ cursor }), 'INVALID_CURSOR', 'cursor');
@@ -212,7 +213,7 @@ test('pages over any blocks, of several nodes and with slow requests among them,
     const query = { status, ...(since !== '' && { from: since }), ...(until !== '' && { to: until }) };
     assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expectIds(calls, isMeant));
     for (const one of calls.slice(-3))
-      assert.equal((await logs['b-c'].find(teamId, one.requestId, NOW_MS))?.at, one.at);
+      assert.equal((await logs['b-c'].find(ofTeam(teamId), one.requestId, NOW_MS))?.at, one.at);
   });
   await fc.assert(property, { numRuns: 60 });
 });
@@ -248,14 +249,14 @@ test('a request is found by its ID whenever it was finished, and no other is', a
   const calls = times(300, (index) => call(teamId, { at: at(index * 100), query: { place: String(index) } }));
   const late = calls.filter((_, index) => index % 17 === 0);
   await record(log, [...calls.filter((one) => !late.includes(one)), ...late.toReversed()], 10);
-  for (const one of calls) assert.deepEqual((await log.find(teamId, one.requestId, NOW_MS))?.query, one.query);
+  for (const one of calls) assert.deepEqual((await log.find(ofTeam(teamId), one.requestId, NOW_MS))?.query, one.query);
   const id = calls[150]!.requestId;
-  assert.equal(await log.find(newTeam(), id, NOW_MS), undefined, 'another tenant does not find it');
+  assert.equal(await log.find(ofTeam(newTeam()), id, NOW_MS), undefined, 'another tenant does not find it');
   const others = [
     ['', '-', 'x', '%', `${id} `, `${id}zzzzzzzzzzzz`, `bo-ot_1-${(numbers + 1).toString(36)}`],
     [id.replace('bo', 'bu'), id.toUpperCase(), id.replace(/-(\w+)$/, '-0$1')],
   ].flat();
-  for (const other of others) assert.equal(await log.find(teamId, other, NOW_MS), undefined, other);
+  for (const other of others) assert.equal(await log.find(ofTeam(teamId), other, NOW_MS), undefined, other);
 });
 
 test('no secret is in the stored bytes, wherever a caller has put it', async () => {
@@ -312,13 +313,13 @@ test('long texts are cut, and broken characters break nothing', async () => {
     at: at(1),
   });
   await record(log, [long, odd]);
-  const found = await log.find(teamId, long.requestId, NOW_MS);
+  const found = await log.find(ofTeam(teamId), long.requestId, NOW_MS);
   const lengths = Object.entries(found!.query).map(([name, { length }]) => `${name} ${length <= 256}`);
   assert.deepEqual(lengths, ['a true', 'b true']);
   for (const text of [found!.message!, found!.body!, found!.query['a']!])
     assert.ok(text.startsWith('x😀') && text.endsWith('…') && text.isWellFormed(), text);
   assert.equal(found!.client.length, 64);
-  assert.equal((await log.find(teamId, odd.requestId, NOW_MS))?.query[broken], broken);
+  assert.equal((await log.find(ofTeam(teamId), odd.requestId, NOW_MS))?.query[broken], broken);
   const clients = (await requests.loadKeyUses(teamId)).map(({ apiId, client }) => `${apiId} ${client}`);
   assert.deepEqual(clients, ['odd \uFFFDx', `sr_id_1 ${'y'.repeat(64)}`]);
 });
@@ -359,8 +360,8 @@ test('what is older than the days kept is not shown, and then deleted from the s
   await log.deleteExpired(NOW_MS);
   const left = await blocksOf(teamId);
   assert.equal(left.length, 3);
-  assert.equal(await log.find(teamId, calls[0]!.requestId, NOW_MS), undefined);
-  assert.ok(await log.find(teamId, calls[2]!.requestId, NOW_MS));
+  assert.equal(await log.find(ofTeam(teamId), calls[0]!.requestId, NOW_MS), undefined);
+  assert.ok(await log.find(ofTeam(teamId), calls[2]!.requestId, NOW_MS));
 });
 
 /** The store, but for how it adds. */
@@ -464,7 +465,7 @@ test('a closed store disturbs nobody; so many calls wait for it, later ones are 
   }
   await log.settled();
   assert.ok(log.dropped >= 85_000 && log.dropped <= 90_001, String(log.dropped));
-  assertRefused(await log.search(teamId, {}, NOW_MS).catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
+  assertRefused(await log.search(ofTeam(teamId), {}, NOW_MS).catch((fault: unknown) => fault), 'STORE_UNAVAILABLE');
   const body = 'x'.repeat(4096);
   const before = log.dropped;
   for (let index = 0; index < 20_000; index++) log.record(call(teamId, { body }));
@@ -581,7 +582,7 @@ test('a line has at most 2,048 bytes, whatever is sent', async () => {
         const [block] = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 1);
         const bytes = block!.lines[0] === 0x5b ? Buffer.from(block!.lines) : zstdDecompressSync(block!.lines);
         assert.ok(bytes.length <= 2048, `${bytes.length} bytes`);
-        assert.ok(await log.find(teamId, one.requestId, NOW_MS));
+        assert.ok(await log.find(ofTeam(teamId), one.requestId, NOW_MS));
       },
     ),
     { numRuns: LINES },

@@ -115,11 +115,11 @@ test('while one restore works on a folder, another is refused and touches nothin
   const files = (): string[] => globSync('**', { cwd: folder }).toSorted();
   const other = new DatabaseSync(join(folder, 'serve.lock'));
   other.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE');
-  const before = files();
+  const found = files();
   const { code, stderr } = await runCommand(folder, ['restore', backup]);
   assert.equal(code, 1);
   assert.match(stderr, /Another service is running on .*, or a restore into it/);
-  assert.deepEqual(files(), before);
+  assert.deepEqual(files(), found);
   other.close();
   await succeed(runCommand(folder, ['restore', backup]));
   assert.deepEqual(await exportAll(folder), exported);

@@ -36,14 +36,14 @@ export function usageRoutes(
       return { month, total, refused, monthQuota: tenant.monthQuota, rows, byKey, months };
     },
     'GET /requests': async (context) => {
-      const { teamId } = context.signedIn.tenant;
-      const search = () => requestLog.search(teamId, context.query, context.client.nowMs);
+      const { tenant } = context.signedIn;
+      const search = () => requestLog.search(tenant, context.query, context.client.nowMs);
       const page = await readInTurn(takeTurn, context, search);
       return { ...page, requests: page.requests.map(withPlace) };
     },
     'GET /requests/single': async (context) => {
-      const { teamId } = context.signedIn.tenant;
-      const find = () => requestLog.find(teamId, context.query.requestID, context.client.nowMs);
+      const { tenant } = context.signedIn;
+      const find = () => requestLog.find(tenant, context.query.requestID, context.client.nowMs);
       const found = await readInTurn(takeTurn, context, find);
       const missing = `No request of the last ${requestLogDays} days has this ID.`;
       if (!found) throw new Refusal('NOT_FOUND', missing, { field: 'requestID' });
