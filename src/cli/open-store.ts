@@ -23,20 +23,24 @@ export async function withOpenedStore<S extends Store, T>(
   work: (store: S) => Promise<T>,
 ): Promise<T> {
   let fatal: unknown;
+  const told: string[] = [];
   const store = await open(
     { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
     {
       name: 'storeroom command',
       busyTimeoutMs: BUSY_TIMEOUT_MS,
       onFatal: (fault) => void (fatal ??= fault),
-      report: (event) => void process.stderr.write(`${printable(event)}\n`),
+      report: (event, isFault) =>
+        void (isFault === true ? told.push(event) : process.stderr.write(`${printable(event)}\n`)),
       clock,
     },
   );
   try {
     return await work(store);
   } catch (fault) {
-    throw fatal ?? fault;
+    // What the caller of the API is not told: the file, and what is wrong with it.
+    const isApart = fault instanceof Refusal && fault.code === 'TENANT_UNAVAILABLE';
+    throw fatal ?? (isApart && told[0] !== undefined ? new Refusal(fault.code, told[0]) : fault);
   } finally {
     await store.close();
   }

@@ -67,7 +67,8 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
     const accounts = new Accounts(store, clock);
     // A node knows nothing of PostgreSQL's disk.
     const disk = embedded && new Disk(config.data, config, user);
-    const backups = embedded && config.backupDir !== '' ? scheduleBackups(config, log, clock) : undefined;
+    const hasBackups = embedded !== undefined && config.backupDir !== '';
+    const backups = hasBackups ? await scheduleBackups(config, store, log, clock) : undefined;
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
     const state: ServiceState = { isUsable: () => store.isUsable(), isDiskNearlyFull, stopping: false, inFlight: 0 };
@@ -155,13 +156,16 @@ function stopOnSignal(
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
 }
 
-const scheduleBackups = (config: Config, log: pino.Logger, clock: Clock): ScheduledBackups =>
-  new ScheduledBackups({
-    ...config,
-    clock,
-    folder: config.data,
-    report: (event, isFault) => (isFault ? log.error(event) : log.info(event)),
-  });
+async function scheduleBackups(
+  config: Config,
+  { installation }: Store,
+  log: pino.Logger,
+  clock: Clock,
+): Promise<ScheduledBackups> {
+  const identity = (await installation.load('identity'))!;
+  const report = (event: string, isFault: boolean): void => (isFault ? log.error(event) : log.info(event));
+  return new ScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
+}
 
 function deleteEveryHour(clock: Clock, deleteExpired: () => Promise<void>, log: pino.Logger): void {
   const run = (): void =>

@@ -214,11 +214,15 @@ suite('restore', () => {
 });
 
 suite('backups that the service makes by itself', () => {
+  const addBackup = (folder: string): void => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'storeroom-backup.json'), JSON.stringify({ files: {}, identity: 'own' }));
+  };
+
   test('after a start the last good one is the newest that agrees; the newest of all says when the next is due', async () => {
     const backupDir = newFolder();
-    // Far ahead, so that none is due.
-    for (const name of ['2126-11-19T00-00-00Z', '2126-11-20T00-00-00Z', '2126-11-21T00-00-00Z-disagrees'])
-      mkdirSync(join(backupDir, `storeroom-${name}`), { recursive: true });
+    for (const name of ['2026-03-15T00-00-00Z', '2026-03-16T00-00-00Z', '2026-03-18T00-00-00Z-disagrees'])
+      addBackup(join(backupDir, `storeroom-${name}`));
     const reported: string[] = [];
     const backups = new ScheduledBackups({
       clock: passing,
@@ -227,12 +231,13 @@ suite('backups that the service makes by itself', () => {
       backupHours: 24,
       backupKeep: 2,
       readyFreeMb: 1,
+      identity: 'own',
       report: (event) => reported.push(event),
-    });
+    }).start();
     const { lastSuccessSeconds, failures } = backups.reading;
     await backups.close();
-    assert.equal(new Date(lastSuccessSeconds * 1000).toISOString(), '2126-11-20T00:00:00.000Z');
+    assert.equal(new Date(lastSuccessSeconds * 1000).toISOString(), '2026-03-16T00:00:00.000Z');
     assert.equal(failures, 0);
-    assert.deepEqual(reported, [`The next backup into ${backupDir} is due at 2126-11-22T00:00:00.000Z.`]);
+    assert.deepEqual(reported, [`The next backup into ${backupDir} is due at 2026-03-19T00:00:00.000Z.`]);
   });
 });

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -29,10 +30,12 @@ const [START, SECOND, HOUR, DAY] = [Date.parse(NOW), 1000, 3_600_000, 86_400_000
 /** After the start, and between the looks that follow. */
 const [FIRST_LOOK, LOOK] = [2 * SECOND, 30 * SECOND];
 const data = newFolder();
+let identity = '';
 
 before(async () => {
   const store = openFolder(data);
   const pims = new Pims(store.pims(accepted(await store.tenants.createTenant('shop', 'A tenant', NOW))));
+  identity = (await store.installation.load('identity'))!;
   await Promise.all(times(400, (at) => pims.createOrder({ NOTES: `note ${at} `.repeat(20) })));
   await store.close();
 });
@@ -53,15 +56,33 @@ class Schedule {
 
   /** With backups of these times, and files of these names. */
   constructor({ made = [], names = [], ...more }: Partial<BackupOptions> & { made?: number[]; names?: string[] } = {}) {
-    for (const name of [...made.map(nameOf), ...names]) mkdirSync(join(this.backupDir, name), { recursive: true });
+    for (const name of names) mkdirSync(join(this.backupDir, name), { recursive: true });
+    for (const ms of made) this.add(ms);
     const report = (event: string, isFault: boolean): void => {
       this.told.push({ event, isFault });
       this.#events.emit('told');
     };
     const bounds = { backupHours: 24, backupKeep: 2, readyFreeMb: 0 };
     const { clock, backupDir } = this;
-    this.backups = new ScheduledBackups({ folder: data, backupDir, ...bounds, clock, report, ...more });
+    this.backups = new ScheduledBackups({
+      folder: data,
+      identity,
+      backupDir,
+      ...bounds,
+      clock,
+      report,
+      ...more,
+    }).start();
     after(() => this.backups.close());
+  }
+
+  /** A backup of this time, of this store if not told otherwise. */
+  add(ms: number, of = identity): void {
+    mkdirSync(join(this.backupDir, nameOf(ms)), { recursive: true });
+    writeFileSync(
+      join(this.backupDir, nameOf(ms), 'storeroom-backup.json'),
+      JSON.stringify({ files: {}, identity: of }),
+    );
   }
 
   /** So much passes, and nothing is begun. */
@@ -175,6 +196,53 @@ suite('backups by themselves', () => {
     assert.deepEqual([isFault, schedule.names], [true, [nameOf(good), `${nameOf(START + FIRST_LOOK)}-disagrees`]]);
     const { failures, lastSuccessSeconds } = schedule.backups.reading;
     assert.deepEqual([failures, lastSuccessSeconds], [1, good / SECOND], 'the last good one is the old one');
+  });
+
+  test('backups of another store, and those that do not say whose they are, are neither counted nor deleted', async () => {
+    const schedule = new Schedule({ backupKeep: 1, made: [START - 3 * DAY], names: [nameOf(START - DAY)] });
+    schedule.add(START - HOUR, 'another');
+    await schedule.moveTo(FIRST_LOOK);
+    const [unknown, other, own] = [START - DAY, START - HOUR, START + FIRST_LOOK].map(nameOf);
+    assert.deepEqual(schedule.names, [unknown, other, own]);
+    const manifest = JSON.parse(readFileSync(join(schedule.backupDir, own!, 'storeroom-backup.json'), 'utf8'));
+    const { madeAt, tenants, orders } = manifest as { madeAt: string; tenants: number; orders: number };
+    assert.deepEqual([madeAt, tenants, orders], [new Date(START + FIRST_LOOK).toISOString(), 1, 400]);
+    assert.equal(manifest.identity, identity);
+  });
+
+  test('what a clock made that was 40 days ahead neither puts off the next one nor counts as a success', async () => {
+    const [real, ahead] = [START - 2 * DAY, START + 40 * DAY];
+    const schedule = new Schedule({ backupKeep: 1, made: [real, ahead] });
+    assert.equal(schedule.backups.reading.lastSuccessSeconds, real / SECOND);
+    await schedule.moveTo(FIRST_LOOK);
+    assert.deepEqual(schedule.names, [nameOf(START + FIRST_LOOK), nameOf(ahead)]);
+  });
+
+  test('one made by another process ends the wait, and is a success', async () => {
+    const schedule = new Schedule({ readyFreeMb: 999_999_999 });
+    await schedule.moveTo(FIRST_LOOK);
+    schedule.add(START + FIRST_LOOK);
+    for (let looks = 0; looks < HOUR / LOOK; looks++) schedule.wait(LOOK);
+    assert.equal(schedule.backups.reading.lastSuccessSeconds, (START + FIRST_LOOK) / SECOND);
+  });
+
+  test('a block of the request log that cannot be read is told, and does not spoil the backup', async () => {
+    const { folder } = copyData();
+    const db = new DatabaseSync(join(folder, 'requests.db'));
+    for (const script of globSync('src/store/sqlite/migrations/requests-*.sql').toSorted())
+      db.exec(readFileSync(script, 'utf8'));
+    db.exec(`INSERT INTO REQUESTS (TEAM_ID, BLOCK_ID, BOOT, FIRST_NUMBER, LAST_NUMBER, FIRST_AT, LINES)
+      VALUES ('shop', 'a', 'b', 1, 1, '', x'00'); PRAGMA user_version=2`);
+    db.close();
+    const schedule = new Schedule({ folder });
+    await schedule.moveTo(FIRST_LOOK);
+    assert.deepEqual(schedule.names, [nameOf(START + FIRST_LOOK)]);
+    assert.deepEqual(
+      schedule.told.slice(1).map(({ isFault }) => isFault),
+      [true, false],
+    );
+    assert.match(schedule.told[1]!.event, /Blocks of the request log cannot be read/);
+    assert.equal(schedule.backups.reading.failures, 0);
   });
 
   test('one that is being made ends when it is closed, and leaves nothing', async () => {

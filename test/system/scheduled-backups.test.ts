@@ -3,10 +3,10 @@
  * calls go on meanwhile. When one is due, and what becomes of one that fails, is in test/store.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readdirSync, renameSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, test, type TestContext } from 'node:test';
 import { timeAt } from '../kit/clock.ts';
 import { readMetrics, sumOf } from '../kit/metrics.ts';
@@ -65,6 +65,14 @@ function copyData(): { folder: string; file: string } {
   return { folder, file: join(folder, globSync('tenants/*.db', { cwd: folder })[0]!) };
 }
 
+/** Makes a folder look like a backup of this data. */
+function addManifest(folder: string, backup: string): void {
+  const control = new DatabaseSync(join(folder, 'control.db'), { readOnly: true });
+  const found = control.prepare("SELECT VALUE FROM INSTALLATION WHERE NAME = 'identity'").get()!;
+  control.close();
+  writeFileSync(join(backup, 'storeroom-backup.json'), JSON.stringify({ files: {}, identity: found['VALUE'] }));
+}
+
 suite('scheduled backups', () => {
   test('the first is made soon after the start, is whole, and can be restored; the oldest goes', async (context) => {
     const { folder } = copyData();
@@ -72,6 +80,7 @@ suite('scheduled backups', () => {
     mkdirSync(backups, { recursive: true });
     const old = [3, 2].map((days) => nameOf(timeAt(-days * DAY_MS)));
     for (const name of [...old, 'not ours']) mkdirSync(join(backups, name));
+    for (const name of old) addManifest(folder, join(backups, name));
     const service = await start(context, folder, { STOREROOM_BACKUP_DIR: backups, STOREROOM_BACKUP_KEEP: '2' });
     await makeBackup(service, FIRST_MS);
     const backup = list(backups).toSorted().at(-1)!;
@@ -88,16 +97,16 @@ suite('scheduled backups', () => {
   test('killed in the middle leaves nothing that looks like a backup; started again makes one, and the next an hour later', async (context) => {
     const { folder, file } = copyData();
     const backups = temporaryFolder();
-    // A pipe that nobody writes into holds the backup where it opens the file.
-    renameSync(file, `${file}.kept`);
-    assert.equal(spawnSync('mkfifo', [file]).status, 0);
+    // A backup waits at a file that another process has for itself.
+    const holder = new DatabaseSync(file);
+    holder.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; UPDATE COUNTERS SET NEXT = NEXT; COMMIT');
     const service = await start(context, folder, { STOREROOM_BACKUP_DIR: backups, STOREROOM_BACKUP_HOURS: '1' });
     await service.move(FIRST_MS);
     await until(() => globSync('.unfinished-*/usage.db', { cwd: backups }).length > 0);
     await service.stop('SIGKILL');
     assert.deepEqual(list(backups), []);
     assert.match(readdirSync(backups)[0]!, /^\.unfinished-/);
-    renameSync(`${file}.kept`, file);
+    holder.close();
     await service.restart();
     await makeBackup(service, FIRST_MS);
     const [backup = ''] = readdirSync(backups);
@@ -111,6 +120,23 @@ suite('scheduled backups', () => {
     assert.deepEqual(readdirSync(backups), [backup]);
     await makeBackup(service, HOUR_MS + LOOK_MS, 2);
     assert.equal(readdirSync(backups).length, 2);
+  });
+
+  test('one made by hand counts as one of them: the service sees it, and makes none before its time', async (context) => {
+    const { folder } = copyData();
+    const env = { STOREROOM_BACKUP_DIR: temporaryFolder(), STOREROOM_BACKUP_HOURS: '1' };
+    const made = await runCommand(folder, ['backup', '--scheduled-now'], { env });
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stdout, /The backup storeroom-.*Z was made and verified/);
+    const service = await start(context, folder, env);
+    await service.move(FIRST_MS);
+    const [backup = ''] = list(env.STOREROOM_BACKUP_DIR);
+    assert.deepEqual(await readBackups(service), { failures: 0, success: timeOf(backup) });
+    assert.deepEqual(readdirSync(env.STOREROOM_BACKUP_DIR), [backup]);
+    for (const words of [['backup'], ['backup', folder, '--scheduled-now']]) {
+      const { code, stderr } = await runCommand(folder, words, { env });
+      assert.deepEqual([code, /Give a folder, or --scheduled-now/.test(stderr)], [1, true]);
+    }
   });
 
   test('a damaged file is told as a fault and counted, and no backup is kept of it', async (context) => {

@@ -1,17 +1,29 @@
 /** `storeroom backup` and `restore`: the embedded store into a folder, and back into an empty data folder. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { Clock } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import { refuseCommand } from '../../errors.ts';
 import { openEmbedded } from '../../store/open.ts';
 import { restoreBackup } from '../../store/sqlite/backup.ts';
+import { ScheduledBackups } from '../../store/sqlite/scheduled-backups.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder, parseEmbeddedConfig, withOpenedStore } from '../open-store.ts';
 
+interface BackupOptions extends CommandOptions {
+  readonly scheduledNow?: true;
+}
+
 export function addBackupCommands(program: Command, { environment, clock }: CommandContext): void {
-  addCommand(program, 'backup <folder>', 'backup /backups/2026-11-20')
+  addCommand(program, 'backup [folder]', 'backup /backups/2026-11-20')
     .description('Copy all data into an empty folder. The service may keep running.')
-    .action(async (folder: string, options: CommandOptions) => {
+    .option('--scheduled-now', 'make and verify one in STOREROOM_BACKUP_DIR, which counts as a scheduled one')
+    .action(async (folder: string | undefined, { scheduledNow, ...options }: BackupOptions) => {
       const config = parseEmbeddedConfig(environment);
       checkFolder(config.data);
+      if ((folder === undefined) !== (scheduledNow === true))
+        throw refuseCommand('Give a folder, or --scheduled-now for STOREROOM_BACKUP_DIR.');
+      if (folder === undefined) return makeScheduled(config, clock, options);
       const files = await withOpenedStore({ config, clock }, openEmbedded, (store) => store.backup(folder));
       printAnswer(options, { folder: resolve(folder), files }, `Copied ${files.length} files to ${folder}.`);
     });
@@ -22,4 +34,16 @@ export function addBackupCommands(program: Command, { environment, clock }: Comm
       const files = restoreBackup(folder, data);
       printAnswer(options, { folder: resolve(data), files }, `Copied ${files.length} files to ${data}.`);
     });
+}
+
+async function makeScheduled(config: Config, clock: Clock, options: CommandOptions): Promise<void> {
+  if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set.');
+  const identity = await withOpenedStore({ config, clock }, openEmbedded, (store) =>
+    store.installation.load('identity'),
+  );
+  const said: string[] = [];
+  const report = (event: string): void => void said.push(event);
+  const backups = new ScheduledBackups({ ...config, folder: config.data, identity: identity!, report, clock });
+  if (!(await backups.makeNow())) throw refuseCommand(said.join(' '));
+  printAnswer(options, { folder: resolve(config.backupDir), said }, said.join('\n'));
 }

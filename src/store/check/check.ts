@@ -14,6 +14,8 @@ export interface CheckResult extends RecordCounts {
   /** The first of them; `count` has all. */
   readonly findings: readonly Finding[];
   readonly count: number;
+  /** How many of them are about the content of the request log. */
+  readonly ofLog: number;
   /** What could not be looked at, in sentences. */
   readonly notes: readonly string[];
 }
@@ -41,7 +43,8 @@ export async function checkStore(store: CheckedStore): Promise<CheckResult> {
   await checkPart('requests', 'request log', (db) => checkRequests(db, findings));
   for (const [teamId, storeId] of tenants)
     await checkPart({ storeId }, `records of ${teamId}`, (db) => checkTenant(db, teamId, counts, findings));
-  return { tenants: tenants.length, ...counts, findings: findings.told, count: findings.count, notes };
+  const { told, count, ofLog } = findings;
+  return { tenants: tenants.length, ...counts, findings: told, count, ofLog, notes };
 }
 
 async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {

@@ -41,11 +41,11 @@ export async function checkRequests({ schema, each }: CheckedDatabase, findings:
   const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
   await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {
     const fault = faultOfBlock(first, last, lines);
-    if (fault) findings.add(`request log of ${teamId}`, `block ${blockId}, ${boot}: ${fault}`, LOG_REMEDY);
+    if (fault) findings.addOfLog(`request log of ${teamId}`, `block ${blockId}, ${boot}: ${fault}`, LOG_REMEDY);
   });
   const remedy = 'It decides only when old requests are deleted. The next `storeroom move` counts anew.';
   await each<[string, number | string, number | string]>(UNLIKE_BYTES(schema), ([teamId, lines, bytes]) =>
-    findings.add(`request log of ${teamId}`, `its blocks take ${lines} bytes and are counted as ${bytes}`, remedy),
+    findings.addOfLog(`request log of ${teamId}`, `its blocks take ${lines} bytes and are counted as ${bytes}`, remedy),
   );
 }
 

@@ -17,6 +17,12 @@ export const RESTORE = 'Stop the service and restore the last backup that `store
 export class Findings {
   readonly told: Finding[] = [];
   #count = 0;
+  #ofLog = 0;
+
+  /** Of the content of the request log, which no record or count hangs on. They are among the others. */
+  get ofLog(): number {
+    return this.#ofLog;
+  }
 
   get count(): number {
     return this.#count;
@@ -25,6 +31,11 @@ export class Findings {
   /** Records that disagree. */
   add(place: string, what: string, remedy = RESTORE): void {
     this.#tell({ place, what, remedy, isDamage: false });
+  }
+
+  addOfLog(place: string, what: string, remedy: string): void {
+    this.#ofLog++;
+    this.add(place, what, remedy);
   }
 
   addDamage(place: string, what: string, remedy = RESTORE): void {

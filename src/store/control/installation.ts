@@ -3,8 +3,8 @@ import { VERSION } from '../../assets.ts';
 import { row, run } from '../writing.ts';
 import { commit, type ControlDatabase } from './database.ts';
 
-/** `version`: of the service; `origin`: scheme, host and port at which it is reached. */
-export type InstallationName = 'version' | 'origin';
+/** `version`: of the service; `origin`: scheme, host and port at which it is reached; `identity`: of the embedded store. */
+export type InstallationName = 'version' | 'origin' | 'identity';
 
 /** Gives the value of the name. */
 export const selectInstallation = (schema: string): string =>
@@ -23,7 +23,7 @@ export class SqlInstallation {
     return found?.[0];
   }
 
-  async save(values: Readonly<Record<InstallationName, string>>): Promise<void> {
+  async save(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void> {
     const { schema } = this.#db;
     const sql = `INSERT INTO ${schema}"INSTALLATION" ("NAME", "VALUE") VALUES (?, ?)
       ON CONFLICT ("NAME") DO UPDATE SET "VALUE" = EXCLUDED."VALUE"`;

@@ -7,16 +7,17 @@ import { backupStore, checkBackup } from './backup.ts';
 export interface BackupJob {
   readonly folder: string;
   readonly target: string;
+  readonly madeAt: string;
 }
 
-export type BackupReply = Pick<CheckResult, 'findings' | 'count'>;
+export type BackupReply = Pick<CheckResult, 'findings' | 'count' | 'ofLog'>;
 
 /** A third of the weight of a thread that answers calls: on a busy machine a backup still ends. */
 const NICENESS = 5;
 
 // Linux alone has a niceness for each thread.
 if (process.platform === 'linux') setPriority(NICENESS);
-const { folder, target } = workerData as BackupJob;
-await backupStore(folder, target);
-const { findings, count } = await checkBackup(target);
-parentPort!.postMessage({ findings, count } satisfies BackupReply);
+const { folder, target, madeAt } = workerData as BackupJob;
+await backupStore(folder, target, madeAt);
+const { findings, count, ofLog } = await checkBackup(target);
+parentPort!.postMessage({ findings, count, ofLog } satisfies BackupReply);

@@ -5,27 +5,40 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { refuseCommand, type Refusal } from '../../errors.ts';
+import { VERSION } from '../../assets.ts';
 import { checkStore, type CheckResult } from '../check/check.ts';
+import { selectInstallation } from '../control/installation.ts';
 import { SqliteCheckStore } from './check-store.ts';
 import { Database, sqliteVersion } from './database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
+import { newestSchemas, type SqliteSchema } from './migrate.ts';
 import { mayLackFiles } from './tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
 
 const MANIFEST = 'storeroom-backup.json';
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 
+/** Those of versions before this one have `files` and `sqlite` alone. */
 interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
   readonly sqlite: string;
+  /** Of the store. */
+  readonly identity: string;
+  /** Of Storeroom. */
+  readonly version: string;
+  readonly schemas: Readonly<Record<SqliteSchema, number>>;
+  /** UTC ISO 8601. */
+  readonly madeAt: string;
+  readonly tenants: number;
+  readonly orders: number;
 }
 
 /**
  * Answers the copied files. The control file is first: a tenant made meanwhile is in the next backup. COMMAND_REFUSED
  * when the folder is not empty, or, with all else copied, a file is lost.
  */
-export async function backupStore(folder: string, target: string): Promise<string[]> {
+export async function backupStore(folder: string, target: string, madeAt: string): Promise<string[]> {
   requireEmpty(target, 'a backup goes into an empty folder');
   makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
@@ -34,13 +47,16 @@ export async function backupStore(folder: string, target: string): Promise<strin
     .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
     .map(([storeId]) => join('tenants', `${storeId}.db`));
   const mayLack = mayLackFiles(copied) ? tenants : [];
+  const [identity] = copied.row<[string]>(selectInstallation(''), 'identity') ?? [''];
   copied.close();
   const wanted = ['usage.db', 'requests.db', ...tenants];
   const others = wanted.filter((file) => isFileThere(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
   const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
-  const manifest: Manifest = { files: hashes, sqlite: sqliteVersion() };
+  const orders = tenants.reduce((sum, file) => sum + (file in hashes ? countOrders(join(target, file)) : 0), 0);
+  const about = { identity, version: VERSION, schemas: newestSchemas(), madeAt, tenants: tenants.length, orders };
+  const manifest: Manifest = { files: hashes, sqlite: sqliteVersion(), ...about };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
   const lost = wanted.filter((file) => !['requests.db', ...mayLack, ...files].includes(file));
   if (lost.length > 0)
@@ -139,6 +155,24 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
 /** Checks a backup as `storeroom check` does a store: each file is as it was written, and all of it agrees. */
 export const checkBackup = (folder: string): Promise<CheckResult> =>
   checkStore(new SqliteCheckStore(folder, readManifest(folder).files));
+
+function countOrders(file: string): number {
+  const db = new Database(file, READ);
+  try {
+    return db.row<[number]>('SELECT count(*) FROM ORDERS')![0];
+  } finally {
+    db.close();
+  }
+}
+
+/** The identity of the store that a backup is of; undefined when it does not say. */
+export function identityOf(folder: string): string | undefined {
+  try {
+    return readManifest(folder).identity;
+  } catch {
+    return undefined;
+  }
+}
 
 /** COMMAND_REFUSED when the folder is no backup. */
 function readManifest(folder: string): Manifest {

@@ -11,6 +11,8 @@ import { Database, OPENING_TIMEOUT_MS, retryWhileBusy } from './database.ts';
 
 export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
 
+/** How a database begins. */
+const MAGIC = 'SQLite format 3\0';
 /** Where the header of a file has it, in four bytes. */
 const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
@@ -23,6 +25,17 @@ export function isNewest(db: Database, schema: SqliteSchema): boolean {
   const newest = loadMigrations(schema).length;
   if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
   return version === newest;
+}
+
+/** The number of the last migration of each kind of file. */
+export function newestSchemas(): Record<SqliteSchema, number> {
+  const newest = (schema: SqliteSchema): number => loadMigrations(schema).length;
+  return {
+    control: newest('control'),
+    usage: newest('usage'),
+    requests: newest('requests'),
+    pims: newest('pims'),
+  };
 }
 
 /** Schemas are the numbers of the last migration a file has had. */
@@ -43,7 +56,7 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
     closeSync(descriptor);
   }
   const [from, to] = [header.readUInt32BE(SCHEMA_AT), loadMigrations(schema).length];
-  return from === to ? undefined : { from, to };
+  return from === to || !header.toString('latin1').startsWith(MAGIC) ? undefined : { from, to };
 }
 
 /**

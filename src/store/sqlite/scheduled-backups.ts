@@ -1,19 +1,22 @@
 /**
  * Backups that the running service makes by itself: written beside the others under another name, checked, and only
- * then renamed, so that a backup is there whole or not at all. The newest name tells when the next is due. Source:
- * decision 0060.
+ * then renamed, so that a backup is there whole or not at all. The newest of this store tells when the next is due.
+ * Source: decisions 0060, 0064.
  */
-import { closeSync, fsyncSync, globSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startThread } from '../../assets.ts';
 import type { Clock, Timer } from '../../clock.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
-import { makeFolder } from './folder.ts';
+import { identityOf } from './backup.ts';
+import { makeFolder, sync } from './folder.ts';
 
 export interface BackupOptions {
   /** Of the data. */
   readonly folder: string;
+  /** Of the store. Backups of another are not looked at. */
+  readonly identity: string;
   readonly backupDir: string;
   readonly backupHours: number;
   readonly backupKeep: number;
@@ -36,29 +39,39 @@ const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 export class ScheduledBackups {
   readonly #options: BackupOptions;
-  #dueAt = 0;
+  /** After a failure. */
+  #retryAt = 0;
   #lastSuccessMs = 0;
   #failures = 0;
   #running: Promise<void> | undefined;
   #look: Timer | undefined;
   readonly #stop = new AbortController();
+  readonly #identities = new Map<string, string | undefined>();
 
-  /** Looks what is there, and then by itself whether a backup is due. */
   constructor(options: BackupOptions) {
     this.#options = options;
+  }
+
+  /** Looks what is there, and then by itself whether a backup is due. */
+  start(): this {
+    const { backupDir, clock, report } = this.#options;
     try {
-      makeFolder(options.backupDir);
-      for (const name of readdirSync(options.backupDir))
-        if (name.startsWith(UNFINISHED)) rmSync(join(options.backupDir, name), { recursive: true });
-      const [last, lastGood] = [this.#list().at(-1), this.#list(false).at(-1)];
-      this.#lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
-      this.#dueAt = last === undefined ? 0 : timeOf(last) + options.backupHours * HOUR_MS;
+      makeFolder(backupDir);
+      for (const name of readdirSync(backupDir))
+        if (name.startsWith(UNFINISHED)) rmSync(join(backupDir, name), { recursive: true });
     } catch (fault) {
       this.#fail(fault);
     }
-    const at = Math.max(this.#dueAt, options.clock.now() + FIRST_LOOK_MS);
-    options.report(`The next backup into ${options.backupDir} is due at ${new Date(at).toISOString()}.`, false);
+    const at = Math.max(this.#findDue(), clock.now() + FIRST_LOOK_MS);
+    report(`The next backup into ${backupDir} is due at ${new Date(at).toISOString()}.`, false);
     this.#lookAfter(FIRST_LOOK_MS);
+    return this;
+  }
+
+  /** Makes one that is not due. False when it failed, which has been reported. */
+  async makeNow(): Promise<boolean> {
+    await this.#make().catch((fault: unknown) => this.#fail(fault));
+    return this.#failures === 0;
   }
 
   /** In seconds. */
@@ -77,14 +90,23 @@ export class ScheduledBackups {
   #lookAfter(ms: number): void {
     const { clock } = this.#options;
     this.#look = clock.after(ms, () => {
-      if (clock.now() < this.#dueAt) return this.#lookAfter(LOOK_MS);
+      if (clock.now() < this.#findDue()) return this.#lookAfter(LOOK_MS);
       this.#running = this.#make().catch((fault: unknown) => this.#fail(fault));
       void this.#running.then(() => this.#stop.signal.aborted || this.#lookAfter(LOOK_MS));
     });
   }
 
+  /** Milliseconds since 1970. The clock may have been set back meanwhile, and another process have made a backup. */
+  #findDue(): number {
+    const { backupHours, clock } = this.#options;
+    this.#retryAt = Math.min(this.#retryAt, clock.now() + HOUR_MS);
+    const [last, lastGood] = [this.#list().at(-1), this.#list(false).at(-1)];
+    this.#lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
+    return Math.max(last === undefined ? 0 : timeOf(last) + backupHours * HOUR_MS, this.#retryAt);
+  }
+
   async #make(): Promise<void> {
-    const { folder, backupDir, backupHours, report, clock } = this.#options;
+    const { folder, backupDir, report, clock } = this.#options;
     const now = clock.now();
     const name = `storeroom-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
     const target = join(backupDir, UNFINISHED + name);
@@ -92,14 +114,16 @@ export class ScheduledBackups {
       makeFolder(backupDir);
       await this.#checkSpace();
       this.#stop.signal.throwIfAborted();
-      const { findings, count } = await this.#run({ folder, target });
+      const madeAt = new Date(now).toISOString();
+      const { findings, count, ofLog } = await this.#run({ folder, target, madeAt });
       const damage = findings.find(({ isDamage }) => isDamage);
       if (damage) throw new Error(`it was not written whole, or the store is damaged. ${damage.place}: ${damage.what}`);
-      const disagrees = count > 0;
+      const disagrees = count > ofLog;
       renameSync(target, join(backupDir, disagrees ? name + DISAGREES : name));
-      syncFolder(backupDir);
-      this.#dueAt = now + backupHours * HOUR_MS;
+      sync(backupDir);
       this.#deleteOldest(disagrees);
+      if (ofLog > 0)
+        report('Blocks of the request log cannot be read, in the store and so in its backup: `storeroom check`.', true);
       if (disagrees) {
         this.#failures++;
         const [first] = findings;
@@ -145,18 +169,35 @@ export class ScheduledBackups {
     for (const name of this.#list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
   }
 
-  /** Names of backups, oldest first. */
+  /** Names of this store's backups, oldest first; not of those that a clock made that was ahead. */
   #list(disagrees?: boolean): string[] {
-    const names = readdirSync(this.#options.backupDir).filter((name) => NAME.test(name));
-    const wanted = names.filter((name) => disagrees === undefined || name.endsWith(DISAGREES) === disagrees);
-    return wanted.toSorted((a, b) => timeOf(a) - timeOf(b));
+    const { backupDir, identity, clock } = this.#options;
+    const isWanted = (name: string): boolean =>
+      NAME.test(name) &&
+      (disagrees === undefined || name.endsWith(DISAGREES) === disagrees) &&
+      timeOf(name) <= clock.now() &&
+      this.#identityOf(name) === identity;
+    try {
+      return readdirSync(backupDir)
+        .filter(isWanted)
+        .toSorted((a, b) => timeOf(a) - timeOf(b));
+    } catch {
+      // Making one tells why.
+      return [];
+    }
   }
 
-  /** The next try is in an hour, or when it was due if that is sooner. */
+  /** A manifest never changes, and can be long. */
+  #identityOf(name: string): string | undefined {
+    if (!this.#identities.has(name)) this.#identities.set(name, identityOf(join(this.#options.backupDir, name)));
+    return this.#identities.get(name);
+  }
+
+  /** The next try is in an hour. */
   #fail(fault: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#failures++;
-    this.#dueAt = this.#options.clock.now() + HOUR_MS;
+    this.#retryAt = this.#options.clock.now() + HOUR_MS;
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#options.report(
       `No backup was made in ${this.#options.backupDir}: ${reason}. The next try is in an hour.`,
@@ -168,10 +209,4 @@ export class ScheduledBackups {
 function timeOf(name: string): number {
   const [, day, hours, minutes, seconds] = NAME.exec(name)!;
   return Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`);
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

@@ -185,7 +185,7 @@ export class SqliteStore {
 
   /** Copies everything into an empty folder while the service runs. Answers the files. */
   backup(target: string): Promise<string[]> {
-    return backupStore(this.#options.folder, target);
+    return backupStore(this.#options.folder, target, new Date(this.#options.clock.now()).toISOString());
   }
 
   /**
