@@ -69,7 +69,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     observers.push(addMetrics(app, options.clock, () => measure(options, load, early.connectionsEnded), early.answers));
   if (options.logRequests) observers.push(observeRequests(options.log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
-  if (traced) observers.push(traced.observe);
+  // First: it takes the time at which the answer was sent to be the present.
+  if (traced) observers.unshift(traced.observe);
   // One hook for all observers: each hook costs every request.
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
