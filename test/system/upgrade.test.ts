@@ -15,7 +15,7 @@ import { until } from '../kit/wait.ts';
 
 /** How many migrations of a tenant the version has. */
 const OLD = 2;
-const TENANTS = 6;
+const TENANTS = 3;
 const ORDERS = 50;
 const BACKUP_AFTER_MS = 2000;
 
