@@ -23,24 +23,26 @@ export async function withOpenedStore<S extends Store, T>(
   work: (store: S) => Promise<T>,
 ): Promise<T> {
   let fatal: unknown;
-  const told: string[] = [];
+  const faults: string[] = [];
+  const print = (event: string): void => void process.stderr.write(`${printable(event)}\n`);
   const store = await open(
     { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
     {
       name: 'storeroom command',
       busyTimeoutMs: BUSY_TIMEOUT_MS,
       onFatal: (fault) => void (fatal ??= fault),
-      report: (event, isFault) =>
-        void (isFault === true ? told.push(event) : process.stderr.write(`${printable(event)}\n`)),
+      report: (event, isFault) => void (isFault === true ? faults.push(event) : print(event)),
       clock,
     },
   );
   try {
-    return await work(store);
+    const result = await work(store);
+    for (const event of faults) print(event);
+    return result;
   } catch (fault) {
     // What the caller of the API is not told: the file, and what is wrong with it.
     const isApart = fault instanceof Refusal && fault.code === 'TENANT_UNAVAILABLE';
-    throw fatal ?? (isApart && told[0] !== undefined ? new Refusal(fault.code, told[0]) : fault);
+    throw fatal ?? (isApart && faults[0] !== undefined ? new Refusal(fault.code, faults[0]) : fault);
   } finally {
     await store.close();
   }

@@ -141,8 +141,9 @@ export class SqliteStore {
    * waits for a moment, and is then refused with SERVICE_BUSY.
    */
   pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
+    if (this.#open.has(tenant.storeId)) return this.pims(tenant);
     const file = this.#file(tenant.storeId);
-    if (this.#open.has(tenant.storeId) || !this.#upgrades.isNeeded(file)) return this.pims(tenant);
+    if (!this.#upgrades.isNeeded(file)) return this.pims(tenant);
     return this.#upgrades.wait(file).then(() => this.pims(tenant));
   }
 
@@ -195,7 +196,7 @@ export class SqliteStore {
   async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string> {
     const old = this.#file(tenant.storeId);
     const storeId = newStoreId(tenant.teamId);
-    await copyTenant(source, tenant.teamId, this.#file(storeId), old);
+    copyTenant(source, tenant.teamId, this.#file(storeId), old);
     orThrow(await this.#control.transaction(() => replaceStore({ ...tenant, storeId }, entry)));
     return old;
   }
