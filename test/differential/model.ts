@@ -378,22 +378,19 @@ export class Model {
     }
     const { name, type } = sort.field;
     const valueOf = (key: string): string => this.#records[recordType].get(key)![name]!;
-    const inOrder = (a: string, b: string): number => compareSorted(a, b, { type }) * (sort.isDescending ? -1 : 1);
-    const all = keys.toSorted((a, b) => inOrder(valueOf(a), valueOf(b)) || compareKeys(a, b));
+    const sign = sort.isDescending ? -1 : 1;
+    const inOrder = (a: string, b: string): number =>
+      compareSorted(valueOf(a), valueOf(b), { type }) || compareKeys(a, b);
+    const all = keys.toSorted((a, b) => inOrder(a, b) * sign);
     const position = (key: string): string => `${positionOf(valueOf(key), type)}\0${sortKey(key)}`;
     if (after === '') return { left: all, position };
     const [value = '', last = ''] = after.split('\0');
     const known = [...this.#records[recordType].keys()].find((key) => sortKey(key) === last);
     const isCut = known !== undefined && positionOf(valueOf(known), type) === value && Array.from(value).length === 256;
     const start = isCut ? valueOf(known) : value;
-    const compareStart = (key: string): number => {
-      const sign =
-        type === 'date' ? compareTexts(positionOf(valueOf(key), type), value) : compareTexts(valueOf(key), start);
-      return sort.isDescending ? -sign : sign;
-    };
-    const left = all.filter(
-      (key) => compareStart(key) > 0 || (compareStart(key) === 0 && compareTexts(sortKey(key), last) > 0),
-    );
+    const compareStart = (key: string): number =>
+      type === 'date' ? compareTexts(positionOf(valueOf(key), type), value) : compareTexts(valueOf(key), start);
+    const left = all.filter((key) => (compareStart(key) || compareTexts(sortKey(key), last)) * sign > 0);
     return { left, position };
   }
 

@@ -47,7 +47,9 @@ export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits, mor
   const page = {
     maxReturn: textOf(about, { pattern: '^0*[1-9][0-9]*$' }),
     cursor: required('X-Next-Cursor of the page before, whose filters and sort it belongs to.'),
-    sort: required('An indexed field, ascending, or with - before it descending; records with one value by their key.'),
+    sort: required(
+      'An indexed field, ascending, or with - before it descending. The key decides between records with the same value, in the same direction.',
+    ),
     ...FIELDS,
     count: textOf('exact: X-Total-Count says how many records match.', { enum: ['exact'] }),
     ...more,

@@ -83,8 +83,8 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     const isTested = led.some((terms) => terms.length > 0);
     const from = isBeside ? `${modified} ${isTested ? record('key', 'r') : ''}` : table;
     const condition = `${gate} AND (${whole(led)})${buildBounds(isBeside ? 'modified' : order.column, bounds, bind)}`;
-    const walk = buildWalk({ from, condition, most, isBeside, sort, position, bind, order });
-    tables.push(...walk.tables);
+    const walk = buildWalk({ from, condition, most, isBeside, order });
+    tables.push(walk.ahead);
     rows.push(walk.rows);
   }
   const page = rows.length === 1 ? rows[0]! : `(${rows.join(') UNION ALL (')})`;
@@ -115,16 +115,14 @@ interface Order {
   readonly sign: '<' | '>';
   readonly direction: 'ASC' | 'DESC';
   /** Placeholders of the position. */
-  readonly at: { readonly value: string; readonly whole: string; readonly key: string } | undefined;
+  readonly at: { readonly value: string; readonly key: string } | undefined;
   /** Holds for what is behind the position. */
   beyond(key: string): string;
 }
 
-type Position = ReturnType<typeof parsePosition>;
-
 function buildOrder(
   { sort, after }: Asked,
-  position: Position | undefined,
+  position: ReturnType<typeof parsePosition> | undefined,
   bind: (value: string) => string,
   { table }: PageParts,
 ): Order {
@@ -139,15 +137,13 @@ function buildOrder(
   const column = sortColumn(sort);
   const isWhole = sort.field.type !== 'text';
   const value = isWhole ? column : `left(${column}, ${INDEXED_CHARACTERS})`;
-  const by = `${value} ${direction}, ${isWhole ? '' : `${column} ${direction}, `}"SORT_KEY"`;
-  const order = { ...shared, column, value, whole: isWhole ? value : column, isWhole, by };
+  const by = `${value} ${direction}, ${isWhole ? '' : `${column} ${direction}, `}"SORT_KEY" ${direction}`;
+  const order = { ...shared, column, value, whole: column, isWhole, by };
   if (!position) return { ...order, at: undefined, beyond: () => 'TRUE' };
-  const [start, key] = [bind(position.value), bind(position.key)];
-  const found = `(SELECT ${column} FROM ${table} WHERE "SORT_KEY" = ${key} AND ${value} = ${start})`;
-  const at = { value: start, key, whole: isWhole || !position.isCut ? start : `coalesce(${found}, ${start})` };
-  const beyond = (of: string): string =>
-    `(${order.whole} ${sign} ${at.whole} OR (${order.whole} = ${at.whole} AND ${of} > ${key}))`;
-  return { ...order, at, beyond };
+  const at = { value: bind(position.value), key: bind(position.key) };
+  const found = `(SELECT ${column} FROM ${table} WHERE "SORT_KEY" = ${at.key} AND ${value} = ${at.value})`;
+  const whole = isWhole || !position.isCut ? at.value : `coalesce(${found}, ${at.value})`;
+  return { ...order, at, beyond: (key) => `(${column}, ${key}) ${sign} (${whole}, ${at.key})` };
 }
 
 function buildBounds(column: string, bounds: Bounds | undefined, bind: (value: string) => string): string {
@@ -160,48 +156,24 @@ interface WalkParts {
   readonly condition: string;
   readonly most: string;
   readonly isBeside: boolean;
-  readonly sort: Sort;
-  readonly position: Position | undefined;
-  readonly bind: (value: string) => string;
   readonly order: Order;
 }
 
-/**
- * Along the index of what is sorted. From its end it has records with one value by descending keys: those of the last
- * value that is reached are read again by ascending ones, all others are there and only sorted.
- */
+/** Along the index of what is sorted. Values of which it has the start alone are read again, and sorted whole. */
 function buildWalk({ from, condition, most, isBeside, order }: WalkParts) {
   const [key, value, whole] = isBeside ? ['key', 'modified', 'modified'] : ['"SORT_KEY"', order.value, order.whole];
   const { at, sign, direction, isWhole } = order;
   const select = `SELECT ${key} AS k, ${value} AS v, ${whole} AS w FROM ${from} WHERE ${condition}`;
-  /** Those with one value. What an index has the start of is sorted here. */
-  const ties = (one: string, beyond: (isLong: boolean) => string): string => {
-    const short = `${select} AND ${value} = ${one} AND ${beyond(false)} ORDER BY ${key} LIMIT ${most}`;
-    if (isWhole) return short;
-    const isLong = `char_length(${one}) = ${INDEXED_CHARACTERS}`;
-    return `(${select} AND ${value} = ${one} AND NOT ${isLong} AND ${beyond(false)} ORDER BY ${key} LIMIT ${most})
-      UNION ALL (${select} AND ${value} = ${one} AND ${isLong} AND ${beyond(true)}
-        ORDER BY ${whole} ${direction}, ${key} LIMIT ${most})`;
+  const behind = at ? `AND (${value}, ${key}) ${sign} (${at.value}, ${at.key})` : '';
+  const ahead = `ahead AS MATERIALIZED (${select} ${behind} ORDER BY ${value} ${direction}, ${key} ${direction} LIMIT ${most})`;
+  if (isWhole) return { ahead, rows: 'SELECT * FROM ahead' };
+  const isLong = (start: string): string => `char_length(${start}) = ${INDEXED_CHARACTERS}`;
+  const begun = at ? ` UNION SELECT ${at.value} WHERE ${isLong(at.value)}` : '';
+  return {
+    ahead,
+    rows: `SELECT * FROM (SELECT * FROM ahead WHERE NOT ${isLong('v')} UNION ALL
+        SELECT same.* FROM (SELECT v FROM ahead WHERE ${isLong('v')}${begun}) long CROSS JOIN LATERAL (
+          ${select} AND ${value} = long.v AND ${order.beyond(key)} ORDER BY ${whole} ${direction}, ${key} ${direction} LIMIT ${most}) same
+      ) walked ORDER BY v ${direction}, w ${direction}, k ${direction} LIMIT ${most}`,
   };
-  const tables: string[] = [];
-  let start = '';
-  if (at) {
-    const behind = (isLong: boolean): string =>
-      isLong
-        ? `(${whole} ${sign} ${at.whole} OR (${whole} = ${at.whole} AND ${key} > ${at.key}))`
-        : `${key} > ${at.key}`;
-    tables.push(`begun AS MATERIALIZED (${ties(at.value, behind)})`);
-    start = `AND ${value} ${sign} ${at.value} AND (SELECT count(*) FROM begun) < ${most}`;
-  }
-  tables.push(
-    `ahead AS MATERIALIZED (${select} ${start} ORDER BY ${value} ${direction}, ${key} ${direction} LIMIT ${most})`,
-    `final AS MATERIALIZED (SELECT ${sign === '<' ? 'min' : 'max'}(v) AS v FROM ahead)`,
-  );
-  const all = [
-    ...(at ? ['SELECT * FROM begun'] : []),
-    'SELECT * FROM ahead WHERE v <> (SELECT v FROM final)',
-    ties('(SELECT v FROM final)', () => 'TRUE'),
-  ];
-  const rows = `SELECT * FROM ((${all.join(') UNION ALL (')})) walked ORDER BY v ${direction}, w ${direction}, k LIMIT ${most}`;
-  return { tables, rows };
 }

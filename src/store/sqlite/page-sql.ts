@@ -20,7 +20,7 @@ import { quote, type Candidate, type EntryCounts } from './entry-counts.ts';
 
 /**
  * SQL of (SORT_KEY, record as JSON). ?1 is the key to begin behind, ?2 one more than the page holds. Where it is sorted
- * by a field, ?3 is the value to begin behind, and rows have what is sorted of theirs behind the key.
+ * by a field, ?3 is the value to begin behind, null the end of all, and rows have what is sorted of theirs behind the key.
  */
 export interface PageSql {
   readonly sql: string;
@@ -36,12 +36,10 @@ export interface PageSql {
 
 /** How a page is sorted by a field. */
 export interface SortedSql {
-  /** Where a walk along the field's index begins. */
+  /** Between which values the first page begins. */
   readonly bounds: Bounds;
   /** What is sorted of the record with a key. */
   readonly valueOf: string;
-  /** Records with the same value by their keys. Without it `sql` gives the records as they are sorted. */
-  readonly ties?: string;
 }
 
 /** What finds the records of an alternative along one index: a term for an index, or one for the search index. */
@@ -106,7 +104,11 @@ export class PageBuilder {
     const first = isByField(sort) ? 3 : 2;
     const bind = (value: string): string => `?${first + values.push(value)}`;
     const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));
-    const [from, to] = [bounds?.from, bounds?.to].map((end) => (end === undefined ? undefined : bind(end)));
+    // Where a sorted page begins is bound as its position.
+    const beginning = isByField(sort) ? (sort.isDescending ? 'to' : 'from') : undefined;
+    const [from, to] = (['from', 'to'] as const).map((end) =>
+      end === beginning || bounds?.[end] === undefined ? undefined : bind(bounds[end]),
+    );
     let isShort = leads.every((lead, at) => lead !== undefined || tree[at]!.length === 0);
     const walks = leads.flatMap((lead, at) => {
       if (!lead) return [];
@@ -207,9 +209,7 @@ const buildShape = (parts: Parts): Shape => {
   if (!isByField(parts.sort)) return { sql: buildByKey(parts) };
   const { table } = RECORD_TYPES[parts.recordType];
   const valueOf = `SELECT ${sortColumn(parts.sort)} FROM ${table} WHERE SORT_KEY = ?`;
-  if (parts.walks.length > 0) return { sql: buildFoundSorted(parts), sorted: { valueOf } };
-  const { sql, ties } = buildWalkSorted(parts);
-  return { sql, sorted: { valueOf, ties } };
+  return { sql: buildSorted(parts), sorted: { valueOf } };
 };
 
 /** Between these ends and beyond the key before. */
@@ -245,39 +245,29 @@ function buildByKey({ recordType, sort, walks, condition, isTested, ends, json }
     WHERE ${charge} ${isTested ? `AND (${condition})` : ''} ${LIMIT}`;
 }
 
-/** Few records: all are found, then sorted. */
-function buildFoundSorted({ recordType, sort, walks, condition, ends: { from, to }, json }: Parts): string {
+/** Few records are all found and then sorted; else the index of what is sorted is walked, from its end for the last. */
+function buildSorted({ recordType, sort, walks, condition, ends: { from, to }, json }: Parts): string {
   const { table } = RECORD_TYPES[recordType];
   const value = sortColumn(sort!);
   const [sign, order] = sort!.isDescending ? ['<', 'DESC'] : ['>', ''];
-  const found = walks.map(
-    ({ lead, condition: which }) => `SELECT ID AS "found ID" FROM ${findBy(recordType, lead, which)}`,
-  );
-  const bounds = [from && `${value} >= ${from}`, to && `${value} < ${to}`].filter(Boolean);
-  const behind = `(?3 IS NULL OR ${value} ${sign} ?3 OR (${value} = ?3 AND SORT_KEY > ?1))`;
-  const sorted = `SELECT ID AS "sorted ID" FROM (${found.join(' UNION ')}) CROSS JOIN ${table} ON ID = "found ID"
-    WHERE ${[`(${condition})`, ...bounds, behind].join(' AND ')} ORDER BY ${value} ${order}, SORT_KEY ${LIMIT}`;
-  return `SELECT SORT_KEY, ${value}, ${json} FROM (${sorted}) CROSS JOIN ${table} ON ID = "sorted ID" ${LIMIT}`;
-}
-
-/** Along the index of what is sorted, beyond a value and a key; then those with one value. */
-function buildWalkSorted({ recordType, sort, condition, ends: { from, to }, json }: Parts) {
-  const { table } = RECORD_TYPES[recordType];
-  const value = sortColumn(sort!);
-  const [sign, order] = sort!.isDescending ? ['<', 'DESC'] : ['>', ''];
-  const low = from ? `${value} >= ${from}` : 'TRUE';
-  const high = to ? `${value} < ${to}` : 'TRUE';
-  // The end that is begun at is no constraint for the index: the position is nearer.
-  const [begin, end] = sort!.isDescending ? [high, low] : [low, high];
-  const start = `SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort!.field.name}
-    WHERE walk_sorted(${value}, SORT_KEY) AND (${condition}) AND ${begin === 'TRUE' ? begin : `+${begin}`}`;
-  // Without a value: from the end. A blob is greater than every text.
-  const beyond = `${value} ${sign}= coalesce(?3, ${sort!.isDescending ? "x''" : "''"})
-    AND (+${value} ${sign} ?3 OR +SORT_KEY ${sign} ?1)`;
-  return {
-    sql: `${start} AND ${beyond} AND ${end} ORDER BY ${value} ${order}, SORT_KEY ${order} ${LIMIT}`,
-    ties: `${start} AND ${end === 'TRUE' ? end : `+${end}`} AND ${value} = ?3 AND SORT_KEY > ?1 ORDER BY SORT_KEY ${LIMIT}`,
-  };
+  const end = from ? `${value} >= ${from}` : to ? `${value} < ${to}` : 'TRUE';
+  const byKey = `SORT_KEY ${order} ${LIMIT}`;
+  const byValue = `${value} ${order}, ${byKey}`;
+  // null: the end of all. A blob is greater than every text.
+  const start = "coalesce(?3, x'')";
+  if (walks.length === 0) {
+    const walk = (beyond: string, by: string): string => `SELECT * FROM (
+      SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort!.field.name}
+      WHERE walk_sorted(${value}, SORT_KEY) AND (${condition}) AND ${beyond} AND ${end} ORDER BY ${by})`;
+    // One after the other, as no index of an expression finds what is beyond a pair.
+    const same = walk(`${value} = ?3 AND SORT_KEY ${sign} ?1`, byKey);
+    return `${same} UNION ALL ${walk(`${value} ${sign} ${start}`, byValue)} ${LIMIT}`;
+  }
+  const found = walks.map((walk) => `SELECT ID AS "found ID" FROM ${findBy(recordType, walk.lead, walk.condition)}`);
+  return `SELECT SORT_KEY, ${value}, ${json} FROM (
+      SELECT ID AS "sorted ID" FROM (${found.join(' UNION ')}) CROSS JOIN ${table} ON ID = "found ID"
+      WHERE (${condition}) AND (${value}, SORT_KEY) ${sign} (${start}, ?1) AND ${end} ORDER BY ${byValue}
+    ) CROSS JOIN ${table} ON ID = "sorted ID" ${LIMIT}`;
 }
 
 /** What one index finds, in no order of its own. */

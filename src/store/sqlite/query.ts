@@ -8,12 +8,12 @@ import type { Json } from '../../pims/script.ts';
 import { refuseLargeOrder } from '../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { renderItem, renderStorefrontOrders, type LookedUp, type OrderWithItems } from '../../pims/storefront.ts';
+import { formatPosition, parsePosition } from '../../pims/sort.ts';
 import { sortKey, type Values } from '../../pims/values.ts';
 import type { Bound } from '../writing.ts';
 import { PageFiller } from '../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from './database.ts';
-import type { PageSql } from './page-sql.ts';
-import { KEY_LAST, walkSorted, type PageRow } from './sorted-walk.ts';
+import type { PageSql, SortedSql } from './page-sql.ts';
 
 /** See PageSql. */
 export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'instead' | 'isDescending' | 'sorted'> {
@@ -54,6 +54,12 @@ interface Found {
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
 
+/** A position in the order of the page, a record, and its lines where they were asked for. */
+type PageRow = [position: string, record: Json, lines?: Json];
+type SortedRow = [sortKey: string, value: string, record: Json, lines?: Json];
+
+/** Greater than every sort key. */
+const KEY_LAST = '\u{10ffff}';
 const TOO_BIG = 18;
 const NO_LIMIT = -1;
 const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
@@ -89,7 +95,7 @@ export function runRead<R extends Read>(
 
 function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Outcome<Page> {
   const { limit, bytesMax, hasLines, counted } = read;
-  const rows = read.sorted ? walkSorted(db, { ...read, sorted: read.sorted }, fetch) : walkByKey(db, read, fetch);
+  const rows = read.sorted ? walkSorted(db, read, read.sorted, fetch) : walkByKey(db, read, fetch);
   const filler = new PageFiller(limit, bytesMax);
   try {
     for (const [key, record, lines] of rows) if (!filler.take(key, record, lines?.slice(1, -1))) break;
@@ -105,6 +111,23 @@ function walkByKey(db: Database, read: PageRead, fetch: 'rows' | 'each'): Iterab
   const { sql, values, after, limit, isDescending } = read;
   const valuesFrom = (from: string): Bound[] => [from === '' && isDescending ? KEY_LAST : from, limit + 1, ...values];
   return fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
+}
+
+function* walkSorted(db: Database, read: PageRead, sorted: SortedSql, fetch: 'rows' | 'each'): Iterable<PageRow> {
+  const { sql, values, limit, isDescending } = read;
+  const { from = '', to = null } = sorted.bounds;
+  const valuesFrom = (position: string): Bound[] => {
+    if (position === '') return ['', limit + 1, isDescending ? to : from, ...values];
+    const { value, key, isCut } = parsePosition(position);
+    // Of a long value the position has the start; the record has the rest, unless it has changed.
+    const [whole] = (isCut && db.row<[string]>(sorted.valueOf, key)) || [value];
+    return [key, limit + 1, whole.startsWith(value) ? whole : value, ...values];
+  };
+  const rows =
+    fetch === 'rows'
+      ? db.rows<SortedRow>(sql, ...valuesFrom(read.after))
+      : db.walk<SortedRow>(sql, valuesFrom, read.after);
+  for (const [key, value, ...record] of rows) yield [formatPosition(value, key), ...record];
 }
 
 /** Row by row: until a statement comes up with one, Node keeps every text that our functions were given. */
