@@ -237,7 +237,7 @@ export const hidePassword = (url: string): string =>
   url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
 
 /**
- * The settings in force: command line before environment before default. One COMMAND_REFUSED names every mistake.
+ * The settings in force: command line before environment before default. One WRONG_SETTING names every mistake.
  * `unknown` lists STOREROOM_ variables that are not settings. Example: `parseConfig({ STOREROOM_PORT: '9000' },
  * {}).config.port` is 9000.
  */
@@ -258,7 +258,7 @@ export function parseConfig(
     sources[name] =
       commandLine[variable] !== undefined ? 'command line' : given === undefined ? 'default' : 'environment';
   }
-  if (mistakes.length > 0) throw new Refusal('COMMAND_REFUSED', mistakes.join('\n'));
+  if (mistakes.length > 0) throw new Refusal('WRONG_SETTING', mistakes.join('\n'));
   const known = new Set<string>([...Object.values(SETTINGS).map(({ variable }) => variable), ...CLIENT_VARIABLES]);
   const unknown = Object.keys(environment).filter((name) => /^STOREROOM_(?!TEST_)/.test(name) && !known.has(name));
   return { config: config as Config, sources: sources as Record<keyof Config, SettingSource>, unknown };

@@ -147,6 +147,7 @@ export const ERRORS = {
   STORAGE_FULL: entry(503, 'operation', 'The disk of the service is full; nothing was written.',
     'Free disk space; until then every call is refused.'),
   TENANT_NOT_FOUND: entry(400, 'command', 'There is no such tenant.', 'List the tenants with `storeroom tenant list`.'),
+  WRONG_SETTING: entry(400, 'command', 'A setting cannot be used.', 'Correct the variables that the message names.'),
   COMMAND_REFUSED: entry(400, 'command', 'The command cannot be carried out.', 'Correct what the message names.'),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -121,7 +121,8 @@ ${sections.join('\n\n')}
 
 ## Only on the command line
 
-Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly. With \`--json\` the error is one
+Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly, 78 when a setting
+cannot be used. With \`--json\` the error is one
 object on standard error,
 \`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
 
@@ -147,7 +148,7 @@ async function writeConfiguration(): Promise<string> {
 ## Settings
 
 Settings are environment variables. \`serve --port\` and \`serve --host\` override \`STOREROOM_PORT\` and
-\`STOREROOM_HOST\`. An empty variable counts as unset. A wrong value stops the command with exit code 1; the message
+\`STOREROOM_HOST\`. An empty variable counts as unset. A wrong value stops the command with exit code 78; the message
 names all wrong values. \`storeroom config\` shows every value in force and its source. \`serve\` warns about
 unknown variables that begin with \`STOREROOM_\`.
 

@@ -1,7 +1,7 @@
 /** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseConfig, type Config, type Environment } from '../config.ts';
+import { parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/port.ts';
@@ -92,6 +92,16 @@ export function checkFolder(folder: string): void {
   refuseLostFiles(folder);
   if (existsSync(join(folder, 'control.db'))) return;
   throw refuseCommand(`There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`);
+}
+
+/** COMMAND_REFUSED for root on another user's data: the service could not use the files that it would leave there. */
+export function refuseOtherOwner(environment: Environment): void {
+  const { data, databaseUrl } = SETTINGS;
+  const folder = environment[data.variable] || data.default;
+  const uid = environment[databaseUrl.variable] || !existsSync(folder) ? 0 : statSync(folder).uid;
+  if (process.getuid?.() !== 0 || uid === 0) return;
+  const remedy = `Run it as that user, with \`sudo -u '#${uid}' …\`, or under systemd with \`storeroom service run -- …\`.`;
+  throw refuseCommand(`${data.variable} is '${folder}', which belongs to the user with the ID ${uid}. ${remedy}`);
 }
 
 const BACK_UP =

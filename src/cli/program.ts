@@ -1,12 +1,17 @@
-/** Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not checked). */
+/**
+ * Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not checked), 78 a
+ * setting that cannot be used, with which a service is not started again.
+ */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../assets.ts';
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
+import { Refusal } from '../errors.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addCheckCommand } from './commands/check.ts';
 import { addBackupCommands } from './commands/backup.ts';
 import type { CommandContext } from './command.ts';
+import { refuseOtherOwner } from './open-store.ts';
 import { addExportCommand } from './commands/export.ts';
 import { printErrorObject, printFault } from './print-fault.ts';
 import { addFieldCommands } from './commands/fields.ts';
@@ -23,6 +28,7 @@ import { addTenantCommands } from './commands/tenant.ts';
 import { addUpgradeCommand } from './commands/upgrade.ts';
 import { addUsageCommand } from './commands/usage.ts';
 import { addUserCommands } from './commands/user.ts';
+import { SETTING_EXIT_CODE } from './systemd-unit.ts';
 
 const INTRODUCTION = `Examples:
   $ storeroom serve                                         the service, on port 8080
@@ -48,7 +54,7 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
   } catch (fault) {
     if (fault instanceof CommanderError) return endUsage(fault, asJson);
     printFault(fault, asJson);
-    return 1;
+    return fault instanceof Refusal && fault.code === 'WRONG_SETTING' ? SETTING_EXIT_CODE : 1;
   }
 }
 
@@ -61,9 +67,12 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
     .showHelpAfterError('(add --help for what this command takes)')
     .exitOverride()
     .configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) });
+  program.hook('preAction', (_program, { parent }) => {
+    if (parent?.name() !== 'service') refuseOtherOwner(context.environment);
+  });
   addServeCommand(program, context);
   addHealthCommand(program, context);
-  addServiceCommands(program);
+  addServiceCommands(program, context);
   addTenantCommands(program, context);
   addKeyCommands(program, context);
   addUserCommands(program, context);

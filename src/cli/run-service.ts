@@ -10,7 +10,7 @@ import { Users } from '../account/users.ts';
 import { VERSION } from '../assets.ts';
 import { every, type Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { refuseCommand } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import { buildApp } from '../http/app.ts';
 import type { ServiceState } from '../http/health.ts';
 import { openEmbedded, openStore, type Store } from '../store/open.ts';
@@ -23,6 +23,7 @@ import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, listen } from './listen.ts';
 import { printReady } from './print-ready.ts';
 import { findOrigin } from './service-address.ts';
+import { tellSystemd } from './systemd-unit.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 /** What long queries get to finish when the service stops. */
@@ -41,11 +42,13 @@ interface ServeOptions {
   readonly asJson: boolean;
   /** Whether calls are traced. */
   readonly isTraced: boolean;
+  /** Whether systemd has started it, and waits to be told that it is ready. */
+  readonly isAwaited: boolean;
   readonly clock: Clock;
 }
 
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
-export async function runService(config: Config, { asJson, isTraced, clock }: ServeOptions): Promise<void> {
+export async function runService(config: Config, { asJson, isTraced, isAwaited, clock }: ServeOptions): Promise<void> {
   // Standard output is for the command's answer. A slow reader of the log never stops the service.
   const hooks = { streamWrite: hideSecretsInJson };
   const log = pino({ level: config.logLevel, hooks }, pino.destination({ fd: 2, sync: false }));
@@ -56,7 +59,7 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
   };
   const report = (event: string, isFault = false): void => (isFault ? log.error(event) : log.warn(event));
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
-  if (config.databaseUrl !== '' && config.backupDir !== '') throw refuseCommand(NO_BACKUPS);
+  if (config.databaseUrl !== '' && config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
   const store: Store = embedded ?? (await openStore(config, user));
   try {
@@ -108,6 +111,8 @@ export async function runService(config: Config, { asJson, isTraced, clock }: Se
       },
     });
     printReady(app, config, { demo, isEmpty: !(await store.tenants.hasTenants()), asJson });
+    if (isAwaited)
+      tellSystemd((fault) => log.warn({ err: fault }, 'systemd could not be told that the service is ready.'));
     const warning = describeExposure(config);
     if (warning !== undefined) log.warn(warning);
     if (demo) finishDemo(config.data);

@@ -1,15 +1,21 @@
-/** The files by which systemd runs the service: the unit, its user, its settings. Texts alone; writes nothing. */
+/** How systemd runs the service: the unit, its user and its settings as texts, and what systemd is told and asked. */
+import { execFile } from 'node:child_process';
 import { SETTINGS } from '../config.ts';
 
 export const UNIT_FILE = 'etc/systemd/system/storeroom.service';
 export const USER_FILE = 'etc/sysusers.d/storeroom.conf';
 export const SETTINGS_FILE = 'etc/storeroom/storeroom.env';
+const USER = 'storeroom';
 const DATA = '/var/lib/storeroom';
 const DRAIN_MS = 2000;
 /** Longer than the drain, the ten seconds that calls get to finish, and the saving of counts and logs. */
 const STOP_SECONDS = 60;
-/** How long `systemctl start` waits for the first answer. A node of PostgreSQL may wait for another's migration. */
-const START_SECONDS = 60;
+/** How long `systemctl start` waits. A node of PostgreSQL may wait for another's migration. */
+const START_SECONDS = 600;
+/** EX_CONFIG of BSD's sysexits: systemd does not start the service again before somebody has changed a setting. */
+export const SETTING_EXIT_CODE = 78;
+
+const ENVIRONMENT = `${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}`;
 
 /**
  * The unit that runs this program: the words that start it, without `serve`. Left open, as `systemd-analyze security`
@@ -26,17 +32,18 @@ Wants=network-online.target
 StartLimitIntervalSec=0
 
 [Service]
-Type=exec
-User=storeroom
-Group=storeroom
+Type=notify
+NotifyAccess=all
+User=${USER}
+Group=${USER}
 ExecStart=${words} serve
-ExecStartPost=-${words} health --wait ${START_SECONDS}
-Environment=${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}
+Environment=${ENVIRONMENT}
 EnvironmentFile=-/${SETTINGS_FILE}
 WorkingDirectory=${DATA}
 Restart=always
 RestartSec=1
-TimeoutStartSec=${START_SECONDS + 30}
+RestartPreventExitStatus=${SETTING_EXIT_CODE}
+TimeoutStartSec=${START_SECONDS}
 TimeoutStopSec=${STOP_SECONDS}
 LimitNOFILE=65536
 
@@ -79,7 +86,7 @@ WantedBy=multi-user.target
 `;
 }
 
-export const renderUser = (): string => `u storeroom - "Storeroom" ${DATA}\n`;
+export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
 
 /** Settings to begin with, all of them comments. */
 export const renderSettings =
@@ -91,6 +98,25 @@ export const renderSettings =
 #${SETTINGS.trustedProxies.variable}=127.0.0.1
 #${SETTINGS.databaseUrl.variable}=postgres://storeroom:PASSWORD@10.0.0.20:5432/storeroom
 `;
+
+/** What runs a command as the unit runs the service: its user, its settings, on its data. */
+export function askSystemdToRun(words: readonly string[]): string[] {
+  const properties = [
+    `User=${USER}`,
+    `Group=${USER}`,
+    `Environment=${ENVIRONMENT}`,
+    `EnvironmentFile=-/${SETTINGS_FILE}`,
+    `WorkingDirectory=${DATA}`,
+    'UMask=0077',
+  ];
+  const options = ['--quiet', '--wait', '--collect', '--pipe', ...properties.map((one) => `--property=${one}`), '--'];
+  return ['systemd-run', ...options, ...words.map((word) => word.replaceAll('$', '$$$$'))];
+}
+
+/** Says that the service is ready. A program of systemd does it: Node has no sockets of the kind that systemd reads. */
+export function tellSystemd(onFault: (fault: Error) => void): void {
+  execFile('systemd-notify', ['--ready'], (fault) => fault && onFault(fault));
+}
 
 /** A word of a command line as systemd reads it back: nothing in it is a specifier, a variable or the end of it. */
 function quoteWord(word: string): string {

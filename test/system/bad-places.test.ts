@@ -3,12 +3,13 @@
  * it, and the way out.
  */
 import assert from 'node:assert/strict';
+import { chownSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { describeListenFault } from '../../src/cli/listen.ts';
 import { openCommandLine } from '../kit/cli-process.ts';
-import { newPlace, runCommand, STORE } from '../kit/service.ts';
+import { newPlace, runCommand, STORE, temporaryFolder } from '../kit/service.ts';
 
 /** One line on standard error, and nothing else. */
 function assertTold({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }, says: RegExp) {
@@ -35,6 +36,21 @@ suite('STOREROOM_DATA', () => {
         assertTold(ended, new RegExp(`STOREROOM_DATA is '${folder}': .*Give a folder that this user may write to\\.`));
         assert.match(ended.stderr, reason);
       });
+
+  // Who is not root cannot give a folder away, and is kept out of those of others by the system.
+  if (process.getuid!() === 0)
+    test('a folder of another user is refused to root, who would leave files there that the service cannot use', async () => {
+      const folder = temporaryFolder();
+      chownSync(folder, 65_534, 65_534);
+      for (const words of [create, ['serve', '--port', '0'], ['tenant', 'list']]) {
+        const ended = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: '' } });
+        assertTold(
+          ended,
+          /which belongs to the user with the ID 65534\. Run it as that user, with `sudo -u '#65534' …`/,
+        );
+      }
+      assert.deepEqual(readdirSync(folder), []);
+    });
 
   test('a backup into such a folder names the folder', async () => {
     const line = openCommandLine();

@@ -135,8 +135,9 @@ suite('settings', () => {
   });
 
   test('that cannot be read are all refused at once', async () => {
-    const { code, message } = await bad.refused('config');
-    assert.equal(code, 'COMMAND_REFUSED');
+    const { exitCode, err } = await bad.run('config', '--json');
+    const { code, message } = JSON.parse(err).error as { code: string; message: string };
+    assert.deepEqual([exitCode, code], [78, 'WRONG_SETTING']);
     assert.match(message, /STOREROOM_PORT must be .*\nSTOREROOM_DEMO must be /);
   });
 });

@@ -5,8 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isExecutable } from '../../assets.ts';
 import { refuseCommand } from '../../errors.ts';
-import { addCommand, addGroup, printAnswer, type CommandOptions } from '../command.ts';
-import { renderSettings, renderUnit, renderUser, SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../systemd-unit.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { askSystemdToRun, renderSettings, renderUnit, renderUser } from '../systemd-unit.ts';
+import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../systemd-unit.ts';
 
 /** The unit hides these from the service, or they are empty after a restart. */
 const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;
@@ -14,15 +15,15 @@ const NEXT_STEPS = `Next:
   1. Settings, such as the address of a database:   edit /${SETTINGS_FILE}
   2. Start it now and at every boot:                systemctl enable --now storeroom
   3. See that it is well:                           systemctl status storeroom; journalctl -u storeroom
-  4. A tenant and its keys, as the same user:
-       sudo -u storeroom env STOREROOM_DATA=/var/lib/storeroom PROGRAM tenant create acme --name 'Acme Ltd.'
-       sudo -u storeroom env STOREROOM_DATA=/var/lib/storeroom PROGRAM keys replace acme`;
+  4. A tenant and its keys, with the same settings:
+       PROGRAM service run -- tenant create acme --name 'Acme Ltd.'
+       PROGRAM service run -- keys replace acme`;
 
 interface ServiceOptions extends CommandOptions {
   readonly root: string;
 }
 
-export function addServiceCommands(program: Command): void {
+export function addServiceCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'service', 'service install').description('Have systemd run the service (Linux).');
   const rootOption = ['--root <folder>', 'change files under this folder, and ask systemd for nothing', '/'] as const;
   addCommand(group, 'install', 'service install')
@@ -44,6 +45,15 @@ export function addServiceCommands(program: Command): void {
       }
       const list = written.map((file) => `Wrote ${file}`).join('\n');
       printAnswer(options, { written }, `${list}\n\n${NEXT_STEPS.replaceAll('PROGRAM', words.join(' '))}`);
+    });
+  addGroup(group, 'run <command...>', 'service run -- tenant list')
+    .description("Run a command as the service's user and with its settings. Run it as root.")
+    .action((words: readonly string[]) => {
+      checkMachine('/');
+      const [systemdRun, ...asked] = askSystemdToRun([...findProgram(), ...words]);
+      const { status, error } = spawnSync(systemdRun!, asked, { stdio: 'inherit' });
+      if (error) throw refuseCommand(`${systemdRun} failed: ${error.message}`);
+      context.exitCode = status ?? 1;
     });
   addCommand(group, 'uninstall', 'service uninstall')
     .description('Stop the service and remove its unit. Data, settings and the user stay.')
