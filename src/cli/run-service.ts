@@ -9,7 +9,7 @@ import { Accounts } from '../account/accounts.ts';
 import { Users } from '../account/users.ts';
 import { VERSION } from '../assets.ts';
 import { every, type Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config, Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import { buildApp } from '../http/app.ts';
 import type { ServiceState } from '../http/health.ts';
@@ -23,7 +23,7 @@ import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, listen } from './listen.ts';
 import { printReady } from './print-ready.ts';
 import { findOrigin } from './service-address.ts';
-import { tellSystemd } from './systemd-unit.ts';
+import { isJournal, priorityOf, tellSystemd } from './systemd-unit.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
 /** What long queries get to finish when the service stops. */
@@ -42,16 +42,17 @@ interface ServeOptions {
   readonly asJson: boolean;
   /** Whether calls are traced. */
   readonly isTraced: boolean;
-  /** Whether systemd has started it, and waits to be told that it is ready. */
-  readonly isAwaited: boolean;
+  /** Where systemd says what it waits for and reads. */
+  readonly environment: Environment;
   readonly clock: Clock;
 }
 
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
-export async function runService(config: Config, { asJson, isTraced, isAwaited, clock }: ServeOptions): Promise<void> {
-  // Standard output is for the command's answer. A slow reader of the log never stops the service.
-  const hooks = { streamWrite: hideSecretsInJson };
-  const log = pino({ level: config.logLevel, hooks }, pino.destination({ fd: 2, sync: false }));
+export async function runService(
+  config: Config,
+  { asJson, isTraced, environment, clock }: ServeOptions,
+): Promise<void> {
+  const log = openLog(config.logLevel, environment);
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
     // Also of a service that is just ending, which must not seem to have ended well.
@@ -66,7 +67,7 @@ export async function runService(config: Config, { asJson, isTraced, isAwaited, 
     embedded?.lock();
     const makesDemo = embedded !== undefined && config.demo === 'on';
     const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date(clock.now()).toISOString()) : undefined;
-    const meter = new Meter(store.usage);
+    const meter = new Meter(store.usage, { clock, report });
     const accounts = new Accounts(store, clock);
     // A node knows nothing of PostgreSQL's disk.
     const disk = embedded && new Disk(config.data, config, user);
@@ -74,7 +75,8 @@ export async function runService(config: Config, { asJson, isTraced, isAwaited, 
     const backups = hasBackups ? await scheduleBackups(config, store, log, clock) : undefined;
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
-    const state: ServiceState = { isUsable: () => store.isUsable(), isDiskNearlyFull, stopping: false, inFlight: 0 };
+    const looks = { isUsable: () => store.isUsable(), isDiskNearlyFull, isCounting: () => meter.isCounting };
+    const state: ServiceState = { ...looks, stopping: false, inFlight: 0 };
     const { tenants, audit, usage, requests } = store;
     const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
     const app = await buildApp({
@@ -108,19 +110,17 @@ export async function runService(config: Config, { asJson, isTraced, isAwaited, 
         await meter.settled();
         await requestLog.settled();
         await store.close();
+        return requestLog.waiting;
       },
     });
     printReady(app, config, { demo, isEmpty: !(await store.tenants.hasTenants()), asJson });
-    if (isAwaited)
-      tellSystemd((fault) => log.warn({ err: fault }, 'systemd could not be told that the service is ready.'));
+    tellSystemd(environment, (fault) =>
+      log.warn({ err: fault }, 'systemd could not be told that the service is ready.'),
+    );
     const warning = describeExposure(config);
     if (warning !== undefined) log.warn(warning);
     if (demo) finishDemo(config.data);
-    const deleteExpired = async (): Promise<void> => {
-      await requestLog.deleteExpired(clock.now());
-      await accounts.deleteExpired(clock.now());
-    };
-    deleteEveryHour(clock, deleteExpired, log);
+    deleteEveryHour(clock, [requestLog, accounts], log);
     void embedded?.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
@@ -128,11 +128,19 @@ export async function runService(config: Config, { asJson, isTraced, isAwaited, 
   }
 }
 
+/** Standard output is for the command's answer. A slow reader of the log never stops the service. */
+function openLog(level: string, environment: Environment): pino.Logger {
+  const priority = isJournal(environment) ? priorityOf : (): string => '';
+  const hooks = { streamWrite: (line: string) => priority(line) + hideSecretsInJson(line) };
+  return pino({ level, hooks }, pino.destination({ fd: 2, sync: false }));
+}
+
 interface Stopping {
   readonly log: pino.Logger;
   readonly clock: Clock;
   readonly endQueries: () => void;
-  readonly close: () => Promise<void>;
+  /** Gives how many lines of the request log could not be saved. */
+  readonly close: () => Promise<number>;
 }
 
 /** A second signal (npm sends one on Ctrl-C) changes nothing. */
@@ -154,8 +162,9 @@ function stopOnSignal(
     while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);
     app.server.closeAllConnections();
     await app.close();
-    await close();
-    log.info('Stopped: counts and logs are on disk');
+    const unsaved = await close();
+    if (unsaved === 0) log.info('Stopped: counts and logs are on disk');
+    else log.warn({ unsaved }, `Stopped: counts are on disk, ${unsaved} lines of the request log are not`);
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
@@ -172,11 +181,19 @@ async function scheduleBackups(
   return new ScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
-function deleteEveryHour(clock: Clock, deleteExpired: () => Promise<void>, log: pino.Logger): void {
-  const run = (): void =>
-    void deleteExpired().catch((fault: unknown) =>
-      log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.'),
-    );
+interface Expiring {
+  deleteExpired(nowMs: number): Promise<void>;
+}
+
+function deleteEveryHour(clock: Clock, all: readonly Expiring[], log: pino.Logger): void {
+  const run = (): void => {
+    for (const one of all)
+      one
+        .deleteExpired(clock.now())
+        .catch((fault: unknown) =>
+          log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.'),
+        );
+  };
   clock.after(MINUTE_MS, run);
   every(clock, HOUR_MS, run);
 }

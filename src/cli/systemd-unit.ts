@@ -1,6 +1,7 @@
 /** How systemd runs the service: the unit, its user and its settings as texts, and what systemd is told and asked. */
 import { execFile } from 'node:child_process';
-import { SETTINGS } from '../config.ts';
+import { fstatSync } from 'node:fs';
+import { SETTINGS, type Environment } from '../config.ts';
 
 export const UNIT_FILE = 'etc/systemd/system/storeroom.service';
 export const USER_FILE = 'etc/sysusers.d/storeroom.conf';
@@ -114,8 +115,20 @@ export function askSystemdToRun(words: readonly string[]): string[] {
 }
 
 /** Says that the service is ready. A program of systemd does it: Node has no sockets of the kind that systemd reads. */
-export function tellSystemd(onFault: (fault: Error) => void): void {
-  execFile('systemd-notify', ['--ready'], (fault) => fault && onFault(fault));
+export function tellSystemd({ NOTIFY_SOCKET }: Environment, onFault: (fault: Error) => void): void {
+  if (NOTIFY_SOCKET !== undefined) execFile('systemd-notify', ['--ready'], (fault) => fault && onFault(fault));
+}
+
+/** Whether standard error is systemd's journal. */
+export function isJournal({ JOURNAL_STREAM }: Environment): boolean {
+  const { dev, ino } = fstatSync(2);
+  return JOURNAL_STREAM === `${dev}:${ino}`;
+}
+
+/** What the journal takes a line's priority from, by pino's level: `<4>` for a warning. */
+export function priorityOf(line: string): string {
+  const tens = Number(line.at('{"level":'.length));
+  return `<${tens < 3 ? 7 : [6, 4, 3, 2][tens - 3]}>`;
 }
 
 /** A word of a command line as systemd reads it back: nothing in it is a specifier, a variable or the end of it. */

@@ -17,7 +17,8 @@ import type { AnswerLimits } from './cursor.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/services.ts';
 import { answerBusy, answerError, answerMalformed, answerUndecodable, answerUnknownPath } from './error-answers.ts';
-import { addHealth, type ServiceState } from './health.ts';
+import { FaultLog } from './fault-log.ts';
+import { addHealth, whyNotReady, type ServiceState } from './health.ts';
 import { Load, type LoadLimits } from './load.ts';
 import { addMetrics } from './metrics.ts';
 import { observeCalls, observeRequests } from './observers.ts';
@@ -62,7 +63,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addReceiving(app, options.state, load, (reply) => void answerUnknownPath(reply, methods));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', readBody);
-  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, options.log));
+  const faults = new FaultLog(options.log, options.clock);
+  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, faults));
 
   const observers = [observeCalls(options.requestLog)];
   if (options.metrics)
@@ -115,11 +117,10 @@ interface Early {
 }
 
 function measure({ state, requestLog, meter, ...options }: AppOptions, load: Load, ended: Early['connectionsEnded']) {
-  const usable = state.isUsable();
   return {
     ...options.measure(),
-    usable,
-    ready: usable && !state.stopping && !state.isDiskNearlyFull(),
+    usable: state.isUsable(),
+    ready: whyNotReady(state) === undefined,
     inFlight: load.calls,
     refused: load.refused,
     connectionsEnded: ended,

@@ -1,11 +1,12 @@
 /** Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionError, FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import { hasBody, isBodyLeft } from './body.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
 import { setTag } from './etag.ts';
+import type { FaultLog } from './fault-log.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { URL_BYTES_MAX } from './receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
@@ -20,16 +21,12 @@ const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 export async function answerError(
   error: FastifyError | Refusal,
   reply: FastifyReply,
-  log: FastifyBaseLogger,
+  faults: FaultLog,
 ): Promise<FastifyReply> {
   const { request } = reply;
   const refusal = toRefusal(error, request);
-  if (refusal.httpStatus >= 500) {
-    const about = { requestId: request.id, operation: request.operation, teamId: request.tenant?.teamId };
-    if (refusal.code === 'SERVICE_BUSY') request.load.countRefusal();
-    else if (error === refusal) log.warn(about, refusal.code);
-    else log.error({ ...about, err: error }, refusal.code);
-  }
+  if (refusal.code === 'SERVICE_BUSY') request.load.countRefusal();
+  else if (refusal.httpStatus >= 500) faults.note(request, refusal, error);
   const isGivenUp = refusal.code === 'SERVICE_BUSY' && !request.raw.complete;
   if (isGivenUp || isBodyLeft(request.raw) || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
   try {

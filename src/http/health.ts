@@ -10,27 +10,34 @@ export interface ServiceState {
   readonly isUsable: () => boolean;
   /** Whether the disk of the store is so full that writes will soon be refused. */
   readonly isDiskNearlyFull: () => boolean;
+  /** Whether calls can be counted. Else all of them are refused. */
+  readonly isCounting: () => boolean;
   /** Set before the service stops, so that a balancer sends no more. */
   stopping: boolean;
   /** Requests being worked on. */
   inFlight: number;
 }
 
-const OK = '{"status":"ok"}';
-const UNAVAILABLE = '{"status":"unavailable"}';
-const DISK_NEARLY_FULL = '{"status":"unavailable","reason":"disk"}';
+/** Why no requests should be sent: what of the store, '' for all of it or a stop. undefined: they should. */
+export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'counting' | '' | undefined {
+  if (stopping || !state.isUsable()) return '';
+  if (state.isDiskNearlyFull()) return 'disk';
+  return state.isCounting() ? undefined : 'counting';
+}
 
-/** Both answer 200 or 503. `/readyz` turns 503 as soon as the service is going to stop, or its disk is nearly full. */
+/** Both answer 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
-  const add = (url: string, isGood: () => boolean, isDiskNearlyFull: () => boolean): void => {
+  const add = (url: string, why: () => string | undefined): void => {
     app.get(url, { exposeHeadRoute: true }, (_request, reply: FastifyReply) => {
-      const body = !isGood() ? UNAVAILABLE : isDiskNearlyFull() ? DISK_NEARLY_FULL : OK;
+      const reason = why();
+      const body =
+        reason === undefined ? { status: 'ok' } : { status: 'unavailable', ...(reason !== '' && { reason }) };
       return reply
         .type(JSON_TYPE)
-        .code(body === OK ? 200 : 503)
-        .send(body);
+        .code(reason === undefined ? 200 : 503)
+        .send(JSON.stringify(body));
     });
   };
-  add('/healthz', state.isUsable, () => false);
-  add('/readyz', () => !state.stopping && state.isUsable(), state.isDiskNearlyFull);
+  add('/healthz', () => (state.isUsable() ? undefined : ''));
+  add('/readyz', () => whyNotReady(state));
 }

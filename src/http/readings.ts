@@ -135,7 +135,7 @@ export const MEASURED: readonly Measured[] = [
   },
   {
     name: 'storeroom_database_pool_connections',
-    help: 'Connections to PostgreSQL in a pool.',
+    help: 'Open connections to PostgreSQL of a pool. They are opened when they are first needed.',
     label: 'pool',
     read: ({ store }) => ofPools(store.pools, 'size'),
   },

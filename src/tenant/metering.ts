@@ -2,6 +2,7 @@
  * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next
  * one, and an answer waits for the batch of its call. Source: decision 0008.
  */
+import type { Clock, Timer } from '../clock.ts';
 import type { CallingKey, KeyCount, UsageCount, UsageStore } from './port.ts';
 
 interface CountBatch {
@@ -17,15 +18,36 @@ export interface CountedCall {
   monthRequests(): Promise<number>;
 }
 
+/** A batch that waits for so long is as good as one that was not taken. */
+const LATE_MS = 5000;
+const PROBE_MS = 1000;
+
+export interface MeterOptions {
+  readonly clock: Clock;
+  /** Told when calls cannot be counted, and when they can again. */
+  readonly report: (event: string) => void;
+}
+
 export class Meter {
   readonly #store: UsageStore;
+  readonly #options: MeterOptions;
+  /** When the batch that is being added was begun. */
+  #begunAt = Infinity;
+  #isFailing = false;
+  #nextProbe: Timer | undefined;
   #open: CountBatch | undefined;
   #adding: Promise<void> | undefined;
   /** Batches that the store did not take. Their calls were answered with the fault. */
   failures = 0;
 
-  constructor(store: UsageStore) {
+  constructor(store: UsageStore, options: MeterOptions) {
     this.#store = store;
+    this.#options = options;
+  }
+
+  /** Whether the next call can be counted, as far as is known. Where it cannot, it is refused. */
+  get isCounting(): boolean {
+    return !this.#isFailing && this.#options.clock.elapsed() - this.#begunAt < LATE_MS;
   }
 
   /**
@@ -66,7 +88,7 @@ export class Meter {
     for (let batch = this.#open; batch; batch = this.#open) {
       this.#open = undefined;
       try {
-        batch.settle.resolve(await this.#store.addUsage([...batch.counts.values()], [...batch.byKey.values()]));
+        batch.settle.resolve(await this.#add([...batch.counts.values()], [...batch.byKey.values()]));
       } catch (fault) {
         this.failures++;
         batch.settle.reject(fault);
@@ -74,6 +96,47 @@ export class Meter {
     }
     this.#adding = undefined;
   }
+
+  async #add(counts: readonly UsageCount[], byKey: readonly KeyCount[]): ReturnType<UsageStore['addUsage']> {
+    const { clock, report } = this.#options;
+    this.#begunAt = clock.elapsed();
+    try {
+      const totals = await this.#store.addUsage(counts, byKey);
+      if (this.#isFailing) report('Calls are counted again.');
+      this.#isFailing = false;
+      return totals;
+    } catch (fault) {
+      if (!this.#isFailing) {
+        report(`Calls cannot be counted, and are refused until they can: ${describe(fault)}`);
+        this.#probeAfter(0);
+      }
+      this.#isFailing = true;
+      throw fault;
+    } finally {
+      this.#begunAt = Infinity;
+    }
+  }
+
+  #probeAfter(ms: number): void {
+    this.#nextProbe?.close();
+    this.#nextProbe = this.#options.clock.after(ms, () => void this.#probe());
+  }
+
+  /** A node that is not ready gets no calls, by whose counts it would see that they are taken again. */
+  async #probe(): Promise<void> {
+    if (!this.#isFailing) return;
+    this.#adding ??= this.#add([], []).then(
+      () => this.#addBatches(),
+      () => this.#addBatches(),
+    );
+    await this.#adding;
+    this.#probeAfter(PROBE_MS);
+  }
+}
+
+function describe(fault: unknown): string {
+  const { message, cause } = fault as Error;
+  return typeof cause === 'string' ? `${message} (${cause})` : message;
 }
 
 function countKey(

@@ -1,15 +1,22 @@
-/** `storeroom health`, which containers and systemd ask: its exit code is what /healthz and /readyz answer. */
+/**
+ * `storeroom health`, which containers ask: its exit code is what /healthz and /readyz answer. And a node that cannot
+ * count: all calls are refused, so it is not ready.
+ */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
+import { newDatabase, runStatement } from '../kit/postgres.ts';
+import { times } from '../kit/lists.ts';
+import { createOrder } from '../kit/orders.ts';
 import { ownService, runCommand, temporaryFolder } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
 
 const ask = (port: string, ...words: string[]) =>
   runCommand(temporaryFolder(), ['health', '--json', ...words], { env: { STOREROOM_PORT: port } });
 
 suite('storeroom health', async () => {
-  const service = await ownService({ keepsPort: true, env: { STOREROOM_DRAIN_MS: '60000' } });
+  const service = await ownService({ env: { STOREROOM_DRAIN_MS: '60000' } });
   const { port } = new URL(service.origin);
 
   test('exits with 0 while the service is well', async () => {
@@ -33,15 +40,47 @@ suite('storeroom health', async () => {
     const { code, json } = await ask(port);
     assert.deepEqual([code, json().ok, json().answer], [1, false, 'no answer (ECONNREFUSED)']);
   });
-
-  test('waits as long as it is told for a service that is starting', async () => {
-    const deaf = createServer((socket) => socket.destroy()).listen(Number(port), '127.0.0.1');
-    const asking = ask(port, '--ready', '--wait', '3600');
-    await once(deaf, 'connection');
-    deaf.close();
-    await once(deaf, 'close');
-    await service.restart();
-    assert.equal((await asking).code, 0);
-    await service.stop('SIGKILL'); // it would drain
-  });
 });
+
+/** Has a store take no counts until what is given is called. */
+const HOLDS: Record<string, (place: string) => Promise<() => Promise<unknown>>> = {
+  async SQLite(place) {
+    const usage = new DatabaseSync(join(place, 'usage.db'));
+    usage.exec('BEGIN IMMEDIATE');
+    return async () => usage.close();
+  },
+  async PostgreSQL(place) {
+    const table = 'storeroom."USAGE"';
+    await runStatement(place, `ALTER TABLE ${table} RENAME TO "USAGE_HELD"`);
+    return () => runStatement(place, 'ALTER TABLE storeroom."USAGE_HELD" RENAME TO "USAGE"');
+  },
+};
+
+for (const [name, hold] of Object.entries(HOLDS))
+  test(`a node whose calls cannot be counted is not ready, and says why, until they can: ${name}`, async () => {
+    const service = await ownService({ place: name === 'SQLite' ? temporaryFolder() : await newDatabase() });
+    const keys = await service.makeTenant('shop');
+    const readiness = async () => (await fetch(`${service.origin}/readyz`)).text();
+    assert.equal((await createOrder(service, keys)).status, 200);
+    assert.equal(await readiness(), '{"status":"ok"}');
+    const release = await hold(service.place);
+    const calls = await Promise.all(times(20, () => createOrder(service, keys)));
+    for (const { status } of calls) assert.ok(status >= 500);
+    assert.equal(await readiness(), '{"status":"unavailable","reason":"counting"}');
+    assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+    await release();
+    await until(async () => (await readiness()) === '{"status":"ok"}');
+    assert.equal((await createOrder(service, keys)).status, 200);
+    const lines = service.output.split('\n').filter((line) => line.startsWith('{'));
+    const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
+    assert.deepEqual(
+      [told('Calls cannot be counted, and are refused until they can: '), told('counted again')],
+      [1, 1],
+    );
+    const refused = lines.filter((line) => line.includes('"path":"/tenant/api/pims/v1/orders/create"'));
+    assert.match(
+      refused[0]!,
+      /"method":"PUT",.*"httpStatus":50\d,"code":"\w+","operation":"createOrder","teamId":"shop","apiId":"/,
+    );
+    assert.ok(refused.length < 10, 'a line a second, not one a call');
+  });

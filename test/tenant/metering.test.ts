@@ -4,8 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Meter } from '../../src/tenant/metering.ts';
+import { passing, TestClock } from '../kit/clock.ts';
 import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/tenant/port.ts';
 
+const QUIET = { clock: passing, report: () => undefined };
 const NOW = '2026-11-20T09:30:00.000Z';
 
 /** Keeps counts in memory; a batch is written when `release` lets it, and fails when told to. */
@@ -51,7 +53,7 @@ class HeldUsage implements UsageStore {
 function openMeter({ open = false } = {}) {
   const usage = new HeldUsage();
   usage.open = open;
-  const meter = new Meter(usage);
+  const meter = new Meter(usage, QUIET);
   const count = (teamId = 'acme', operation = 'getOrder', now = NOW): Promise<number> =>
     meter.count(teamId, operation, now, null).monthRequests();
   return { usage, meter, count };
@@ -130,7 +132,7 @@ test('settled waits for everything counted so far, and for nothing when there is
 
 test('settled also waits for calls counted in its own turn, which no batch has been opened for yet', async () => {
   const usage = new HeldUsage();
-  const meter = new Meter(usage);
+  const meter = new Meter(usage, QUIET);
   meter.count('acme', 'getOrder', NOW, null);
   let settled = false;
   const waiting = meter.settled().then(() => (settled = true));
@@ -155,7 +157,7 @@ test('tenants, days and operations are counted apart, and a call tells its own t
 test('calls are counted by pair and month, with the time of the last, in the batch of their counts', async () => {
   const usage = new HeldUsage();
   usage.open = true;
-  const meter = new Meter(usage);
+  const meter = new Meter(usage, QUIET);
   const [shop, reports] = ['shop', 'reports'].map((name): CallingKey => ({ apiId: `id-${name}`, name, scope: 'read' }));
   const [late, early] = ['2026-11-30T23:59:59.999Z', '2026-11-30T23:59:58.000Z'];
   const next = '2026-12-01T00:00:00.000Z';
@@ -205,4 +207,37 @@ test('however calls arrive, each is counted once and totals only grow', async ()
       assert.equal(found, arriving.length);
     }),
   );
+});
+
+test('while no batch is taken, or one waits for five seconds, nothing can be counted; both are told, and seen to end', async () => {
+  const usage = new HeldUsage();
+  const clock = new TestClock();
+  const told: string[] = [];
+  const meter = new Meter(usage, { clock, report: (event) => told.push(event) });
+  const lost = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  await nextTurn();
+  usage.release(new Error('too many connections'));
+  await assert.rejects(lost);
+  assert.equal(meter.isCounting, false);
+  clock.move(0);
+  usage.release(new Error('still too many'));
+  await nextTurn();
+  assert.deepEqual([meter.isCounting, usage.batches.length], [false, 2]);
+  clock.move(1000);
+  assert.deepEqual(usage.batches[2], [], 'it is asked again, with nothing to count');
+  usage.release();
+  await nextTurn();
+  assert.equal(meter.isCounting, true);
+  const refused = 'Calls cannot be counted, and are refused until they can: too many connections';
+  assert.deepEqual(told, [refused, 'Calls are counted again.']);
+
+  const late = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  await nextTurn();
+  clock.move(4999);
+  assert.equal(meter.isCounting, true);
+  clock.move(1);
+  assert.equal(meter.isCounting, false);
+  usage.release();
+  assert.equal(await late, 1);
+  assert.equal(meter.isCounting, true);
 });

@@ -17,8 +17,7 @@ export function addServeCommand(program: Command, { environment, clock }: Comman
         process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
       const isTraced = areTracesOn(environment);
       const { runService } = await import('../run-service.ts');
-      const isAwaited = environment['NOTIFY_SOCKET'] !== undefined;
-      await runService(config, { asJson: json === true, isTraced, isAwaited, clock });
+      await runService(config, { asJson: json === true, isTraced, environment, clock });
     });
 }
 

@@ -257,7 +257,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceState: objectOf(
     {
       status: { type: 'string', enum: ['ok', 'unavailable'] },
-      reason: textOf('`disk`: it is nearly full.', { enum: ['disk'] }),
+      reason: textOf('`disk`: it is nearly full. `counting`: calls cannot be counted.', { enum: ['disk', 'counting'] }),
     },
     ['reason'],
   ),

@@ -40,8 +40,8 @@ export class Pool {
   }
 
   get load(): PoolLoad {
-    const { length: size } = this.#all;
-    return { size, inUse: size - this.#free.length, waiting: this.#waiting.size };
+    const size = this.#all.filter(({ isOpen }) => isOpen).length;
+    return { size, inUse: this.#all.length - this.#free.length, waiting: this.#waiting.size };
   }
 
   destroy(): void {

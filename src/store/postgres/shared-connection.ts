@@ -26,6 +26,10 @@ export class SharedConnection {
     this.#availability = availability;
   }
 
+  get isOpen(): boolean {
+    return this.#connection?.isOpen === true;
+  }
+
   /** Runs a statement that may be repeated without harm, and repeats it once when its connection was lost. */
   async ask<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
