@@ -9,7 +9,7 @@ interface Setting<T> {
   readonly parse: (text: string) => T | undefined;
   /** What `parse` takes, in words. */
   readonly form: string;
-  /** Its value can hold a password and is not repeated in messages. */
+  /** Its value can hold a password: it is not repeated in messages, and `variable`_FILE may name a file with it. */
   readonly secret?: true;
 }
 
@@ -79,7 +79,8 @@ export const SETTINGS = {
     ...databaseAddress('STOREROOM_DATABASE_URL'),
     meaning:
       'Address of a PostgreSQL database. If it is set, it is used instead of the embedded store. Of several servers ' +
-      'with commas between them the primary is used, also after another one was promoted.',
+      'with commas between them the primary is used, also after another one was promoted. STOREROOM_DATABASE_URL_FILE ' +
+      'names a file with it instead.',
   },
   databaseConnections: {
     ...wholeNumber('STOREROOM_DATABASE_CONNECTIONS', 4, [1, 100]),

@@ -220,7 +220,7 @@ suite('what the documents name', () => {
 
   test('every setting that is named exists', () => {
     const settings = Object.values(SETTINGS).map(({ variable }) => variable);
-    const known: string[] = [...settings, ...CLIENT_VARIABLES, 'STOREROOM_'];
+    const known: string[] = [...settings, ...CLIENT_VARIABLES, `${SETTINGS.databaseUrl.variable}_FILE`, 'STOREROOM_'];
     for (const file of DOCUMENTS)
       for (const [name] of read(file).matchAll(/\bSTOREROOM_(?!TEST_)[A-Z_]*/g))
         assert.ok(known.includes(name), `${file}: ${name}`);

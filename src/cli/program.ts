@@ -28,6 +28,7 @@ import { addTenantCommands } from './commands/tenant.ts';
 import { addUpgradeCommand } from './commands/upgrade.ts';
 import { addUsageCommand } from './commands/usage.ts';
 import { addUserCommands } from './commands/user.ts';
+import { readSecretFiles } from './secret-files.ts';
 import { SETTING_EXIT_CODE } from './systemd-unit.ts';
 
 const INTRODUCTION = `Examples:
@@ -42,13 +43,13 @@ Settings are environment variables; \`storeroom config\` shows them. STOREROOM_D
 
 /** Runs a command line and resolves to its exit code. `serve` resolves once the service is listening. */
 export async function runCommandLine(argv: readonly string[], environment: Environment, clock: Clock): Promise<number> {
-  const context: CommandContext = { environment, clock, exitCode: 0 };
   const asJson = argv.includes('--json');
   // The reader of the output may go away early; that is no fault.
   process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
     if (fault.code !== 'EPIPE') printFault(fault, asJson);
   });
   try {
+    const context: CommandContext = { environment: readSecretFiles(environment), clock, exitCode: 0 };
     await buildProgram(context, asJson).parseAsync(argv);
     return context.exitCode;
   } catch (fault) {

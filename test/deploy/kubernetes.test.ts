@@ -17,6 +17,7 @@ const WAYS = ['one-node', 'several-nodes'] as const;
 /** run-service.ts: what calls get to finish. */
 const IN_FLIGHT_SECONDS = 10;
 const SAVE_SECONDS = 10;
+const SECRETS = '/etc/storeroom/database';
 const NAME = { 'app.kubernetes.io/name': 'storeroom' };
 /** What the profile "restricted" of the Pod Security Standards lets a pod mount, as far as it is used here. */
 const VOLUMES = ['emptyDir', 'configMap', 'secret', 'persistentVolumeClaim'];
@@ -106,9 +107,8 @@ suite('the manifests for Kubernetes', () => {
     test(`${way}: the service takes its variables and answers its probes`, async () => {
       const { data, metadata } = find(way, /^ConfigMap$/);
       assert.deepEqual(containerOf(way).envFrom, [{ configMapRef: { name: metadata.name } }]);
-      const named = ((containerOf(way).env as Tree[]) ?? []).map(({ name }) => [name, 'postgres://a:b@c/d']);
-      checkVariables({ ...readImage().env, ...data, ...Object.fromEntries(named) });
-      const service = await ownService({ env: { ...data, STOREROOM_DRAIN_MS: '0' } });
+      checkVariables({ ...readImage().env, ...data });
+      const service = await ownService({ env: { ...data, STOREROOM_DRAIN_MS: '0', STOREROOM_BACKUP_DIR: '' } });
       for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) {
         const { path } = containerOf(way)[probe].httpGet;
         assert.equal((await fetch(service.origin + path)).status, 200, probe);
@@ -144,7 +144,8 @@ suite('the manifests for Kubernetes', () => {
       const { requests, limits } = containerOf(way).resources;
       assert.ok(requests.cpu && requests.memory && limits.cpu && limits.memory);
       const mounts = (containerOf(way).volumeMounts as Tree[]).map(({ mountPath }) => mountPath);
-      assert.deepEqual(mounts, way === 'one-node' ? [folder, '/tmp'] : ['/tmp']);
+      const { backupDir } = checkVariables(find(way, /^ConfigMap$/).data);
+      assert.deepEqual(mounts, way === 'one-node' ? [folder, backupDir, '/tmp'] : ['/tmp', SECRETS]);
       assert.deepEqual(volumes, [folder]);
     });
   }
@@ -157,6 +158,42 @@ suite('the manifests for Kubernetes', () => {
     assert.ok(budget.minAvailable >= 1 && budget.minAvailable < spec.replicas, 'one may go, and not all');
     for (const { labelSelector } of spec.template.spec.topologySpreadConstraints as Tree[])
       assert.deepEqual(labelSelector.matchLabels, NAME);
+  });
+
+  test('several nodes read the address of the database from the secret that is mounted', () => {
+    const { env, volumeMounts } = containerOf('several-nodes');
+    const [{ name, secret }] = (podOf('several-nodes').spec.volumes as Tree[]).filter((volume) => volume.secret);
+    assert.ok(
+      (volumeMounts as Tree[]).some((mount) => mount.name === name && mount.mountPath === SECRETS && mount.readOnly),
+    );
+    const [variable] = env;
+    assert.deepEqual(variable, { name: 'STOREROOM_DATABASE_URL_FILE', value: `${SECRETS}/url` });
+    const command = `kubectl create secret generic ${secret.secretName} --from-literal=url="$URL" --from-file=ca.crt`;
+    assert.ok(readText('docs/install.md').includes(command));
+    assert.ok(readText('docs/install.md').includes(`sslrootcert=${SECRETS}/ca.crt'`));
+  });
+
+  test('the ingress passes on what there is, to the service by its port, and no metrics', async () => {
+    const [ingress] = readYaml(join(FOLDER, 'beside/ingress.yaml'));
+    assert.equal(checkTypes([ingress]), '');
+    const service = await ownService();
+    const paths = ingress.spec.rules[0].http.paths as Tree[];
+    const { metadata, spec } = find('one-node', /^Service$/);
+    for (const { path, backend } of paths) {
+      assert.deepEqual(backend.service, { name: metadata.name, port: { name: spec.ports[0].name } });
+      const under = path === '/tenant' ? `${path}/api/pims/v1/fields` : path;
+      assert.notEqual((await fetch(service.origin + under)).status, 404, path);
+      assert.ok(!'/metrics'.startsWith(path as string));
+    }
+  });
+
+  test('the ServiceMonitor chooses the service by a label that each kustomization gives it, at its port', () => {
+    const [{ spec }] = readYaml(join(FOLDER, 'beside/service-monitor.yaml'));
+    for (const way of WAYS) {
+      const [kustomization] = readYaml(join(FOLDER, way, 'kustomization.yaml'));
+      assert.deepEqual(spec.selector.matchLabels, kustomization.labels[0].pairs);
+      assert.equal(spec.endpoints[0].port, find(way, /^Service$/).spec.ports[0].name);
+    }
   });
 
   test('nodes without their database are not restarted, and get no calls', async () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { findFreePort } from '../kit/raw-http.ts';
@@ -111,6 +111,30 @@ test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no f
       assert.doesNotMatch(stderr, /hidden/);
     }
   assert.equal(existsSync(folder), false);
+});
+
+test('STOREROOM_DATABASE_URL_FILE names a file with the address; one that cannot be read, or both, are refused', async () => {
+  const file = join(temporaryFolder(), 'url');
+  writeFileSync(file, 'postgres://storeroom:hidden@127.0.0.1:1/storeroom\n');
+  const named = { STOREROOM_DATABASE_URL_FILE: file };
+  assert.equal(
+    (await readSettings(named)).get('STOREROOM_DATABASE_URL'),
+    'postgres://storeroom:…@127.0.0.1:1/storeroom from environment',
+  );
+  for (const [env, says] of [
+    [
+      { STOREROOM_DATABASE_URL_FILE: `${file}.gone` },
+      /STOREROOM_DATABASE_URL_FILE is '.*\.gone', which cannot be read \(ENOENT\)/,
+    ],
+    [
+      { ...named, STOREROOM_DATABASE_URL: 'postgres://a@b/c' },
+      /Set either STOREROOM_DATABASE_URL or STOREROOM_DATABASE_URL_FILE/,
+    ],
+  ] as const) {
+    const { code, stderr } = await runCommand('', ['config'], { env: { ...UNSET, ...env } });
+    assert.equal(code, 78);
+    assert.match(stderr, says);
+  }
 });
 
 test('STOREROOM_MAX_RETURN_DEFAULT and _MOST set how many records a query returns', async () => {

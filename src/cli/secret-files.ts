@@ -1,0 +1,19 @@
+/** Secrets as Docker and Kubernetes hand them out: `STOREROOM_DATABASE_URL_FILE` names a file with the value. */
+import { readFileSync } from 'node:fs';
+import { SETTINGS, type Environment } from '../config.ts';
+import { Refusal } from '../errors.ts';
+
+/** The environment with the values of such files in it. Throws WRONG_SETTING. */
+export function readSecretFiles(environment: Environment): Environment {
+  const { variable } = SETTINGS.databaseUrl;
+  const name = `${variable}_FILE`;
+  const { [name]: file, ...others } = environment;
+  if (!file) return others;
+  if (others[variable]) throw new Refusal('WRONG_SETTING', `Set either ${variable} or ${name}, not both.`);
+  try {
+    return { ...others, [variable]: readFileSync(file, 'utf8').trim() };
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException;
+    throw new Refusal('WRONG_SETTING', `${name} is '${file}', which cannot be read (${code}).`);
+  }
+}
