@@ -41,6 +41,11 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'packs the client and installs Deno, Bun and Node 20 for it; operations and repeats run the same sources',
   },
   {
+    files: ['test/system/command-kill.test.ts'],
+    reason:
+      'kills backups, restores of a tenant and upgrades; restore-kill and move kill the other two that write files',
+  },
+  {
     files: ['test/limits/stalled-answers.test.ts'],
     reason: 'each way a connection can be given up; unread-answers has what such connections cost',
   },

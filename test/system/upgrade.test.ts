@@ -5,16 +5,13 @@
 import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { before, test } from 'node:test';
-import { sortKey } from '../../src/pims/values.ts';
 import { times } from '../kit/lists.ts';
 import { getOrder } from '../kit/orders.ts';
 import { ownService, runCommand, temporaryFolder, type Keys } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
+import { makeOld, OLD_SCHEMA as OLD } from './old-store.ts';
 
-/** How many migrations of a tenant the version has. */
-const OLD = 2;
 const TENANTS = 3;
 const ORDERS = 50;
 const BACKUP_AFTER_MS = 2000;
@@ -22,24 +19,11 @@ const BACKUP_AFTER_MS = 2000;
 const old = temporaryFolder();
 const keys: Keys[] = [];
 
-/** A tenant's file as an older version left it. */
-function makeOld(file: string): void {
-  rmSync(file);
-  const db = new DatabaseSync(file);
-  for (const script of globSync(`src/store/sqlite/migrations/pims-000[1-${OLD}].sql`).toSorted())
-    db.exec(readFileSync(script, 'utf8'));
-  const insert = db.prepare("INSERT INTO ORDERS (SORT_KEY, ORDER_NUMBER, ORDER_TYPE) VALUES (?, ?, 'sales_order')");
-  for (const number of times(ORDERS, (at) => String(10_001 + at))) insert.run(sortKey(number), number);
-  db.exec("INSERT INTO ORDERS_SEARCH (rowid, FOLDED) SELECT ID, '' FROM ORDERS");
-  db.exec(`UPDATE COUNTERS SET NEXT = ${10_001 + ORDERS} WHERE NAME = 'orders'; PRAGMA user_version=${OLD}`);
-  db.close();
-}
-
 before(async () => {
   const service = await ownService({ place: old });
   for (const team of times(TENANTS, (at) => `t${at}`)) keys.push(await service.makeTenant(team));
   await service.stop();
-  for (const file of globSync('tenants/*.db', { cwd: old })) makeOld(join(old, file));
+  for (const file of globSync('tenants/*.db', { cwd: old })) makeOld(join(old, file), ORDERS);
 });
 
 function copied(): string {

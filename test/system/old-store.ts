@@ -1,0 +1,23 @@
+/** A tenant's file as an older version left it. */
+import { globSync, readFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { sortKey } from '../../src/pims/values.ts';
+import { times } from '../kit/lists.ts';
+
+/** How many migrations of a tenant the version has. */
+export const OLD_SCHEMA = 2;
+
+/** Puts such a file, with so many orders, in the place of the one that is there. */
+export function makeOld(file: string, orders: number): void {
+  for (const path of globSync(`${file}*`)) rmSync(path);
+  const db = new DatabaseSync(file);
+  for (const script of globSync(`src/store/sqlite/migrations/pims-000[1-${OLD_SCHEMA}].sql`).toSorted())
+    db.exec(readFileSync(script, 'utf8'));
+  const insert = db.prepare("INSERT INTO ORDERS (SORT_KEY, ORDER_NUMBER, ORDER_TYPE) VALUES (?, ?, 'sales_order')");
+  db.exec('BEGIN');
+  for (const number of times(orders, (at) => String(10_001 + at))) insert.run(sortKey(number), number);
+  db.exec("INSERT INTO ORDERS_SEARCH (rowid, FOLDED) SELECT ID, '' FROM ORDERS");
+  db.exec(`UPDATE COUNTERS SET NEXT = ${10_001 + orders} WHERE NAME = 'orders'; PRAGMA user_version=${OLD_SCHEMA}`);
+  db.exec('COMMIT');
+  db.close();
+}
