@@ -67,7 +67,8 @@ export async function runService(
     embedded?.lock();
     const makesDemo = embedded !== undefined && config.demo === 'on';
     const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date(clock.now()).toISOString()) : undefined;
-    const meter = new Meter(store.usage, { clock, report });
+    const isUsable = (): boolean => store.isUsable();
+    const meter = new Meter(store.usage, { clock, report, isUsable });
     const accounts = new Accounts(store, clock);
     // A node knows nothing of PostgreSQL's disk.
     const disk = embedded && new Disk(config.data, config, user);
@@ -75,8 +76,8 @@ export async function runService(
     const backups = hasBackups ? await scheduleBackups(config, store, log, clock) : undefined;
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
-    const looks = { isUsable: () => store.isUsable(), isDiskNearlyFull, isCounting: () => meter.isCounting };
-    const state: ServiceState = { ...looks, stopping: false, inFlight: 0 };
+    const isCounting = (): boolean => meter.isCounting;
+    const state: ServiceState = { isUsable, isDiskNearlyFull, isCounting, stopping: false, inFlight: 0 };
     const { tenants, audit, usage, requests } = store;
     const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
     const app = await buildApp({

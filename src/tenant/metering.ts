@@ -26,6 +26,8 @@ export interface MeterOptions {
   readonly clock: Clock;
   /** Told when calls cannot be counted, and when they can again. */
   readonly report: (event: string) => void;
+  /** Whether the store answers. */
+  readonly isUsable: () => boolean;
 }
 
 export class Meter {
@@ -98,7 +100,7 @@ export class Meter {
   }
 
   async #add(counts: readonly UsageCount[], byKey: readonly KeyCount[]): ReturnType<UsageStore['addUsage']> {
-    const { clock, report } = this.#options;
+    const { clock, report, isUsable } = this.#options;
     this.#begunAt = clock.elapsed();
     try {
       const totals = await this.#store.addUsage(counts, byKey);
@@ -106,11 +108,13 @@ export class Meter {
       this.#isFailing = false;
       return totals;
     } catch (fault) {
-      if (!this.#isFailing) {
+      // A store that is gone as a whole is not ready without this, and is asked by others.
+      const isOwn = isUsable();
+      if (isOwn && !this.#isFailing) {
         report(`Calls cannot be counted, and are refused until they can: ${describe(fault)}`);
         this.#probeAfter(0);
       }
-      this.#isFailing = true;
+      this.#isFailing = isOwn;
       throw fault;
     } finally {
       this.#begunAt = Infinity;

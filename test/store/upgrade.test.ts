@@ -98,7 +98,9 @@ const numbersOf = async (pims: Pims, filters: Filter[], sort?: string): Promise<
 function sorted(formOf: (order: Values) => string, sign: 1 | -1): string[] {
   const compare = (a: string, b: string): number => (a < b ? -sign : a > b ? sign : 0);
   return valuesOf(
-    ORDERS.toSorted((a, b) => compare(formOf(a), formOf(b)) || Number(a['ORDER_NUMBER']) - Number(b['ORDER_NUMBER'])),
+    ORDERS.toSorted(
+      (a, b) => compare(formOf(a), formOf(b)) || sign * (Number(a['ORDER_NUMBER']) - Number(b['ORDER_NUMBER'])),
+    ),
     'ORDER_NUMBER',
   );
 }
@@ -151,7 +153,7 @@ for (const [name, make] of Object.entries({ SQLite: makeSqlite, PostgreSQL: make
       await old.run(
         insert('ORDERS', { SORT_KEY: sortKey('99'), search: '', ORDER_NUMBER: '99', MODIFIED_DATE: later }),
       );
-      assert.deepEqual((await numbersOf(pims, [], '-MODIFIED_DATE')).slice(0, 3), ['5', '99', '3']);
+      assert.deepEqual((await numbersOf(pims, [], '-MODIFIED_DATE')).slice(0, 3), ['99', '5', '3']);
       assert.deepEqual(await numbersOf(pims, [{ field: 'MODIFIED_DATE', op: 'ge', value: later }]), ['5', '99']);
       assert.notEqual(await tagOf('5'), before);
     }

@@ -171,7 +171,7 @@ suite('scheduled backups', () => {
   test('are refused with PostgreSQL, with what to use instead', async () => {
     const env = { STOREROOM_BACKUP_DIR: temporaryFolder() };
     const { code, stderr } = await runCommand('postgres://shop:x@127.0.0.1:1/none', ['serve'], { env });
-    assert.equal(code, 1);
+    assert.equal(code, 78);
     assert.match(stderr, /STOREROOM_BACKUP_DIR is for the embedded store.*pg_basebackup/);
   });
 });

@@ -7,7 +7,7 @@ import { Meter } from '../../src/tenant/metering.ts';
 import { passing, TestClock } from '../kit/clock.ts';
 import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/tenant/port.ts';
 
-const QUIET = { clock: passing, report: () => undefined };
+const QUIET = { clock: passing, report: () => undefined, isUsable: () => true };
 const NOW = '2026-11-20T09:30:00.000Z';
 
 /** Keeps counts in memory; a batch is written when `release` lets it, and fails when told to. */
@@ -213,7 +213,7 @@ test('while no batch is taken, or one waits for five seconds, nothing can be cou
   const usage = new HeldUsage();
   const clock = new TestClock();
   const told: string[] = [];
-  const meter = new Meter(usage, { clock, report: (event) => told.push(event) });
+  const meter = new Meter(usage, { ...QUIET, clock, report: (event) => told.push(event) });
   const lost = meter.count('acme', 'getOrder', NOW, null).monthRequests();
   await nextTurn();
   usage.release(new Error('too many connections'));
