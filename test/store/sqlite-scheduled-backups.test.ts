@@ -241,7 +241,7 @@ suite('backups by themselves', () => {
       schedule.told.slice(1).map(({ isFault }) => isFault),
       [true, false],
     );
-    assert.match(schedule.told[1]!.event, /Blocks of the request log cannot be read/);
+    assert.match(schedule.told[1]!.event, /^Request log of shop: block a, b: it cannot be read/);
     assert.equal(schedule.backups.reading.failures, 0);
   });
 

@@ -21,6 +21,8 @@ const USAGE_REMEDY = `The request log and the balancer's log tell which is right
 const LOG_REMEDY =
   'Records and counts are not affected. The block goes when it is older than STOREROOM_REQUEST_LOG_DAYS.';
 
+const BYTES_REMEDY = 'It decides only when old requests are deleted. The next `storeroom move` counts anew.';
+
 type Sums = [teamId: string, month: string, one: number | string, other: number | string];
 type Block = [teamId: string, blockId: string, boot: string, first: number, last: number, lines: Uint8Array];
 
@@ -41,11 +43,12 @@ export async function checkRequests({ schema, each }: CheckedDatabase, findings:
   const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
   await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {
     const fault = faultOfBlock(first, last, lines);
-    if (fault) findings.addOfLog(`request log of ${teamId}`, `block ${blockId}, ${boot}: ${fault}`, LOG_REMEDY);
+    if (fault) findings.note(`Request log of ${teamId}: block ${blockId}, ${boot}: ${fault}. ${LOG_REMEDY}`);
   });
-  const remedy = 'It decides only when old requests are deleted. The next `storeroom move` counts anew.';
   await each<[string, number | string, number | string]>(UNLIKE_BYTES(schema), ([teamId, lines, bytes]) =>
-    findings.addOfLog(`request log of ${teamId}`, `its blocks take ${lines} bytes and are counted as ${bytes}`, remedy),
+    findings.note(
+      `Request log of ${teamId}: its blocks take ${lines} bytes and are counted as ${bytes}. ${BYTES_REMEDY}`,
+    ),
   );
 }
 

@@ -16,13 +16,9 @@ export const RESTORE = 'Stop the service and restore the last backup that `store
 
 export class Findings {
   readonly told: Finding[] = [];
+  /** In sentences: what could not be looked at, and what decides nothing, such as a block of the request log. */
+  readonly notes: string[] = [];
   #count = 0;
-  #ofLog = 0;
-
-  /** Of the content of the request log, which no record or count hangs on. They are among the others. */
-  get ofLog(): number {
-    return this.#ofLog;
-  }
 
   get count(): number {
     return this.#count;
@@ -33,9 +29,8 @@ export class Findings {
     this.#tell({ place, what, remedy, isDamage: false });
   }
 
-  addOfLog(place: string, what: string, remedy: string): void {
-    this.#ofLog++;
-    this.add(place, what, remedy);
+  note(sentence: string): void {
+    if (this.notes.length < TOLD_MAX) this.notes.push(sentence);
   }
 
   addDamage(place: string, what: string, remedy = RESTORE): void {

@@ -14,8 +14,8 @@ export interface CheckedDatabase {
 export type CheckedPart = 'control' | 'usage' | 'requests' | { readonly storeId: string };
 
 export interface CheckedStore {
-  /** What its own tools find: files, pages, indexes. Answers what they could not look at, in sentences. */
-  checkItself(findings: Findings): Promise<string[]>;
+  /** What its own tools find: files, pages, indexes. */
+  checkItself(findings: Findings): Promise<void>;
   /** Reads a part in a snapshot. Does nothing when there is none yet, or it was found unreadable. */
   read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void>;
   /** What is said of a fault that means damage; undefined for any other. */

@@ -50,7 +50,7 @@ export class PostgresCheckStore implements CheckedStore {
     }
   }
 
-  async checkItself(findings: Findings): Promise<string[]> {
+  async checkItself(findings: Findings): Promise<void> {
     const ask = <R extends Row>(sql: string): Promise<R[]> => this.#connection.queryOnce<R>(sql);
     const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
     if (failures > 0) findings.addDamage('database', `${failures} pages did not match their checksum`);
@@ -58,7 +58,7 @@ export class PostgresCheckStore implements CheckedStore {
       findings.addDamage(index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
     const [amcheck] = await ask<[string]>(AMCHECK);
     const mayCheck = amcheck && (await ask<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
-    if (mayCheck?.[0] !== true) return [NO_AMCHECK];
+    if (mayCheck?.[0] !== true) return findings.note(NO_AMCHECK);
     const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
     for (const [index] of await ask<[string]>(TREES))
       try {
@@ -70,7 +70,6 @@ export class PostgresCheckStore implements CheckedStore {
         if (damage === undefined) throw fault;
         findings.addDamage(index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
       }
-    return [];
   }
 
   async read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void> {

@@ -10,7 +10,7 @@ export interface BackupJob {
   readonly madeAt: string;
 }
 
-export type BackupReply = Pick<CheckResult, 'findings' | 'count' | 'ofLog'>;
+export type BackupReply = Pick<CheckResult, 'findings' | 'count' | 'notes'>;
 
 /** A third of the weight of a thread that answers calls: on a busy machine a backup still ends. */
 const NICENESS = 5;
@@ -19,5 +19,5 @@ const NICENESS = 5;
 if (process.platform === 'linux') setPriority(NICENESS);
 const { folder, target, madeAt } = workerData as BackupJob;
 await backupStore(folder, target, madeAt);
-const { findings, count, ofLog } = await checkBackup(target);
-parentPort!.postMessage({ findings, count, ofLog } satisfies BackupReply);
+const { findings, count, notes } = await checkBackup(target);
+parentPort!.postMessage({ findings, count, notes } satisfies BackupReply);

@@ -31,7 +31,7 @@ export class SqliteCheckStore implements CheckedStore {
       throw refuseCommand(`There is no data in ${folder}.`);
   }
 
-  async checkItself(findings: Findings): Promise<string[]> {
+  async checkItself(findings: Findings): Promise<void> {
     for (const [name, hash] of Object.entries(this.#hashes)) {
       const file = join(this.#folder, name);
       if (existsSync(file) && hashFile(file) === hash) continue;
@@ -40,13 +40,12 @@ export class SqliteCheckStore implements CheckedStore {
     }
     for (const part of ['control', 'usage', 'requests'] as const)
       await this.#checkFile(part, part === 'requests', findings);
-    if (this.#unreadable.has('control.db')) return [];
+    if (this.#unreadable.has('control.db')) return;
     const control = new Database(join(this.#folder, 'control.db'), READ);
     const mayLack = mayLackFiles(control);
     const tenants = control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID');
     control.close();
     for (const [storeId] of tenants) await this.#checkFile({ storeId }, mayLack, findings);
-    return [];
   }
 
   async read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void> {

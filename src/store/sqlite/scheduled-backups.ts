@@ -115,15 +115,14 @@ export class ScheduledBackups {
       await this.#checkSpace();
       this.#stop.signal.throwIfAborted();
       const madeAt = new Date(now).toISOString();
-      const { findings, count, ofLog } = await this.#run({ folder, target, madeAt });
+      const { findings, count, notes } = await this.#run({ folder, target, madeAt });
       const damage = findings.find(({ isDamage }) => isDamage);
       if (damage) throw new Error(`it was not written whole, or the store is damaged. ${damage.place}: ${damage.what}`);
-      const disagrees = count > ofLog;
+      const disagrees = count > 0;
       renameSync(target, join(backupDir, disagrees ? name + DISAGREES : name));
       sync(backupDir);
       this.#deleteOldest(disagrees);
-      if (ofLog > 0)
-        report('Blocks of the request log cannot be read, in the store and so in its backup: `storeroom check`.', true);
+      for (const note of notes) report(note, true);
       if (disagrees) {
         this.#failures++;
         const [first] = findings;
