@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { pick, valuesOf } from '../kit/lists.ts';
 import { NAUGHTY } from '../kit/naughty-strings.ts';
+import { IS_THOROUGH } from '../kit/trials.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
 import { WHOLE } from './routes.ts';
 import { everythingOf, openScene } from './scene.ts';
@@ -189,7 +190,9 @@ suite('strings that break programs', () => {
         owner.client = owner.elsewhere().client;
         assert.equal((await owner.signIn()).status, 200);
       }
-      for (const [place, make] of Object.entries(POSITIONS)) {
+      for (const [at, [place, make]] of Object.entries(POSITIONS).entries()) {
+        // In `npm test` each string comes in a third of the places, and in each place a third of the strings.
+        if (!IS_THOROUGH && (at + index) % 3 > 0) continue;
         const [path, body, query = {}] = make(text);
         if (body === null && !text.isWellFormed()) continue;
         const reply = body === null ? await owner.get(path, query) : await owner.post(path, body);
@@ -200,7 +203,7 @@ suite('strings that break programs', () => {
         sent++;
       }
     }
-    assert.ok(sent > NAUGHTY.length * 25, `${sent} requests`);
+    assert.ok(sent > NAUGHTY.length * (IS_THOROUGH ? 25 : 8), `${sent} requests`);
     for (const path of ['/session', '/settings', '/users', '/fields', '/audit', '/keys', '/requests', '/usage'])
       await expectOk(owner.get(path));
     assert.equal((await owner.ask('GET /audit/verify')).isWhole, true);

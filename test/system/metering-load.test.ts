@@ -7,7 +7,7 @@ import { ownService, type Answer, type CallOptions, type Keys } from '../kit/ser
 import { trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
-const CALLS = trials('CALLS', { quick: 2000, all: 10_000 });
+const CALLS = trials('CALLS', { quick: 1000, all: 10_000 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** What a service on a busy machine may answer, whatever the call: it is repeated. */
 const BUSY = 503;

@@ -68,10 +68,14 @@ if (STORE === 'sqlite')
   suite('a signal reaches the service', { concurrency: true }, () => {
     const starts: [name: string, words: string[], path: string][] = [
       ['npm start', ['npm', 'start'], process.env['PATH']!],
-      ['npx and the Node of the machine', ['npx', 'storeroom', 'serve'], ownPath.join(delimiter)],
     ];
-    // What npx hands on, and to which Node, the others have between them.
-    if (IS_THOROUGH) starts.push(['npx storeroom serve', ['npx', 'storeroom', 'serve'], process.env['PATH']!]);
+    // In `npm test` the documents' own npx, and the program itself under both Nodes, have what these have.
+    if (IS_THOROUGH)
+      for (const [node, path] of [
+        ['Node 26', process.env['PATH']!],
+        ['the Node of the machine', ownPath.join(delimiter)],
+      ] as const)
+        starts.push([`npx storeroom serve and ${node}`, ['npx', 'storeroom', 'serve'], path]);
     for (const [name, [command, ...words], PATH] of starts)
       test(`through ${name}`, async (context) => {
         const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0', PATH };
