@@ -20,9 +20,10 @@ export interface ServiceState {
 
 /** Why no requests should be sent: what of the store, '' for all of it or a stop. undefined: they should. */
 export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'counting' | '' | undefined {
+  const isCounting = state.isCounting();
   if (stopping || !state.isUsable()) return '';
   if (state.isDiskNearlyFull()) return 'disk';
-  return state.isCounting() ? undefined : 'counting';
+  return isCounting ? undefined : 'counting';
 }
 
 /** Both answer 200 or 503. */

@@ -49,6 +49,8 @@ export class Meter {
 
   /** Whether the next call can be counted, as far as is known. Where it cannot, it is refused. */
   get isCounting(): boolean {
+    // What was wrong before a store was gone as a whole says nothing of it once it is back.
+    this.#isFailing &&= this.#options.isUsable();
     return !this.#isFailing && this.#options.clock.elapsed() - this.#begunAt < LATE_MS;
   }
 

@@ -213,7 +213,8 @@ test('while no batch is taken, or one waits for five seconds, nothing can be cou
   const usage = new HeldUsage();
   const clock = new TestClock();
   const told: string[] = [];
-  const meter = new Meter(usage, { ...QUIET, clock, report: (event) => told.push(event) });
+  let isUsable = true;
+  const meter = new Meter(usage, { clock, report: (event) => told.push(event), isUsable: () => isUsable });
   const lost = meter.count('acme', 'getOrder', NOW, null).monthRequests();
   await nextTurn();
   usage.release(new Error('too many connections'));
@@ -230,6 +231,16 @@ test('while no batch is taken, or one waits for five seconds, nothing can be cou
   assert.equal(meter.isCounting, true);
   const refused = 'Calls cannot be counted, and are refused until they can: too many connections';
   assert.deepEqual(told, [refused, 'Calls are counted again.']);
+
+  const unseen = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  await nextTurn();
+  usage.release(new Error('the database is gone'));
+  await assert.rejects(unseen);
+  assert.equal(meter.isCounting, false);
+  isUsable = false;
+  assert.equal(meter.isCounting, true, 'the store tells itself that it is gone');
+  isUsable = true;
+  assert.equal(meter.isCounting, true);
 
   const late = meter.count('acme', 'getOrder', NOW, null).monthRequests();
   await nextTurn();
