@@ -63,13 +63,21 @@ export async function answeredDuring(ask: () => Promise<unknown>, work: () => Pr
   return state.answered;
 }
 
-/** A call that throws unless it is answered 200. */
-export function asker(service: Service, keys: Keys, path: string, query: Record<string, string>): () => Promise<void> {
+/** A call that throws unless it is answered 200. With `repeats` it is repeated while it is answered 503. */
+export function asker(
+  service: Service,
+  keys: Keys,
+  path: string,
+  query: Record<string, string>,
+  { repeats = false } = {},
+): () => Promise<void> {
   const search = new URLSearchParams({ teamID: keys.teamID, ...query }).toString();
   const url = `${service.origin}${BASE_PATH}${path}?${search}`;
-  return async () => {
+  const call = async (): Promise<void> => {
     const answer = await fetch(url, { headers: { authorization: basicOf(keys) } });
     await answer.arrayBuffer();
+    if (repeats && answer.status === 503) return call();
     if (answer.status !== 200) throw new Error(`Answered ${answer.status}`);
   };
+  return call;
 }
