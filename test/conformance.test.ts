@@ -69,6 +69,8 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['etags: ', 3, 'lines; writes of lines; Idempotency-Key'],
   ['keys: ', 6, '20 named pairs; create; list; end; replace; Replace Keys'],
   ['keys: ', 5, 'byKey; scope; read; which pair; from before'],
+  ['settled: ', 5, 'what to do; never again; If-Match; limits told; invoice closed'],
+  ['settled: ', 5, 'totals; CANCELLED; numbers; dates; filters'],
   ['guide: ', 4, 'partial invoice; repeating a call; QUOTA_EXCEEDED; timeouts'],
   ['guide: ', 5, 'new lines; as sent; another part; SUBTOTAL, ORDER_TOTAL; totals as sent'],
   ['guide: ', 4, 'totals of a partial invoice; returns; LINE_MOVED; worked integration'],

@@ -50,7 +50,7 @@ export function renderClientTypes(document: object): string {
     );
   const dataOf = (name: string): Schema => operations.find((one) => one.name === name)!.data!;
   const own: Record<string, Schema> = { Field: dataOf('listFields').items!, Usage: dataOf('getUsage') };
-  const reached = new Set(ROOTS);
+  const reached = new Set([...ROOTS, 'OrderToCancel']);
   for (const name of reached) for (const further of refsOf(schemas[name]!)) reached.add(further);
   const named = [...[...reached].map((name): [string, Schema] => [name, schemas[name]!]), ...Object.entries(own)];
   const steps = schemas['Batch']!.items!.anyOf!.map(({ properties }) => {

@@ -15,6 +15,7 @@ type DataOf<Custom, Name extends Operation> = {
   readonly addLineItem: records.OrderLine<Custom>;
   readonly updateLineItem: records.OrderLine<Custom>;
   readonly updateOrder: records.OrderFields<Custom>;
+  readonly cancelOrder: records.OrderFields<Custom>;
   readonly createCustomer: string;
   readonly updateCustomer: string;
 }[Name];

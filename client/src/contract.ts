@@ -28,6 +28,7 @@ export interface BatchOperations {
   readonly addLineItem: { readonly body: NewOrderLine; readonly data: OrderLine };
   readonly updateLineItem: { readonly body: OrderLineChange; readonly data: OrderLine };
   readonly updateOrder: { readonly body: OrderChange; readonly data: Order };
+  readonly cancelOrder: { readonly body: OrderToCancel; readonly data: Order };
   readonly createCustomer: { readonly body: NewCustomer; readonly data: string };
   readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
 }
@@ -364,6 +365,7 @@ export type ErrorCode =
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'INVALID_IDEMPOTENCY_KEY'
   | 'INVALID_IF_MATCH'
+  | 'PRECONDITION_NOT_ALLOWED'
   | 'QUOTA_EXCEEDED'
   | 'RATE_LIMITED'
   | 'TOO_MANY_QUERIES'
@@ -373,6 +375,12 @@ export type ErrorCode =
   | 'STORE_UNAVAILABLE'
   | 'TENANT_UNAVAILABLE'
   | 'STORAGE_FULL';
+
+/** The ORDER_NUMBER. */
+interface OrderToCancel {
+  /** The ORDER_NUMBER. */
+  readonly ORDER_NUMBER: Value;
+}
 
 interface Addresses {
   /** Billing name. */

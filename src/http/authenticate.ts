@@ -3,7 +3,7 @@
  * tenant's keys on every call. No log and no answer shows them. Source: specification section 5, decisions "Calls".
  */
 import type { FastifyRequest } from 'fastify';
-import { Refusal } from '../errors.ts';
+import { ERRORS, Refusal } from '../errors.ts';
 import {
   CALLER_PARAMETERS,
   hashSecret,
@@ -42,12 +42,23 @@ export function parseClaim(request: FastifyRequest): Claim {
   if (read) parseBody(request, read);
   const body = takeFromBody(read?.value);
   const teamId = first((request.query as Parameters)['teamID']) || first(body['teamID']);
-  if (!teamId) throw new Refusal('MISSING_TEAM_ID', undefined, { field: 'teamID' });
+  if (!teamId) throw refuseMissingTeam(request.query as Parameters, read?.value);
   if (!request.tenant) return claimOf(request, teamId, parseBasic(request.headers.authorization), body);
   // The caller is known from header or query.
   checkConflicts(request.query as Parameters, body);
   return { teamId, credentials: null };
 }
+
+/** Names a parameter that was meant, such as `teamId`. */
+function refuseMissingTeam(query: Parameters, body: unknown): Refusal {
+  const sent = [...Object.keys(query), ...(isFields(body) ? Object.keys(body) : [])];
+  const meant = sent.find((name) => name !== 'teamID' && /^team[_-]?id$/i.test(name));
+  const hint = meant === undefined ? '' : ` You sent '${meant}'; names of parameters are case-sensitive.`;
+  return new Refusal('MISSING_TEAM_ID', ERRORS.MISSING_TEAM_ID.message + hint, { field: 'teamID' });
+}
+
+const isFields = (body: unknown): body is Parameters =>
+  typeof body === 'object' && body !== null && !Array.isArray(body);
 
 function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Parameters): Claim {
   const query = request.query as Parameters;
@@ -90,9 +101,9 @@ function parsePair(place: Parameters): Credentials | null {
 const hasPair = (query: Parameters): boolean => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
 
 function takeFromBody(body: unknown): Parameters {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return NOTHING;
+  if (!isFields(body)) return NOTHING;
   const taken: Parameters = {};
-  const fields = body as Parameters;
+  const fields = body;
   for (const name of CALLER_PARAMETERS) {
     if (!Object.hasOwn(fields, name)) continue;
     const value = fields[name];

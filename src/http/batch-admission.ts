@@ -9,6 +9,7 @@ import type { Limits } from '../tenant/limits.ts';
 import type { Meter } from '../tenant/metering.ts';
 import { foldQuery } from './authenticate.ts';
 import { takeBody, type ReadBody } from './body.ts';
+import { parseIfMatch } from './etag.ts';
 import type { Operation } from './operations/operation.ts';
 import { refuseBySchema } from './validation-errors.ts';
 
@@ -34,14 +35,19 @@ export async function admitBatch(request: FastifyRequest, read: ReadBody, admiss
   }
 }
 
-/** The schemas that Fastify looks at later: by then a call is counted. */
+/** What Fastify and the handler look at later: by then a call is counted. */
 function checkParameters(request: FastifyRequest): void {
   for (const part of ['querystring', 'headers'] as const) {
     const validate = request.getValidationFunction(part);
     if (!validate || validate(part === 'headers' ? request.headers : request.query)) continue;
     const schema = request.routeOptions.schema?.querystring as { properties: object };
-    throw refuseBySchema(validate.errors!, part, Object.keys(schema.properties));
+    throw refuseBySchema(validate.errors!, {
+      context: part,
+      value: request.query,
+      known: Object.keys(schema.properties),
+    });
   }
+  parseIfMatch(request, 'batch', false);
 }
 
 async function countSteps(
@@ -59,6 +65,7 @@ async function countSteps(
     for (const [operation, steps] of byOperation)
       request.counted = meter.count(teamId, operation, now, request.key, sign * steps.length);
   };
+  limits.checkSteps(tenant, calls);
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);
   if (tenant.monthQuota === null) return count(1);

@@ -118,14 +118,14 @@ const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
 /** A string with the colon that makes it a name, or a number that may be inexact. */
 const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
 
-/** Throws INVALID_VALUE for a number in valid JSON that a double cannot hold exactly. */
+/** Throws INVALID_VALUE for a number in valid JSON that has more digits than a double holds, as it is written. */
 function checkExact(json: string): void {
   let name = '';
   for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
     if (colon !== undefined) name = text!;
     if (text !== undefined || isExact(token)) continue;
     const field = (JSON.parse(`"${name}"`) as string).slice(0, 64);
-    const message = `${field}: the number ${token.slice(0, 64)} cannot be kept exactly; send it as a string.`;
+    const message = `${field}: the number ${token.slice(0, 64)} is not taken, as numbers have at most ${EXACT_DIGITS} digits. Send it as text.`;
     throw new Refusal('INVALID_VALUE', message, { field });
   }
 }
@@ -133,7 +133,6 @@ function checkExact(json: string): void {
 function isExact(source: string): boolean {
   const value = Number(source);
   const printed = String(value);
-  if (printed === source) return true;
   const digits = source
     .replace(/[eE].*$/, '')
     .replace(/[^0-9]/g, '')

@@ -197,8 +197,9 @@ function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Part
 
 function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
   const code = codes[0]!;
-  const { message } = ERRORS[code];
-  const example = { status: 'error', data: null, subRecords: null, message, code, requestId: 'k3x9q2-1a' };
+  const { message, remedy } = ERRORS[code];
+  const told = { message, code, remedy, docs: `/docs/errors#${code}` };
+  const example = { status: 'error', data: null, subRecords: null, ...told, requestId: 'k3x9q2-1a' };
   const isCounted = httpStatus !== 401 && codes.some((one) => ERRORS[one].place !== 'any');
   const headers = ['X-Request-Id'];
   if (isCounted) headers.push('X-Month-Requests');

@@ -3,7 +3,7 @@
  * Source: specification 2.1, decisions "Error body" and "Headers on every answer".
  */
 import type { FastifyReply } from 'fastify';
-import type { Refusal } from '../errors.ts';
+import { ERRORS, type Refusal } from '../errors.ts';
 import type { Rendered } from '../pims/script.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from './compression.ts';
@@ -42,11 +42,16 @@ function free({ buffer, byteLength }: Uint8Array): void {
   if (isWhole && byteLength >= FREED_BYTES_LEAST) buffer.transfer(0);
 }
 
-/** `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field"?:…,"suggestion"?:…,"step"?:…,"requestId":…}` */
+/**
+ * `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"remedy":…,"docs":"/docs/errors#CODE","field"?:…,
+ * "suggestion"?:…,"step"?:…,"requestId":…}`. Source: additions, section 8.
+ */
 export function renderError({ message, code, field, suggestion, step }: Refusal, requestId: string): string {
   const shown = {
     message: hideSecrets(message),
     code,
+    remedy: ERRORS[code].remedy,
+    docs: `/docs/errors#${code}`,
     field: field && hideSecrets(field),
     suggestion,
     step,
@@ -61,8 +66,12 @@ export function renderError({ message, code, field, suggestion, step }: Refusal,
  */
 export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
-  const { counted, load } = request;
-  if (counted) reply.header('x-month-requests', await counted.monthRequests());
+  const { counted, load, limits } = request;
+  if (counted) {
+    const monthRequests = await counted.monthRequests();
+    reply.header('x-month-requests', monthRequests);
+    if (limits) reply.headers(limits.renderHeaders(request.tenant!, monthRequests, new Date(request.now)));
+  }
   const coding = chooseCodingFor(body, request.headers['accept-encoding']);
   const condition = request.headers['if-none-match'];
   const etag = isRead && condition !== undefined && reply.getHeader('etag');

@@ -42,7 +42,9 @@ function toRefusal(error: Error, request: FastifyRequest): Refusal {
   const { validation, validationContext, statusCode } = error as FastifyError;
   if (validation) {
     const known = (request.routeOptions.schema?.querystring as { properties: object } | undefined)?.properties ?? {};
-    return refuseBySchema(validation, validationContext ?? 'body', Object.keys(known));
+    const context = validationContext ?? 'body';
+    const value = context === 'querystring' ? request.query : request.body;
+    return refuseBySchema(validation, { context, value, known: Object.keys(known) });
   }
   return new Refusal(statusCode !== undefined && statusCode < 500 ? 'MALFORMED_REQUEST' : 'INTERNAL_ERROR');
 }

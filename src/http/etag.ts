@@ -32,13 +32,21 @@ export function setTag(reply: FastifyReply, tag: string, fields?: string): void 
 export const hasAnswer = (condition: string, etag: string): boolean =>
   condition.trim() === '*' || (parseTags(condition)?.some(({ text }) => text === etag) ?? false);
 
-/** The states that the caller lets a write begin with. INVALID_IF_MATCH when they cannot be read. */
-export function parseIfMatch(request: FastifyRequest): Expected | undefined {
+/**
+ * The states that the caller lets a write begin with. INVALID_IF_MATCH when they cannot be read, PRECONDITION_NOT_ALLOWED
+ * for an operation that does not check them.
+ */
+export function parseIfMatch(request: FastifyRequest, operation: string, isTaken: boolean): Expected | undefined {
   const header = request.headers['if-match'];
   if (header === undefined) return undefined;
+  const field = 'If-Match';
+  if (!isTaken)
+    throw new Refusal('PRECONDITION_NOT_ALLOWED', `${operation} does not check If-Match, so nothing was done.`, {
+      field,
+    });
   if (header.trim() === '*') return '*';
   const tags = parseTags(header);
-  if (!tags) throw new Refusal('INVALID_IF_MATCH', undefined, { field: 'If-Match' });
+  if (!tags) throw new Refusal('INVALID_IF_MATCH', undefined, { field });
   // A weak one is never the same as a strong one.
   return tags.filter(({ isWeak }) => !isWeak).map(({ text }) => text.replace(OF_STATE, '$1"'));
 }

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../account/port.ts';
 import { Refusal } from '../errors.ts';
+import type { Limits } from '../tenant/limits.ts';
 import type { CountedCall } from '../tenant/metering.ts';
 import type { CallingKey, Tenant } from '../tenant/port.ts';
 import { hasBody } from './body.ts';
@@ -38,6 +39,8 @@ declare module 'fastify' {
     bodyInRoom: BodyInRoom | undefined;
     answerBytes: number;
     counted: CountedCall | undefined;
+    /** Set for a call of a tenant that has a rate or a quota. */
+    limits: Limits | undefined;
     refusal: Refusal | undefined;
   }
 }
@@ -56,6 +59,7 @@ export function addReceiving(app: FastifyInstance, state: ServiceState, load: Lo
     'tenant',
     'signedIn',
     'counted',
+    'limits',
     'refusal',
     'lane',
     'share',

@@ -66,13 +66,14 @@ export function addOperation(
       request.tenant = tenant;
       const body = (request.body ?? {}) as ReadBody;
       request.body = undefined;
+      const isLimited = tenant.monthQuota !== null || tenant.callsPerSecond !== null;
+      if (admission.isMetered && isLimited) request.limits = limits;
       // count, of a batch each step, and check quota and rate (batch-admission.ts),
       if (listSteps) return admitBatch(request, body, { listSteps, meter, limits });
       // count (tenant/metering.ts),
       if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
       // check quota and rate (tenant/limits.ts), and what the keys may do (tenant/key-pairs.ts).
-      if (request.counted && (tenant.monthQuota !== null || tenant.callsPerSecond !== null))
-        await limits.check(tenant, request.counted, new Date(nowMs));
+      if (request.limits) await limits.check(tenant, request.counted!, new Date(nowMs));
       if (!isRead) checkMayWrite(request.key);
       request.load.enterTenant(request, tenant);
       // 3. Validate: fold repeated parameters, take the body or its refusal;
@@ -84,7 +85,7 @@ export function addOperation(
     handler: async (request, reply) => {
       const tenant = request.tenant!;
       const idempotency = isRead ? undefined : parseIdempotencyKey(request, operation.name, idempotencyMs);
-      const expected = operation.takesIfMatch && parseIfMatch(request);
+      const expected = parseIfMatch(request, operation.name, operation.takesIfMatch ?? false);
       if (isRead) request.load.checkRoom(request);
       const call = {
         store: await pims(tenant, request),

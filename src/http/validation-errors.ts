@@ -1,49 +1,69 @@
-/** Words for what Fastify's validation found wrong: the refusal with its code, field and remedy. */
+/** Words for what Fastify's validation found wrong: the refusal with its code, its field and the value that was sent. */
 import type { FastifySchemaValidationError as SchemaError } from 'fastify';
-import { Refusal, type ErrorCode } from '../errors.ts';
+import { Refusal, refuseField } from '../errors.ts';
 import { FILTER_OPS } from '../pims/filter.ts';
+import { refuseMissingKey } from '../pims/values.ts';
 
 const PARAMETER_FORMS: Record<string, string> = {
-  maxReturn: 'maxReturn must be a positive whole number.',
-  include: 'include must be lines, and only POST /orders/query takes it.',
-  count: 'count must be exact.',
-  fields: 'fields must be names of fields with commas between.',
-  type: 'type must be orders, lines, customers or inventory.',
-  month: 'month must be a month such as 2026-11.',
-  storefront_order_number: "Missing 'storefront_order_number' parameter! Its leading # is written %23 in a URL.",
+  maxReturn: 'a positive whole number',
+  include: "'lines', which only POST /orders/query takes",
+  count: "'exact'",
+  fields: 'a comma-separated list of field names',
+  type: 'orders, lines, customers or inventory',
+  month: 'a month such as 2026-11',
+};
+const MISSING_HINTS: Record<string, string> = {
+  storefront_order_number: ' Its leading # is written %23 in a URL.',
 };
 const FILTER_FORMS: Record<string, string> = {
   field: 'a field name',
   value: 'a string',
-  op: `one of ${FILTER_OPS.join(', ')}`,
+  op: `one of ${FILTER_OPS.join(', ')} (ge is greater or equal, le is less or equal)`,
   contains: 'true or false',
   conjunction: 'AND or OR',
 };
+const LINES_HINT =
+  ' Add each line with addLineItem (PUT /orders/line_item), or send the order and its lines in a batch.';
 
-const refuse = (code: ErrorCode, message: string | undefined, field: string): Refusal =>
-  new Refusal(code, message, { field });
-
-/** The refusal for the first error in a querystring, body or headers; `known` are the parameters there are. */
-export function refuseBySchema(errors: readonly SchemaError[], context: string, known: readonly string[]): Refusal {
-  const error = errors[0]!;
-  if (context === 'headers') return refuse('INVALID_IDEMPOTENCY_KEY', undefined, 'Idempotency-Key');
-  return context === 'querystring' ? refuseParameter(error, known) : refuseBody(error);
+/** What was sent, and where; `known` are the parameters there are. */
+interface Sent {
+  readonly context: string;
+  readonly value: unknown;
+  readonly known?: readonly string[];
 }
 
-function refuseParameter({ keyword, params, instancePath }: SchemaError, known: readonly string[]): Refusal {
+/** The refusal for the first error in a querystring, body or headers. */
+export function refuseBySchema(errors: readonly SchemaError[], sent: Sent): Refusal {
+  const error = errors[0]!;
+  if (sent.context === 'headers')
+    return new Refusal('INVALID_IDEMPOTENCY_KEY', undefined, { field: 'Idempotency-Key' });
+  return sent.context === 'querystring' ? refuseParameter(error, sent) : refuseBody(error, sent.value);
+}
+
+function refuseParameter({ keyword, params, instancePath }: SchemaError, { value: query, known = [] }: Sent): Refusal {
+  const refuseForm = (name: string, value: unknown): Refusal => {
+    const form = PARAMETER_FORMS[name];
+    const message =
+      form === undefined ? `The parameter '${name}' cannot be read.` : `${name} must be ${form}, not ${quote(value)}.`;
+    return refuseField('INVALID_PARAMETER', name, message);
+  };
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
-    if (name === 'include') return refuse('INVALID_PARAMETER', PARAMETER_FORMS[name], name);
-    return refuse('UNKNOWN_PARAMETER', `There is no parameter '${name}' here; known are ${known.join(', ')}.`, name);
+    if (name === 'include') return refuseForm(name, find(query, [name]));
+    const message = `There is no parameter '${name}' here; known are ${known.join(', ')}.`;
+    return refuseField('UNKNOWN_PARAMETER', name, message);
   }
   const name = keyword === 'required' ? String(params['missingProperty']) : unescape(instancePath.slice(1));
-  const isMissing = keyword === 'required' || keyword === 'minLength';
-  const fallback = isMissing ? `Missing '${name}' parameter!` : `The parameter '${name}' cannot be read.`;
-  return refuse(isMissing ? 'MISSING_PARAMETER' : 'INVALID_PARAMETER', PARAMETER_FORMS[name] ?? fallback, name);
+  if (keyword !== 'required' && keyword !== 'minLength') return refuseForm(name, find(query, [name]));
+  const other = Object.keys(query as object).find((sent) => !known.includes(sent));
+  const hint = other === undefined ? '' : ` There is no parameter '${other.slice(0, 64)}'; names are case-sensitive.`;
+  return refuseField('MISSING_PARAMETER', name, `Missing '${name}' parameter!${MISSING_HINTS[name] ?? ''}${hint}`);
 }
 
-function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError): Refusal {
-  const [, head = '', member] = instancePath.split('/').map(unescape);
+function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError, body: unknown): Refusal {
+  const path = instancePath.split('/').slice(1).map(unescape);
+  const [head = '', member] = path;
+  const value = find(body, path);
   if (instancePath === '' && keyword === 'type') {
     const list = 'a JSON array of filter objects; [] asks for all records';
     const wanted = params['type'] === 'array' ? list : 'a JSON object of fields; {} for none';
@@ -51,30 +71,50 @@ function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError):
   }
   if (keyword === 'maxProperties')
     return new Refusal('INVALID_BODY', `The body has more than ${String(params['limit'])} fields.`);
-  if (keyword === 'required' && instancePath === '') {
-    const name = String(params['missingProperty']);
-    return refuse('MISSING_FIELD', `${name} is missing: it names what to write to.`, name);
-  }
+  if (keyword === 'required' && instancePath === '') return refuseMissingKey(String(params['missingProperty']));
   if (keyword === 'maxItems') return new Refusal('TOO_MANY_FILTERS');
-  if (schemaPath.includes('/items')) return refuseFilter(`Filter ${Number(head) + 1}`, keyword, params, member);
-  const tooLong = `has more than ${String(params['limit'])} characters`;
-  const form =
-    keyword === 'maxLength' ? tooLong : 'must be a string, a number, a boolean or null, not an object or a list';
-  return refuse('INVALID_VALUE', `${head.slice(0, 64)} ${form}.`, head.slice(0, 64));
+  if (schemaPath.includes('/items')) return refuseFilter(`Filter ${head}`, keyword, params, member, value);
+  const name = head.slice(0, 64);
+  if (keyword === 'maxLength')
+    return refuseField('INVALID_VALUE', name, `${name} has more than ${String(params['limit'])} characters.`);
+  const hint = Array.isArray(value) && /line|item/i.test(name) ? LINES_HINT : '';
+  const form = 'a string, a number, a boolean or null';
+  return refuseField('INVALID_VALUE', name, `${name} must be ${form}, not ${quote(value)}.${hint}`);
 }
 
-function refuseFilter(filter: string, keyword: string, params: SchemaError['params'], member?: string): Refusal {
+function refuseFilter(
+  filter: string,
+  keyword: string,
+  params: SchemaError['params'],
+  member: string | undefined,
+  value: unknown,
+): Refusal {
   if (keyword === 'required') {
     const name = String(params['missingProperty']);
-    return refuse('INVALID_FILTER', `${filter} lacks '${name}'.`, name);
+    return refuseField('INVALID_FILTER', name, `${filter} has no '${name}'.`);
   }
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
     const known = Object.keys(FILTER_FORMS).join(', ');
-    return refuse('INVALID_FILTER', `${filter} has a member '${name}'; known are ${known}.`, name);
+    return refuseField('INVALID_FILTER', name, `${filter} has a member '${name}'; known are ${known}.`);
   }
-  if (member === undefined) return new Refusal('INVALID_FILTER', `${filter} must be an object with field and value.`);
-  return refuse('INVALID_FILTER', `${filter}: ${member} must be ${FILTER_FORMS[member]}.`, member);
+  if (member === undefined)
+    return new Refusal('INVALID_FILTER', `${filter} must be an object with field and value, not ${quote(value)}.`);
+  const form = FILTER_FORMS[member];
+  const hint = member === 'value' && value === null ? ' To find records without a value, use the op empty.' : '';
+  return refuseField('INVALID_FILTER', member, `${filter}: ${member} must be ${form}, not ${quote(value)}.${hint}`);
 }
+
+/** What was sent at a path, e.g. `['0', 'op']`. */
+const find = (sent: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], sent);
+
+/** A value as a message shows it, in 64 characters. */
+const quote = (value: unknown): string =>
+  typeof value === 'string'
+    ? `'${value.slice(0, 64)}'`
+    : Array.isArray(value)
+      ? 'a list'
+      : JSON.stringify(value).slice(0, 64);
 
 const unescape = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -6,13 +6,13 @@ import { Refusal, refuseField } from '../errors.ts';
 import type { Dictionaries } from './fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
 import type { Json, LineUnits, Load, Script } from './script.ts';
-import { updateOrder } from './order-writes.ts';
+import { cancelOrder, updateOrder } from './order-writes.ts';
 import type { RawValue } from './values.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes.ts';
 import type { Body, WriteContext } from './writes.ts';
 
 /** The writes a batch takes. */
-const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, createCustomer, updateCustomer } as const;
+const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 
@@ -176,8 +176,8 @@ class Answers {
     }
     this.#referred += value.length;
     if (this.#referred <= REFERRED_CHARACTERS_MAX) return value;
-    const most = `references stand for more than ${REFERRED_CHARACTERS_MAX} characters`;
-    throw refuseField('INVALID_REFERENCE', name, `All ${most}; send fewer steps.`);
+    const most = `more than ${REFERRED_CHARACTERS_MAX} characters. Send fewer steps.`;
+    throw refuseField('INVALID_REFERENCE', name, `The references in this batch expand to ${most}`);
   }
 }
 

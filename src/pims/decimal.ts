@@ -35,6 +35,11 @@ export function multiplyDecimal(a: string, count: number): string {
 /** Negative, zero or positive, as a is less than, equal to or greater than b. An empty text counts as zero. */
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
+/** Rounded half up to two places. */
+export const roundCents = (a: string): string => format(new Big(a || '0').round(2, Big.roundHalfUp));
+/** The share of an amount that a part of a whole has, in cents. */
+export const takeShare = (amount: string, part: string, whole: string): string =>
+  roundCents(String(new Big(amount).times(part || '0').div(whole)));
 export const isZero = (a: string): boolean => a === '' || a === '0';
 
 /** Whether a quantity lies between 0 and the other, which may be negative (a credit). */

@@ -214,7 +214,8 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
   if (name === 'FUNCTION')
     throw new Refusal('FIELD_NOT_ALLOWED', 'FUNCTION is set by the service and is never sent.', { field: name });
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
-  const suggestion = findNearName(dictionary, name);
+  const other = OTHER_NAMES[name.toUpperCase()];
+  const suggestion = other !== undefined && dictionary.has(other) ? other : findNearName(dictionary, name);
   const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
   const message = `${RECORD_TYPES[recordType].table} has no field '${shown}'.${hint} Field names are upper case.`;
   throw new Refusal('UNKNOWN_FIELD', message, { field: shown, suggestion });
@@ -223,6 +224,21 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
 /** The fields of these names in their order, each once. Throws as findField. */
 export const pickFields = (dictionary: FieldDictionary, recordType: RecordType, names: readonly string[]) =>
   new Map(names.map((name) => [name, findField(dictionary, recordType, name)])) as FieldDictionary;
+
+/** Names that other systems give to fields, where no name of ours is near. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  SHIPPING_METHOD: 'SHIP_VIA',
+  CARRIER: 'SHIP_VIA',
+  SKU: 'PART_CODE',
+  PRODUCT_ID: 'PART_CODE',
+  CUSTOMER_ID: 'CUSTOMER_CODE',
+  STATUS: 'ORDER_STATUS',
+  PRICE: 'UNIT_PRICE',
+  TOTAL: 'ORDER_TOTAL',
+  TAX: 'TAX_TOTAL',
+  EMAIL: 'BEMAIL',
+  PHONE: 'BPHONE',
+};
 
 /** The known name nearest to this one, at most two edits or a third of its characters away. */
 function findNearName(dictionary: FieldDictionary, name: string): string | undefined {

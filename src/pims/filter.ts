@@ -93,17 +93,19 @@ export function parseFilters(
 export function checkFilters(filters: readonly Filter[]): void {
   for (const [index, { op, value, contains }] of filters.entries()) {
     const refuse = (what: string, field: string): never => {
-      throw new Refusal('INVALID_FILTER', `Filter ${index + 1}${what}`, { field });
+      throw new Refusal('INVALID_FILTER', `Filter ${index}${what}`, { field });
     };
     if (contains === true && op !== undefined && op !== 'contains')
       refuse(`: contains goes with the op contains alone, not with ${op}.`, 'contains');
     if (op === 'empty' || op === 'not_empty') {
       if (value !== undefined) refuse(`: ${op} takes no value.`, 'value');
-    } else if (value === undefined) refuse(" lacks 'value'.", 'value');
+    } else if (value === undefined) refuse(" has no 'value'.", 'value');
+    else if (value === '' && (op === 'le' || op === 'ge'))
+      refuse(`: value is '', and nothing is less or greater than no value. Use the op empty or not_empty.`, 'value');
     else if (op === 'in') {
       const isList = Array.isArray(value) && value.length > 0 && value.length <= FILTER_LIST_MAX;
       if (!isList) refuse(`: value must be a list of 1 to ${FILTER_LIST_MAX} values.`, 'value');
-    } else if (Array.isArray(value)) refuse(': value must be a string.', 'value');
+    } else if (Array.isArray(value)) refuse(': value must be a string, not a list.', 'value');
   }
 }
 
@@ -198,7 +200,6 @@ export const dayOf = (date: string): string => date.slice(6) + date.slice(0, 5);
 
 /** The times of the UTC day, where a date stands alone. */
 function findDay(text: string): Range | undefined {
-  if (text.includes('T')) return undefined;
   const date = parseDate(text);
   if (date === undefined) return undefined;
   const start = `${date.slice(6)}-${date.slice(0, 2)}-${date.slice(3, 5)}T`;
@@ -208,7 +209,7 @@ function findDay(text: string): Range | undefined {
 function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
   const word = (filter.conjunction ?? 'AND').toUpperCase();
   if (word === 'AND' || word === 'OR') return word;
-  const message = `The conjunction of filter ${index + 1} must be AND or OR.`;
+  const message = `Filter ${index}: conjunction must be AND or OR, not '${word.slice(0, 64)}'.`;
   throw new Refusal('INVALID_FILTER', message, { field: 'conjunction' });
 }
 

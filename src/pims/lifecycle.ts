@@ -5,7 +5,7 @@ import { refuseCancelled, refuseSerials } from './line-item.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { splitList } from './lists.ts';
 import { isCancelled, STAGES, type Stage } from './stages.ts';
-import { markBackorder, sumUp } from './totals.ts';
+import { areTotalsBehind, shareTotals, sumUp } from './totals.ts';
 import type { Values } from './values.ts';
 
 /** An order and its lines after a transition. */
@@ -67,26 +67,16 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
   if (invoiced.length === 0) return refuseQuantity('Nothing would be invoiced: every quantity is 0.');
 
   const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
-  const invoice = withTotals({ ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking }, invoiced);
-  const rest = { ...order, ...BACKORDER, ...markBackorder(order) };
-  const backorder = open.length === 0 ? null : { order: withTotals(rest, open), lines: open };
+  const summed = areTotalsBehind(order) ? { ...order, ...sumUp(order, lines) } : order;
+  const [own, left] = open.length === 0 ? [] : shareTotals(summed, lines, invoiced, open);
+  const invoice = { ...summed, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking, ...own };
+  const backorder = left ? { order: { ...summed, ...BACKORDER, ...left }, lines: open } : null;
   const after: [Values, Values[]][] = [[invoice, invoiced]];
   if (backorder) after.push([backorder.order, backorder.lines]);
   return { order: invoice, lines: invoiced, backorder, stock: stockMovements([order, lines], ...after) };
 }
 
-const withTotals = (order: Values, lines: Values[]): Values => ({ ...order, ...sumUp(order, lines) });
-
-/** What a caller sent stays with the number it was sent for, so that no sum over a reference counts it twice. */
-const BACKORDER: Values = {
-  ORDER_NUMBER: '',
-  ORDER_TYPE: 'sales_order',
-  TRACKING_NUMBERS: '',
-  SUBTOTAL: '',
-  FREIGHT: '',
-  TAX_TOTAL: '',
-  ORDER_TOTAL: '',
-};
+const BACKORDER: Values = { ORDER_NUMBER: '', ORDER_TYPE: 'sales_order', TRACKING_NUMBERS: '' };
 
 function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: Values | null; open: Values | null }> {
   const name = `Line ${line['LINE_NUMBER']}`;

@@ -4,11 +4,15 @@
  */
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import { compareDecimals, within } from './decimal.ts';
+import type { FieldDictionary } from './fields.ts';
 import { LINES_MAX } from './limits.ts';
 import { splitList } from './lists.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { isCancelled } from './stages.ts';
 import { invalid, type Values } from './values.ts';
+
+/** What can be changed on a line of an invoice, beside custom fields. */
+const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
 
 /** A line as it is after a write, and the stock the write moves. */
 export interface LineStep {
@@ -36,22 +40,29 @@ export function fillFromPart(values: Values, part: KnownPart): Values {
  */
 export function addLine(order: Values, values: Values, part: KnownPart): Outcome<LineStep> {
   if (isCancelled(order)) return refuseCancelled(order);
-  if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'lines can no longer be added');
+  if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'no line can be added');
   const line = fillQuantities({ QUANTITY: '1', ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
   return refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) };
 }
 
 /**
- * A line with some fields changed. Another PART_CODE brings the new part's description, price and care-plan flag unless
- * they are sent; an invoiced line keeps its part and quantities, and a line of a cancelled order stays as it is.
+ * A line of an order with some fields changed. Another PART_CODE brings the new part's description, price and care-plan
+ * flag unless they are sent. Of a line of an invoice only OPEN_ON_INVOICED_LINE and custom fields can be changed, of one
+ * of a cancelled order nothing: ORDER_CLOSED.
  */
-export function changeLine(order: Values, line: Values, change: Values, part: KnownPart): Outcome<LineStep> {
+export function changeLine(
+  dictionary: FieldDictionary,
+  [order, line]: readonly [order: Values, line: Values],
+  change: Values,
+  part: KnownPart,
+): Outcome<LineStep> {
   if (isCancelled(order)) return refuseCancelled(order);
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];
   const changed = fillQuantities({ ...line, ...(otherPart ? fillFromPart(change, part) : change) });
-  const frozen = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'CARE_PLAN'].find((name) => changed[name] !== line[name]);
-  if (order['ORDER_TYPE'] === 'invoice' && frozen)
-    return refuseInvoice(order, frozen, `${frozen} of its lines can no longer change`);
+  const isOpen = (name: string): boolean =>
+    OPEN_ON_INVOICED_LINE.includes(name) || dictionary.get(name)?.custom === true;
+  const closed = Object.keys(changed).find((name) => changed[name] !== line[name] && !isOpen(name));
+  if (order['ORDER_TYPE'] === 'invoice' && closed) return refuseInvoiced(order, closed, OPEN_ON_INVOICED_LINE);
   return refuseLine(changed) ?? { line: changed, stock: stockMovements([order, [line]], [order, [changed]]) };
 }
 
@@ -67,7 +78,7 @@ export function importLine(values: Values, part: KnownPart): Outcome<Values> {
 /** Throws TOO_MANY_LINES when an order with so many lines takes no other. */
 export function checkLineCount(orderNumber: string, count: number): void {
   if (count < LINES_MAX) return;
-  const message = `Order ${orderNumber} has ${LINES_MAX} lines, as many as an order can have.`;
+  const message = `Order ${orderNumber} already has ${LINES_MAX} lines, the maximum.`;
   throw refuseField('TOO_MANY_LINES', 'ORDER_NUMBER', message);
 }
 
@@ -87,10 +98,13 @@ export function lineNotFound(orderNumber: string, lockCode: string, movedTo: str
 
 /** Of a cancelled order nothing changes but NOTES. */
 export const refuseCancelled = (order: Values, field = 'ORDER_NUMBER'): Refusal =>
-  refuseField('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is cancelled; only its NOTES can change.`);
+  refuseField('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is cancelled, so only its NOTES can be changed.`);
 
+/** `open`: the fields that can still be changed, beside custom ones. */
+export const refuseInvoiced = (order: Values, field: string, open: readonly string[]): Refusal =>
+  refuseInvoice(order, field, `${field} can no longer be changed. Only ${open.join(', ')} and custom fields can`);
 const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
-  new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} is an invoice; ${reason}.`, { field });
+  refuseField('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is an invoice, so ${reason}.`);
 
 function fillQuantities(line: Values): Values {
   line['QUANTITY'] ||= '0';
@@ -116,6 +130,6 @@ export function refuseSerials(line: Values): Refusal | undefined {
     return refuse('A care plan takes no serial numbers: the serial belongs to the product it covers.');
   const units = line['QUANTITY'] || '0';
   if (compareDecimals(String(serials.length), units) > 0)
-    return refuse(`${serials.length} serial numbers for ${units} units; at most one a unit is taken.`);
+    return refuse(`${serials.length} serial numbers were sent for ${units} units; send at most one per unit.`);
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** Rules of a changed or a cancelled order: what of it is closed. Source: decision 0046. */
-import { refuseField, type Outcome } from '../errors.ts';
+import { refuseField, type Outcome, type Refusal } from '../errors.ts';
 import type { FieldDictionary } from './fields.ts';
-import { refuseCancelled } from './line-item.ts';
+import { refuseCancelled, refuseInvoiced } from './line-item.ts';
 import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled } from './stages.ts';
 import { takeTotals } from './totals.ts';
 import type { Values } from './values.ts';
@@ -9,14 +9,17 @@ import type { Values } from './values.ts';
 /** What still changes on an invoice, beside custom fields. */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
 
-/** Throws INVALID_VALUE for the ORDER_STATUS that only cancelOrder gives. */
-export function checkStatus(change: Values): void {
-  if (change['ORDER_STATUS'] !== CANCELLED_STATUS) return;
-  const message = `ORDER_STATUS becomes ${CANCELLED_STATUS} by cancelOrder alone (POST /orders/cancel).`;
-  throw refuseField('INVALID_VALUE', 'ORDER_STATUS', message);
+/** INVALID_VALUE for the ORDER_STATUS that only cancelOrder gives, in any casing. */
+export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | undefined {
+  if (status.toUpperCase() !== CANCELLED_STATUS) return undefined;
+  const message = `ORDER_STATUS cannot be set to '${status}'. Use cancelOrder (POST /orders/cancel) to cancel an order.`;
+  return refuseField('INVALID_VALUE', 'ORDER_STATUS', message);
 }
 
-/** An order with some fields changed. ORDER_CLOSED for one that no longer changes; its present value may be sent. */
+/**
+ * An order with some fields changed. ORDER_CLOSED for one that can no longer be changed, INVALID_VALUE for the status
+ * of a cancelled one; a field sent with its present value is no change.
+ */
 export function changeOrder(dictionary: FieldDictionary, order: Values, change: Values): Outcome<Values> {
   const changed = Object.keys(change).filter((name) => change[name] !== order[name]);
   if (isCancelled(order)) {
@@ -25,10 +28,11 @@ export function changeOrder(dictionary: FieldDictionary, order: Values, change: 
   }
   if (order['ORDER_TYPE'] === 'invoice') {
     const closed = changed.find((name) => !OPEN_ON_INVOICE.includes(name) && !dictionary.get(name)?.custom);
-    const message = `Order ${order['ORDER_NUMBER']} is an invoice; its ${closed} can no longer change.`;
-    if (closed !== undefined) return refuseField('ORDER_CLOSED', closed, message);
+    if (closed !== undefined) return refuseInvoiced(order, closed, OPEN_ON_INVOICE);
   }
-  return takeTotals(order, { ...order, ...change });
+  const refusal = changed.includes('ORDER_STATUS') ? refuseStatus(change) : undefined;
+  if (refusal) return refusal;
+  return order['ORDER_TYPE'] === 'invoice' ? { ...order, ...change } : takeTotals(order, { ...order, ...change });
 }
 
 /** The order, cancelled. ORDER_CLOSED for an invoice. */

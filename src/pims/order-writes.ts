@@ -6,7 +6,7 @@ import { orThrow } from '../errors.ts';
 import { askExpected, checkExpected } from './expected.ts';
 import type { Dictionaries, FieldDictionary } from './fields.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
-import { cancelled, changeOrder, checkStatus } from './order-change.ts';
+import { cancelled, changeOrder } from './order-change.ts';
 import { isCancelled } from './stages.ts';
 import { ask, load, loadWith, save, type Json, type Load, type Script } from './script.ts';
 import { commitUnits, holdsStock } from './stock.ts';
@@ -18,7 +18,6 @@ import type { Body, WriteOptions } from './writes.ts';
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
-  checkStatus(change);
   const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('unitsOfLines', orderNumber)];
   const order = yield* loadOrder(orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));

@@ -47,6 +47,13 @@ export function checkText(name: string, text: string): void {
   if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair; send well-formed Unicode.`);
 }
 
+/** MISSING_FIELD for the field that names what to write to. */
+export function refuseMissingKey(name: string): Refusal {
+  const what =
+    name === 'LINE_REF_LOCK_CODE' ? 'the line; getOrder and addLineItem return it' : 'the record to write to';
+  return new Refusal('MISSING_FIELD', `${name} is required. It identifies ${what}.`, { field: name });
+}
+
 /** Refuses a key that is too long for a new record. */
 export function refuseLongKey(name: string, code: string): Refusal | undefined {
   if (!isLonger(code, KEY_CHARACTERS_MAX)) return undefined;
@@ -98,20 +105,19 @@ const formatCount = (count: number): string => String(count).padStart(4, '0');
 
 const FORMS = {
   number: "a decimal number such as '3' or '1.5'",
-  date: "a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd'",
+  date: "a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd' without a time",
   flag: "'Y' or 'N'",
   timestamp: "an ISO 8601 time such as '2026-03-04T09:30:00Z'",
 };
 
 const PARSERS = { number: parseDecimal, date: parseDate, flag: parseFlag, timestamp: parseTimestamp };
 
-/** `mm/dd/yyyy` of a date in either form, or of the date in an ISO time. */
+/** `mm/dd/yyyy` of a date in either form. A time is no date: which day it means depends on its zone. */
 export function parseDate(text: string): string | undefined {
   const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(text);
   if (american) return formatDate(american[3]!, american[1]!, american[2]!);
-  const iso = /^(\d{4})-(\d{2})-(\d{2})(T.+)?$/.exec(text);
-  if (!iso || (iso[4] !== undefined && parseTimestamp(text) === undefined)) return undefined;
-  return formatDate(iso[1]!, iso[2]!, iso[3]!);
+  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+  return iso ? formatDate(iso[1]!, iso[2]!, iso[3]!) : undefined;
 }
 
 function formatDate(year: string, month: string, day: string): string | undefined {

@@ -11,10 +11,11 @@ import { FIRST_STAGES, type Stage } from './stages.ts';
 import { ask, load, loadWith, save } from './script.ts';
 import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './script.ts';
 import { applyMovement, type StockMovement } from './stock.ts';
+import { refuseStatus } from './order-change.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound } from './line-item.ts';
 import { LINES_MAX } from './limits.ts';
 import { areTotalsBehind, markTotals, moveTotals, sumUp } from './totals.ts';
-import { checkText, parseValues, refuseLongKey, type RawValue, type Values } from './values.ts';
+import { checkText, parseValues, refuseLongKey, refuseMissingKey, type RawValue, type Values } from './values.ts';
 
 /** The fields of a request body. */
 export type Body = Readonly<Record<string, RawValue>>;
@@ -47,9 +48,11 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
   const values = parseValues(orders, 'orders', body);
   const stage = values['ORDER_TYPE'] || context.defaultStage;
   if (!FIRST_STAGES.some((first) => first === stage)) {
-    const message = `ORDER_TYPE of a new order is ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
+    const message = `ORDER_TYPE of a new order must be ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
     throw refuseField('INVALID_VALUE', 'ORDER_TYPE', message);
   }
+  const refusal = refuseStatus(values);
+  if (refusal) throw refusal;
   if (context.strict) yield* checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
   const orderNumber = yield* nextNumber('orders');
   const own = { ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...markTotals(values) };
@@ -116,7 +119,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
-  const step = orThrow(changeLine(order, line, change, yield* loadPart(change)));
+  const step = orThrow(changeLine(lines, [order, line], change, yield* loadPart(change)));
   const changed = { ...step.line, MODIFIED_DATE: now };
   const totals = yield* loadTotals(order, line, changed);
   yield save('updateLine', line, changed);
@@ -252,8 +255,7 @@ export const complete = (dictionary: FieldDictionary, values: Values): Values =>
 /** Takes the field that names the record out of the body. */
 export function splitKey(body: Body, name: string): { key: string; fields: Body } {
   const { [name]: raw, ...fields } = body;
-  if (raw === undefined || raw === null || raw === '')
-    throw refuseField('MISSING_FIELD', name, `${name} is missing: it names what to write to.`);
+  if (raw === undefined || raw === null || raw === '') throw refuseMissingKey(name);
   const key = String(raw);
   checkText(name, key);
   return { key, fields };

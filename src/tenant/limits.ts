@@ -23,12 +23,18 @@ class RateBuckets {
   /** False when the calls are too many: the key has used its burst and `perSecond` since. */
   take(key: string, perSecond: number, burst: number, nowMs: number, calls = 1): boolean {
     const bucket = this.#buckets.get(key) ?? this.#add(key, burst, nowMs);
-    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.filledAt) / 1000) * perSecond);
+    bucket.tokens = this.left(key, perSecond, burst, nowMs);
     bucket.filledAt = nowMs;
     if (bucket.tokens < calls) return false;
     bucket.tokens -= calls;
     bucket.fullAt = nowMs + ((burst - bucket.tokens) / perSecond) * 1000;
     return true;
+  }
+
+  /** The calls that the key may make now. */
+  left(key: string, perSecond: number, burst: number, nowMs: number): number {
+    const { tokens, filledAt } = this.#buckets.get(key) ?? { tokens: burst, filledAt: nowMs };
+    return Math.min(burst, tokens + (Math.max(0, nowMs - filledAt) / 1000) * perSecond);
   }
 
   #add(key: string, tokens: number, nowMs: number): Bucket {
@@ -57,6 +63,9 @@ export class LookLimit {
   }
 }
 
+/** The calls that a rate allows at once: those of two seconds. */
+const burstOf = (perSecond: number): number => Math.max(1, perSecond * 2);
+
 export class Limits {
   readonly #buckets = new RateBuckets();
   readonly #turns = new Map<string, Promise<void>>();
@@ -79,15 +88,48 @@ export class Limits {
     if (tenant.monthQuota !== null) this.checkQuota(tenant, await counted.monthRequests(), now);
   }
 
-  /** Throws RATE_LIMITED when so many calls are too many. The rate allows a burst of two seconds' calls. */
+  /** Throws RATE_LIMITED when that many calls are too many. */
   checkRate({ storeId, callsPerSecond: perSecond }: Tenant, now: Date, calls = 1): void {
     if (perSecond === null) return;
-    const burst = Math.max(1, perSecond * 2);
-    if (this.#buckets.take(storeId, perSecond, burst, now.getTime(), calls)) return;
-    const fewer = calls > burst ? ` A batch has at most ${Math.floor(burst)} steps.` : '';
-    throw new Refusal('RATE_LIMITED', `More than ${perSecond} calls a second.${fewer}`, {
-      retryAfterSeconds: Math.max(1, Math.ceil(Math.min(calls, burst) / perSecond)),
-    });
+    if (this.#buckets.take(storeId, perSecond, burstOf(perSecond), now.getTime(), calls)) return;
+    const retryAfterSeconds = Math.max(1, Math.ceil(calls / perSecond));
+    const message = `The rate of ${perSecond} calls a second is exceeded. Retry after ${retryAfterSeconds} s.`;
+    throw new Refusal('RATE_LIMITED', message, { retryAfterSeconds });
+  }
+
+  /** Throws BATCH_TOO_LONG for more calls at once than the tenant's rate and quota ever allow: waiting never helps. */
+  checkSteps({ callsPerSecond, monthQuota }: Tenant, calls: number): void {
+    const refuse = (limit: string, most: number): never => {
+      throw new Refusal('BATCH_TOO_LONG', `At ${limit} a batch has at most ${most} steps, not ${calls}.`);
+    };
+    const burst = callsPerSecond === null ? Infinity : Math.floor(burstOf(callsPerSecond));
+    if (calls > burst) refuse(`the rate of ${callsPerSecond} calls a second`, burst);
+    if (monthQuota !== null && calls > monthQuota) refuse(`the quota of ${monthQuota} calls a month`, monthQuota);
+  }
+
+  /**
+   * The headers that tell a caller its limits, e.g. `RateLimit-Policy: "rate";q=20;w=2, "quota";q=1000;w=2592000` and
+   * `RateLimit: "rate";r=19;t=1, "quota";r=999;t=86400`. Source: draft-ietf-httpapi-ratelimit-headers.
+   */
+  renderHeaders(tenant: Tenant, monthRequests: number, now: Date): Record<'ratelimit-policy' | 'ratelimit', string> {
+    const { storeId, callsPerSecond: perSecond, monthQuota } = tenant;
+    const policies: string[] = [];
+    const states: string[] = [];
+    if (perSecond !== null) {
+      const burst = burstOf(perSecond);
+      const left = this.#buckets.left(storeId, perSecond, burst, now.getTime());
+      policies.push(`"rate";q=${Math.floor(burst)};w=${Math.ceil(burst / perSecond)}`);
+      states.push(`"rate";r=${Math.floor(left)};t=${Math.ceil((burst - left) / perSecond)}`);
+    }
+    if (monthQuota !== null) {
+      const [begins, ends] = [0, 1].map((months) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months)) as [
+        number,
+        number,
+      ];
+      policies.push(`"quota";q=${monthQuota};w=${(ends - begins) / 1000}`);
+      states.push(`"quota";r=${Math.max(0, monthQuota - monthRequests)};t=${Math.ceil((ends - now.getTime()) / 1000)}`);
+    }
+    return { 'ratelimit-policy': policies.join(', '), ratelimit: states.join(', ') };
   }
 
   /** Throws QUOTA_EXCEEDED when the calls of the month, those of a batch among them, are too many. */

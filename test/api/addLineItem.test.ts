@@ -107,11 +107,7 @@ const nearest = [/'PARTCODE'.*\bPART_CODE\b/, /'quantity'.*\bQUANTITY\b/];
 refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, ...nearest);
 const noNumbers = eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER });
 refuses('400 INVALID_VALUE for a QUANTITY that is no decimal number', noNumbers);
-refuses(
-  '400 STAGE_NOT_ALLOWED: an invoice takes no new lines',
-  eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }),
-  /500/,
-);
+refuses('400 ORDER_CLOSED: an invoice takes no new lines', eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }), /500/);
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });
 
 const units = { ORDER_NUMBER, PART_CODE: 'A', QUANTITY: '2' };

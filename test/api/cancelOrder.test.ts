@@ -109,15 +109,28 @@ test('an entry of a cancelled order in the storefront lookup has "cancelled": tr
   await cancel(open);
 });
 
-test('an ORDER_STATUS that an order was created with is text as it was: it cancels nothing', async () => {
-  const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C2', ORDER_STATUS: 'CANCELLED' });
-  assert.equal(await committed(), '9 2 7, 9 1.5 7.5');
-  const { text } = await shop.findOrdersByStorefrontReference('#C2');
-  assert.ok(!text.includes('"cancelled"'));
-  assert.equal((await succeed(shop.updateOrder({ ORDER_NUMBER: number, BNAME: 'x' })))['BNAME'], 'x');
+test('400 INVALID_VALUE: createOrder and updateOrder do not cancel, in any casing; the present value is no change', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C2' });
+  const statuses = ['CANCELLED', 'cancelled', 'Cancelled'].map((ORDER_STATUS) => ({ ORDER_STATUS }));
+  await shop.refuses(shop.createOrder, 'INVALID_VALUE', { ORDER_STATUS: statuses });
+  const changes = statuses.map((status) => ({ ORDER_NUMBER: number, ...status }));
+  await shop.refuses(shop.updateOrder, 'INVALID_VALUE', { ORDER_STATUS: changes });
   await cancel(number);
+  const kept = { ORDER_NUMBER: number, ORDER_STATUS: 'CANCELLED', NOTES: 'x' };
+  assert.equal((await succeed(shop.updateOrder(kept)))['NOTES'], 'x');
+});
+
+test('200 an order is cancelled in a batch, beside the order that takes its place', async () => {
+  const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C3' });
+  const steps = [
+    { operation: 'cancelOrder', body: { ORDER_NUMBER: number } },
+    { operation: 'createOrder', body: { REFERENCE_NUMBER: '#C3' } },
+  ];
+  const [cancelled] = await succeed<{ data: Values }[]>(
+    shop.service.call(shop.keys, 'POST', '/batch', { body: steps }),
+  );
+  assert.equal(cancelled!.data['ORDER_STATUS'], 'CANCELLED');
   assert.equal(await committed(), '9 0 9, 9 0 9');
-  assert.ok((await shop.findOrdersByStorefrontReference('#C2')).text.includes('"cancelled":true'));
 });
 
 test('400 ORDER_CLOSED for an invoice, which stays as it is', async () => {

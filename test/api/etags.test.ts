@@ -280,6 +280,26 @@ suite('If-Match', () => {
     expectRefusal(await change('addLineItem', { ORDER_NUMBER: order }, later), 412, 'RECORD_CHANGED');
   });
 
+  test('400 PRECONDITION_NOT_ALLOWED where it is not checked, on reads, creates and batches; nothing is written', async () => {
+    const before = await shop.everything();
+    const send = (method: string, path: string, body?: unknown) =>
+      shop.service.call(shop.keys, method, path, {
+        query: path === '/orders/single' ? { orderNum: '1' } : {},
+        headers: { 'If-Match': '"nonsense"' },
+        ...(body !== undefined && { body }),
+      });
+    const calls = [
+      send('PUT', '/orders/create', {}),
+      send('PUT', '/customers/create', {}),
+      send('POST', '/batch', [{ operation: 'createOrder', body: {} }]),
+      send('POST', '/orders/query', []),
+      send('GET', '/orders/single'),
+      send('GET', '/usage'),
+    ];
+    for (const answer of await Promise.all(calls)) expectRefusal(answer, 400, 'PRECONDITION_NOT_ALLOWED', 'If-Match');
+    assert.equal(await shop.everything(), before);
+  });
+
   test('400 INVALID_IF_MATCH when it cannot be read; nothing is written', async () => {
     const each = await makeEach();
     const before = await shop.everything();

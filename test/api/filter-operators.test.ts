@@ -212,6 +212,9 @@ test('400 INVALID_FILTER for operators that do not go with their values', async 
   for (const op of ['EQ', '', 'like', null, 1]) await refused({ op, value: 'x' }, 'op');
   for (const op of ['eq', 'ne', 'starts_with', 'in']) await refused({ op, contains: true, value: 'x' }, 'contains');
   await refused({ op: 'empty', contains: true }, 'contains');
+  for (const op of ['le', 'ge']) await refused({ op, value: '' }, 'value');
+  const nothing = await shop.queryOrders([{ field: 'NOTES', value: null }]);
+  assert.match(expectRefusal(nothing, 400, 'INVALID_FILTER', 'value'), /^Filter 0: .* not null\. .* op empty\./);
   assert.equal(await find('ORDER_STATUS', 'contains', 'PEN'), '9 10');
   const both = await succeed<Values[]>(
     shop.queryOrders([{ field: 'ORDER_STATUS', op: 'contains', contains: true, value: 'PEN' }]),

@@ -161,15 +161,20 @@ test('429 a used-up quota is told to a known caller before any other fault, and 
 });
 
 test('every error of every operation has one body, with no word of the inside', async () => {
-  const known = ['status', 'data', 'subRecords', 'message', 'code', 'field', 'requestId'];
+  const known = ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'field', 'requestId'];
   for (const authorization of [undefined, basicOf(shop.keys)])
     for (const { name, answer } of await sendAll('shop', authorization)) {
-      const { status, data, subRecords, message, code, field, requestId } = answer.body as Record<string, unknown>;
+      const { status, data, subRecords, message, code, remedy, docs, field, requestId } = answer.body as Record<
+        string,
+        unknown
+      >;
       const expected = known.filter((one) => one !== 'field' || field !== undefined);
       assert.deepEqual(Object.keys(answer.body as object), expected, name);
       assert.deepEqual([status, data, subRecords], ['error', null, null], name);
       assert.equal(requestId, answer.headers.get('x-request-id'), name);
       assert.match(String(code), /^[A-Z][A-Z_]+$/, name);
+      assert.match(String(remedy), /^[A-Z].*\.$/, name);
+      assert.equal(docs, `/docs/errors#${String(code)}`, name);
       assert.match(String(message), /^[A-Z'_a-z].*[.!?]$/s, name);
       assert.doesNotMatch(answer.text, /\\n +at |\.ts\b|node:|sqlite|SELECT|stack/i, name);
     }

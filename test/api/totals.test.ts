@@ -1,4 +1,4 @@
-/** SUBTOTAL and ORDER_TOTAL, which PIMS keeps from the lines unless a caller has sent them: decision 0049. */
+/** SUBTOTAL and ORDER_TOTAL, which PIMS keeps from the lines unless a caller has sent them: decisions 0049 and 0065. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -87,28 +87,64 @@ test("updateOrder: ORDER_TOTAL follows FREIGHT and TAX_TOTAL; a total sent with 
   await expectTotals(number, '100', '');
 });
 
-test('a partial invoice and its backorder each have the totals of their lines; what was sent stays with the invoice', async () => {
-  const invoice = async (order: object): Promise<[string, string]> => {
-    const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', FREIGHT: '5', ...order });
-    for (const price of ['10', '100']) await addLine(number, '3', price);
-    const { backorder } = await shop.run<{ backorder: string }>('order', 'invoice', 'shop', number, '--line', '1=2');
-    return [number, backorder];
-  };
-  const [number, backorder] = await invoice({});
-  await expectTotals(number, '20', '25');
-  await expectTotals(backorder, '310', '310');
-  await addLine(backorder, '1', '1');
-  await expectTotals(backorder, '311', '311');
-  const [sent, rest] = await invoice({ SUBTOTAL: '330', ORDER_TOTAL: '335' });
-  await expectTotals(sent, '330', '335');
-  await expectTotals(rest, '', '');
-  await addLine(rest, '1', '1');
-  await expectTotals(rest, '', '');
-  // A total over a subtotal that was sent is no sum of lines.
-  const [half, left] = await invoice({ SUBTOTAL: '330' });
-  await expectTotals(half, '330', '335');
-  await addLine(left, '1', '1');
-  await expectTotals(left, '', '');
+const AMOUNTS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL'];
+/** Invoices some units of the first line of a new order with lines of 3. Gives the amounts of invoice and backorder. */
+async function invoicePart(order: object, lines: readonly object[], units = '2') {
+  const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', FREIGHT: '5', ...order });
+  for (const line of lines) await succeed(shop.addLineItem({ ORDER_NUMBER: number, QUANTITY: '3', ...line }));
+  const { backorder } = await shop.run<{ backorder: string }>(
+    'order',
+    'invoice',
+    'shop',
+    number,
+    '--line',
+    `1=${units}`,
+  );
+  const found = await Promise.all([number, backorder].map((one) => shop.order(one)));
+  return { number, backorder, amounts: found.map((one) => AMOUNTS.map((name) => one[name]).join(' ')) };
+}
+
+test('a partial invoice: invoice and backorder each have the totals of their lines, and freight stays with the invoice', async () => {
+  const lines = [{ UNIT_PRICE: '10' }, { UNIT_PRICE: '100' }];
+  const kept = await invoicePart({}, lines);
+  assert.deepEqual(kept.amounts, ['20 5  25', '310   310']);
+  await addLine(kept.backorder, '1', '1');
+  await expectTotals(kept.backorder, '311', '311');
+  // What a caller has sent is shared as well, and is the caller's on both.
+  const sent = await invoicePart({ SUBTOTAL: '330', TAX_TOTAL: '10', ORDER_TOTAL: '345' }, lines);
+  assert.deepEqual(sent.amounts, ['20 5 0.61 25.61', '310  9.39 319.39']);
+  await addLine(sent.backorder, '1', '1');
+  await expectTotals(sent.backorder, '310', '319.39');
+});
+
+test('a partial invoice: totals that are not the sum of the lines are shared in proportion; without any price they stay with the invoice', async () => {
+  const lines = [{ UNIT_PRICE: '999' }, {}];
+  const reduced = { SUBTOTAL: '2000', TAX_TOTAL: '100', ORDER_TOTAL: '2095' };
+  const shared = await invoicePart(reduced, lines, '1');
+  assert.deepEqual(shared.amounts, ['666.67 5 33.33 701.67', '1333.33  66.67 1393.33']);
+  const total = await invoicePart({ SUBTOTAL: '', ORDER_TOTAL: '3002' }, lines, '1');
+  assert.deepEqual(total.amounts, [' 5  1004', '   1998']);
+  const free = await invoicePart({ SUBTOTAL: '30', TAX_TOTAL: '3' }, [{}, {}]);
+  assert.deepEqual(free.amounts, ['30 5 3 38', '   ']);
+});
+
+test('a partial invoice: a remainder of rounding goes to the backorder, which still follows its lines', async () => {
+  const thirds = await invoicePart({ TAX_TOTAL: '0.1' }, [{ UNIT_PRICE: '3.33', DISCOUNT: '10' }], '1');
+  assert.deepEqual(thirds.amounts, ['3 5 0.03 8.03', '5.991  0.07 6.061']);
+  await addLine(thirds.backorder, '1', '1');
+  await expectTotals(thirds.backorder, '6.991', '7.061');
+  const { count } = await shop.run<{ count: number }>('check');
+  assert.equal(count, 0);
+});
+
+test('the totals of an invoice never move', async () => {
+  const { number } = await invoicePart({ TAX_TOTAL: '1' }, [{ UNIT_PRICE: '3.33' }, {}]);
+  const before = await shop.order(number);
+  for (const line of await shop.lines(number))
+    await updateLine(line, { DESCRIPTION: 'Corrected', UNIT_PRICE: line['UNIT_PRICE'] });
+  await updateOrder(number, { NOTES: 'Corrected', TAX_TOTAL: before['TAX_TOTAL'] });
+  const after = await shop.order(number);
+  for (const name of AMOUNTS) assert.equal(after[name], before[name], name);
 });
 
 test('imported orders keep what they have; lines imported to an order of the API count', async () => {

@@ -129,8 +129,8 @@ test('200 a line may become a care plan when its serial numbers go', async () =>
 
 const invoiced = await newLine();
 await shop.run('order', 'invoice', 'shop', invoiced.key['ORDER_NUMBER']!);
-refuses('400 STAGE_NOT_ALLOWED: an invoiced line keeps its part and quantities', {
-  ...eachAs(['QUANTITY', 'NUMBER_SHIPPED', 'PART_CODE'], ['4'], invoiced.key),
+refuses('400 ORDER_CLOSED: an invoiced line keeps its part, quantities and price', {
+  ...eachAs(['QUANTITY', 'NUMBER_SHIPPED', 'PART_CODE', 'UNIT_PRICE', 'DISCOUNT'], ['4'], invoiced.key),
   ...eachAs(['CARE_PLAN'], ['Y'], invoiced.key),
 });
 

@@ -143,7 +143,7 @@ refuses('400 UNKNOWN_FIELD leaves the order as it was', eachAs(['BCITTY'], ['x']
 refuses('400 INVALID_VALUE leaves the order as it was', eachAs(['FREIGHT', 'DROP_SHIP'], ['x'], change));
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });
 
-test('200 every other ORDER_STATUS is taken, in any case', async () => {
-  for (const ORDER_STATUS of ['cancelled', 'CANCELLED ', 'Canceled', null])
+test('200 every other ORDER_STATUS is taken', async () => {
+  for (const ORDER_STATUS of ['CANCELLED ', 'Canceled', null])
     assert.equal((await update(ORDER_NUMBER, { ORDER_STATUS }))['ORDER_STATUS'], ORDER_STATUS ?? '');
 });

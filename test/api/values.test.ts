@@ -27,10 +27,10 @@ test('strings are kept as they are: spaces, line breaks, case, leading zeros', a
 });
 
 test('JSON numbers are taken and stored as strings', async () => {
-  const order = await keep(`{"NOTES": 12.5, "PO_NUMBER": -7, "BCITY": 0, "BSTATE": 1e3, "FREIGHT": 9007199254740991,
+  const order = await keep(`{"NOTES": 12.5, "PO_NUMBER": -7, "BCITY": 0, "BSTATE": 1e3, "FREIGHT": 123456789012.345,
     "SNAME": 0.1, "SCITY": -0, "BZIPCODE": 2.50}`);
   const { NOTES, PO_NUMBER, BCITY, BSTATE, FREIGHT, SNAME, SCITY, BZIPCODE } = order;
-  const expected = ['12.5', '-7', '0', '1000', '9007199254740991', '0.1', '0', '2.5'];
+  const expected = ['12.5', '-7', '0', '1000', '123456789012.345', '0.1', '0', '2.5'];
   assert.deepEqual([NOTES, PO_NUMBER, BCITY, BSTATE, FREIGHT, SNAME, SCITY, BZIPCODE], expected);
 });
 
@@ -49,9 +49,10 @@ test('objects and arrays are refused, naming the field', async () => {
   await refuses('INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE'], values, { BCITY: 'Reims' }));
 });
 
-test('a number that cannot be kept exactly is refused, naming the field; as a string it is kept', async () => {
+test('a number of more than 15 digits, or that cannot be kept exactly, is refused, naming the field; as a string it is kept', async () => {
   const large = '9007199254740993 12345678901234567890 1e400 -1e400 1e21';
-  const inexact = `${large} 0.12345678901234567 1e-7 1e-400 0.30000000000000001`.split(' ');
+  const inexact = `${large} 0.12345678901234567 1e-7 1e-400 0.30000000000000001 0.30000000000000004`.split(' ');
+  inexact.push('9007199254740991', '-1234567890123456');
   await refuses('INVALID_VALUE', { FREIGHT: inexact.map((number) => `{"NOTES": "x", "FREIGHT": ${number}}`) });
   const { text } = await shop.createOrder(`{"${'LONG'.repeat(20_000)}": 1e400}`);
   assert.ok(text.length < 1000, 'a long name is not repeated whole');
@@ -101,9 +102,8 @@ test('what is no decimal number is refused in every number field', async () => {
 });
 
 test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
-  const moments = ['2026-03-04T23:30:00Z', '2026-03-04T23:30:00-08:00', '2026-03-04T00:10:00.123+02:00'];
   await expectKept('ORDER_DATE', {
-    '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04', ...moments],
+    '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04'],
     '12/31/1999': ['12/31/1999'],
     '02/29/2024': ['2/29/2024'],
     '02/29/2000': ['2000-02-29'],
@@ -116,7 +116,7 @@ test('impossible dates, and what is no date, are refused', async () => {
   const impossible = `2/29/2023 2/29/1900 2/30/2024 4/31/2026 13/1/2026 0/1/2026 1/0/2026 1/32/2026 31/12/2026
     1/1/0000 2026-02-30 2026-13-01 2026-00-10 2026-03-04T25:00:00Z 2026-02-30T10:00:00Z`;
   const noDates = `1/1/26 2026-3-4 2026/03/04 20260304 3-4-2026 3.4.2026 today 03/04/20261 3/4/-2026 ٣/٤/٢٠٢٦
-    2026-03-04T 2026-03-04T10:00:00`;
+    2026-03-04T 2026-03-04T10:00:00 2026-03-04T23:30:00Z 2026-03-04T23:30:00-08:00 2026-03-04Z`;
   const words = `${impossible} ${noDates}`.split(/\s+/);
   const wrong = [...words, ' 3/4/2026', '3/4/2026 ', '3/4/2026 10:00', 20260304, true];
   await refuses('INVALID_VALUE', eachAs(['ORDER_DATE'], wrong, { NOTES: 'x' }));

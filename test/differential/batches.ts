@@ -16,6 +16,7 @@ export interface LinkPlan {
 const MAKERS: Partial<Record<Operation, Operation>> = {
   addLineItem: 'createOrder',
   updateOrder: 'createOrder',
+  cancelOrder: 'createOrder',
   updateCustomer: 'createCustomer',
   updateLineItem: 'addLineItem',
 };

@@ -5,15 +5,25 @@ import type { FieldDictionary } from '../../src/pims/fields.ts';
 import type { StockMovement } from '../../src/pims/stock.ts';
 import type { Values } from '../../src/pims/values.ts';
 
+const OPEN = 'NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA';
+
 export class ClosedOrders {
   readonly #cancelled = new Set<string>();
+
+  remember(): () => void {
+    const before = [...this.#cancelled];
+    return () => {
+      this.#cancelled.clear();
+      for (const number of before) this.#cancelled.add(number);
+    };
+  }
 
   isCancelled = (order: Values): boolean => this.#cancelled.has(order['ORDER_NUMBER']!);
   cancel = (orderNumber: string): unknown => this.#cancelled.add(orderNumber);
 
   checkNotCancelled(order: Values, field = 'ORDER_NUMBER'): void {
     if (this.isCancelled(order))
-      refuse('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is cancelled; only its NOTES can change.`);
+      refuse('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is cancelled, so only its NOTES can be changed.`);
   }
 
   checkNoInvoice(order: Values, field: string, reason: string): void {
@@ -21,12 +31,17 @@ export class ClosedOrders {
       refuse('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is an invoice${reason}`);
   }
 
+  checkStatus({ ORDER_STATUS: status = '' }: Values): void {
+    const message = `ORDER_STATUS cannot be set to '${status}'. Use cancelOrder (POST /orders/cancel) to cancel an order.`;
+    if (/^cancelled$/i.test(status)) refuse('INVALID_VALUE', 'ORDER_STATUS', message);
+  }
+
   checkChange(order: Values, change: Values, fields: FieldDictionary): void {
     const changed = Object.keys(change).filter((name) => name !== 'NOTES' && change[name] !== order[name]);
     for (const name of changed) this.checkNotCancelled(order, name);
     for (const name of changed)
       if (!/^(ORDER_STATUS|TRACKING_NUMBERS|SHIP_VIA)$/.test(name) && !fields.get(name)!.custom)
-        this.checkNoInvoice(order, name, `; its ${name} can no longer change.`);
+        this.checkNoInvoice(order, name, `, so ${name} can no longer be changed. Only ${OPEN} and custom fields can.`);
   }
 }
 

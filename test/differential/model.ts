@@ -5,7 +5,7 @@ import { parseFilters } from '../../src/pims/filter.ts';
 import { parseSort, type Sort } from '../../src/pims/sort.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
-import { checkText, parseValues, sortKey, type Values } from '../../src/pims/values.ts';
+import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/values.ts';
 import { splitList } from '../../src/pims/lists.ts';
 import {
   buildDictionaries,
@@ -97,8 +97,9 @@ export class Model {
   createOrder(body: Body, context: WriteContext): Written {
     const values = parseValues(this.#dictionaries.orders, 'orders', body);
     const stage = values['ORDER_TYPE'] || context.defaultStage;
-    const wrong = `ORDER_TYPE of a new order is worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`;
+    const wrong = `ORDER_TYPE of a new order must be worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`;
     if (!['worksheet', 'quote', 'sales_order'].includes(stage)) refuse('INVALID_VALUE', 'ORDER_TYPE', wrong);
+    this.#closed.checkStatus(values);
     return this.#once(context, () => {
       if (context.strict) this.#checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
       const made = this.#create('orders', { ...values, ORDER_TYPE: stage }, context.now);
@@ -172,7 +173,9 @@ export class Model {
       }
       if (context.strict) this.#checkKnown(change, 'PART_CODE');
       this.#closed.checkNotCancelled(order);
-      const step = orThrow(changeLine(order, line, change, this.#part(change['PART_CODE'])));
+      const step = orThrow(
+        changeLine(this.#dictionaries.lines, [order, line], change, this.#part(change['PART_CODE'])),
+      );
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
       this.#totals.sum(order, this.#linesOf(orderNumber));
       this.#moveStock(step.stock, context.now);
@@ -186,12 +189,11 @@ export class Model {
     const orderNumber = nameOf(body, 'ORDER_NUMBER');
     const { orders } = this.#dictionaries;
     const change = parseValues(orders, 'orders', without(body, 'ORDER_NUMBER'), ['ORDER_TYPE']);
-    const status = 'ORDER_STATUS becomes CANCELLED by cancelOrder alone (POST /orders/cancel).';
-    if (change['ORDER_STATUS'] === 'CANCELLED') refuse('INVALID_VALUE', 'ORDER_STATUS', status);
     return this.#once(context, () => {
       const order = this.#existingOrder(orderNumber);
       this.#checkExpected('orders', orderNumber, 'order', context);
       this.#closed.checkChange(order, change, orders);
+      if (change['ORDER_STATUS'] !== order['ORDER_STATUS']) this.#closed.checkStatus(change);
       if (context.strict) this.#checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
       const [lines, before] = [this.#linesOf(orderNumber), { ...order }];
       this.#totals.take(order, change);
@@ -244,11 +246,11 @@ export class Model {
         'approve' in step ? approveOrder(order, lines) : invoiceOrder(order, lines, step.invoice),
       );
       const modified = { MODIFIED_DATE: options.now };
+      const before = { ...order };
       Object.assign(order, advanced.order, modified);
       this.#tags.moved('orders', orderNumber);
       const kept = advanced.lines.map((line) => ({ ...line, ...modified }));
       this.#lines.set(orderNumber, kept);
-      if ('invoice' in step) this.#totals.sum(order, kept);
       let backorder: string | null = null;
       if (advanced.backorder) {
         const { order: open, lines: openLines } = advanced.backorder;
@@ -260,8 +262,7 @@ export class Model {
           ...modified,
         }));
         this.#lines.set(number, moved);
-        this.#totals.split(orderNumber, number);
-        this.#totals.sum(this.#records.orders.get(number)!, moved);
+        this.#totals.split([before, lines], [order, kept], [this.#records.orders.get(number)!, moved]);
         this.#backorders.set(orderNumber, number);
         backorder = number;
       }
@@ -418,7 +419,7 @@ export class Model {
   #remember(): () => void {
     const { orders, customers, inventory } = this.#records;
     const undo = [orders, customers, inventory].map(rememberMap);
-    undo.push(rememberMap(this.#lines), this.#tags.remember(), this.#totals.remember());
+    undo.push(rememberMap(this.#lines), this.#tags.remember(), this.#totals.remember(), this.#closed.remember());
     const [numbers, lockCodes] = [{ ...this.#nextNumber }, this.#lockCodes];
     return () => {
       for (const bringBack of undo) bringBack();
@@ -554,7 +555,7 @@ function viewOrder(order: Values, lines: readonly Values[], isCancelled: boolean
 /** What the body names under a field that says what to write to. */
 function nameOf(body: Body, field: string): string {
   const name = body[field] ?? '';
-  if (name === '') refuse('MISSING_FIELD', field, `${field} is missing: it names what to write to.`);
+  if (name === '') throw refuseMissingKey(field);
   checkText(field, String(name));
   return String(name);
 }

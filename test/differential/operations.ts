@@ -74,7 +74,7 @@ const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
       [12, fc.constantFrom('worksheet', 'quote', 'sales_order')],
       [1, fc.constantFrom('invoice', 'QUOTE', '', 'x')],
     ),
-    ORDER_STATUS: weighted([4, fc.constantFrom('PACKING', 'cancelled', '')], [1, fc.constant('CANCELLED')]),
+    ORDER_STATUS: weighted([4, fc.constantFrom('PACKING', 'Cancelled', '')], [1, fc.constant('CANCELLED')]),
     QUANTITY: weighted(
       [12, fc.constantFrom<RawValue[]>('0', '1', 2, '3', '5', '2.5', '-2', '')],
       [1, valueOf('number')],
@@ -90,7 +90,7 @@ const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
 const OFTEN: Record<RecordType, string[]> = {
   orders: [
     ...'REFERENCE_NUMBER REFERENCE_NUMBER CUSTOMER_CODE ORDER_TYPE ORDER_DATE ORDER_STATUS SNAME'.split(' '),
-    ...'BEMAIL NOTES DROP_SHIP SUBTOTAL FREIGHT ORDER_TOTAL'.split(' '),
+    ...'BEMAIL NOTES DROP_SHIP SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL'.split(' '),
   ],
   lines: [
     'PART_CODE',
@@ -223,6 +223,11 @@ const steps = {
     body: bodyOf('orders', ['ORDER_NUMBER', 'ORDER_TYPE']),
     write,
   },
+  cancelOrder: {
+    key: fc.option(keyOf('orders'), { freq: 30 }),
+    body: weighted([20, fc.constant([])], [1, bodyOf('orders')]),
+    write,
+  },
   updateCustomer: {
     key: fc.option(keyOf('customers'), { freq: 30 }),
     body: bodyOf('customers', ['CUSTOMER_CODE']),
@@ -242,6 +247,7 @@ const batched = fc.record({
     stepOf(2, 'createCustomer', steps.createCustomer),
     stepOf(8, 'addLineItem', steps.addLineItem),
     stepOf(4, 'updateOrder', steps.updateOrder),
+    stepOf(2, 'cancelOrder', steps.cancelOrder),
     stepOf(2, 'updateCustomer', steps.updateCustomer),
     stepOf(5, 'updateLineItem', steps.updateLineItem),
   ),
@@ -264,11 +270,7 @@ const step = weighted(
   stepOf(8, 'createCustomer', steps.createCustomer),
   stepOf(13, 'addLineItem', steps.addLineItem),
   stepOf(9, 'updateOrder', steps.updateOrder),
-  stepOf(4, 'cancelOrder', {
-    key: fc.option(keyOf('orders'), { freq: 30 }),
-    body: weighted([20, fc.constant([])], [1, bodyOf('orders')]),
-    write,
-  }),
+  stepOf(4, 'cancelOrder', steps.cancelOrder),
   stepOf(5, 'updateCustomer', steps.updateCustomer),
   stepOf(7, 'updateLineItem', steps.updateLineItem),
   stepOf(8, 'batch', { steps: fc.array(batched, { minLength: 1, maxLength: 6 }), write }),

@@ -1,17 +1,33 @@
-/** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decision 0049, written again. */
+/** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decisions 0049 and 0065, written again. */
 import Big from 'big.js';
 import type { Values } from '../../src/pims/values.ts';
 import { rememberMap } from './batches.ts';
 
+type OrderAndLines = readonly [order: Values, lines: readonly Values[]];
+
 const NAMES = ['SUBTOTAL', 'ORDER_TOTAL'];
 const big = (text: string | undefined): Big => new Big(text === '' || text === undefined ? 0 : text);
 const show = (sum: Big): string => (sum.eq(0) ? '0' : sum.toFixed());
+const add = (amounts: readonly Big[]): Big => amounts.reduce((sum, one) => sum.plus(one), big('0'));
+const isPriced = (line: Values): boolean => (line['UNIT_PRICE'] ?? '') !== '';
+const amountOf = ({ QUANTITY, UNIT_PRICE, DISCOUNT }: Values): Big =>
+  big(QUANTITY)
+    .times(big(UNIT_PRICE))
+    .times(big('1').minus(big(DISCOUNT).times('0.01')));
+const inCents = (amount: Big): Big => amount.round(2, Big.roundHalfUp);
 
 export class Totals {
   /** The names that are summed up, by order. */
   readonly #kept = new Map<string, string[]>();
+  /** What a SUBTOTAL has beside its lines, by order: a remainder of shares. */
+  readonly #beside = new Map<string, string>();
 
-  remember = (): (() => void) => rememberMap(this.#kept);
+  remember(): () => void {
+    const undo = [rememberMap(this.#kept), rememberMap(this.#beside)];
+    return () => {
+      for (const bringBack of undo) bringBack();
+    };
+  }
 
   begin(orderNumber: string, sent: Values): void {
     this.#kept.set(
@@ -30,22 +46,35 @@ export class Totals {
     );
   }
 
-  split(orderNumber: string, backorder: string): void {
-    const names = this.#names(orderNumber);
-    this.#kept.set(backorder, names.includes('SUBTOTAL') ? names : []);
+  /** A partial invoice: the totals of an order become those of the invoice and of the backorder. */
+  split([before, lines]: OrderAndLines, [invoice, invoiced]: OrderAndLines, [backorder, open]: OrderAndLines): void {
+    const [all, mine, theirs] = [lines, invoiced, open].map((some) => add(some.map((line) => inCents(amountOf(line)))));
+    const isSum = before['SUBTOTAL'] !== '' && lines.every(isPriced) && big(before['SUBTOTAL']).eq(all!);
+    const whole = isSum ? all! : mine!.plus(theirs!);
+    const part = (total: Big): Big => (whole.eq(0) ? total : inCents(total.times(mine!).div(whole)));
+    const give = (name: string, total: Big): void => {
+      const had = before[name] ?? '';
+      invoice[name] = had && show(total);
+      backorder[name] = whole.eq(0) ? '' : had && show(big(had).minus(total));
+    };
+    const sums = ({ SUBTOTAL, FREIGHT, TAX_TOTAL }: Values): Big => add([SUBTOTAL, FREIGHT, TAX_TOTAL].map(big));
+    give('SUBTOTAL', isSum ? mine! : part(big(before['SUBTOTAL'])));
+    give('TAX_TOTAL', part(big(before['TAX_TOTAL'])));
+    give('FREIGHT', big(before['FREIGHT']));
+    backorder['FREIGHT'] = '';
+    give('ORDER_TOTAL', sums(invoice).plus(part(big(before['ORDER_TOTAL']).minus(sums(before)))));
+    const number = backorder['ORDER_NUMBER']!;
+    this.#kept.set(number, this.#names(before['ORDER_NUMBER']!));
+    this.#beside.set(number, show(big(backorder['SUBTOTAL']).minus(add(open.map(amountOf)))));
   }
 
   sum(order: Values, lines: readonly Values[]): void {
-    if (lines.length === 0) return;
-    const names = this.#names(order['ORDER_NUMBER']!);
-    const isPriced = lines.some((line) => (line['UNIT_PRICE'] ?? '') !== '');
-    if (names.includes('SUBTOTAL') && (order['SUBTOTAL'] ?? '') === '' && !isPriced) return;
-    const amount = ({ QUANTITY, UNIT_PRICE, DISCOUNT }: Values): Big =>
-      big(QUANTITY)
-        .times(big(UNIT_PRICE))
-        .times(big('1').minus(big(DISCOUNT).times('0.01')));
+    if (lines.length === 0 || order['ORDER_TYPE'] === 'invoice') return;
+    const number = order['ORDER_NUMBER']!;
+    const names = this.#names(number);
+    if (names.includes('SUBTOTAL') && (order['SUBTOTAL'] ?? '') === '' && !lines.some(isPriced)) return;
     if (names.includes('SUBTOTAL'))
-      order['SUBTOTAL'] = show(lines.map(amount).reduce((sum, one) => sum.plus(one), big('0')));
+      order['SUBTOTAL'] = show(add(lines.map(amountOf)).plus(big(this.#beside.get(number))));
     const { SUBTOTAL, FREIGHT, TAX_TOTAL } = order;
     if (names.includes('ORDER_TOTAL'))
       order['ORDER_TOTAL'] = show(big(SUBTOTAL).plus(big(FREIGHT)).plus(big(TAX_TOTAL)));

@@ -43,7 +43,7 @@ const dropSomeFields = (schema: Schema): Schema =>
 /** For paths and methods the document does not have: the error body every refusal shares. */
 const ERROR_SCHEMA: Schema = {
   type: 'object',
-  required: ['status', 'data', 'subRecords', 'message', 'code', 'requestId'],
+  required: ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'requestId'],
   additionalProperties: false,
   properties: {
     status: { const: 'error' },
@@ -52,6 +52,8 @@ const ERROR_SCHEMA: Schema = {
     message: { type: 'string', minLength: 1 },
     code: { type: 'string', pattern: '^[A-Z][A-Z_]+$' },
     field: { type: 'string' },
+    remedy: { type: 'string', minLength: 1 },
+    docs: { type: 'string', pattern: '^/docs/errors#[A-Z_]+$' },
     suggestion: { type: 'string' },
     requestId: { type: 'string', minLength: 1 },
   },

@@ -121,7 +121,7 @@ test('what cannot be asked is refused, naming the field', () => {
   ]);
   assert.throws(() => read(chain('-', 'AND', 'XOR')), {
     field: 'conjunction',
-    message: /^The conjunction of filter 3 /,
+    message: /^Filter 2: conjunction .* not 'XOR'/,
   });
   for (const value of ['\0', '\uD800', 'x\uDFFF'])
     for (const contains of [false, true]) refuses('INVALID_VALUE', [{ field: 'NOTES', value, contains }], 'NOTES');

@@ -86,7 +86,7 @@ suite('invoicing', () => {
     assert.equal(step.backorder, null);
   });
 
-  test('in part: the backorder is a sales order of the same reference without number, tracking or amounts', () => {
+  test('in part: the backorder is a sales order of the same reference without number or tracking; amounts without any price stay with the invoice', () => {
     const amounts = { SUBTOTAL: '9', FREIGHT: '1', TAX_TOTAL: '2', ORDER_TOTAL: '12' };
     const noAmounts = { SUBTOTAL: '', FREIGHT: '', TAX_TOTAL: '', ORDER_TOTAL: '' };
     const kept = { REFERENCE_NUMBER: '#1001', CUSTOMER_CODE: 'C' };

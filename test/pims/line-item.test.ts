@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addLine, changeLine, checkLineCount, fillFromPart, importLine } from '../../src/pims/line-item.ts';
 import { LINES_MAX } from '../../src/pims/limits.ts';
+import { buildDictionaries } from '../../src/pims/fields.ts';
 import { applyMovement } from '../../src/pims/stock.ts';
 import type { Values } from '../../src/pims/values.ts';
 
@@ -21,6 +22,9 @@ const line = (values: Values = {}): Values => ({
   CARE_PLAN: '',
   ...values,
 });
+const { lines: FIELDS } = buildDictionaries([{ recordType: 'lines', name: 'GIFT', type: 'flag' }]);
+const changeOf = (of: Values, before: Values, change: Values, part: Values | undefined) =>
+  changeLine(FIELDS, [of, before], change, part);
 const PART = { PART_DESCRIPTION: 'Widget', CARE_PLAN: 'N' };
 
 function done<T>(outcome: T | Refusal): T {
@@ -76,7 +80,7 @@ test('TOO_MANY_LINES for the line after the last that an order can have', () => 
       assert.fail('it was not refused');
     } catch (fault) {
       refused(fault, 'TOO_MANY_LINES', 'ORDER_NUMBER');
-      assert.match((fault as Refusal).message, /^Order 10001 has 10000 lines/);
+      assert.match((fault as Refusal).message, /^Order 10001 already has 10000 lines/);
     }
 });
 
@@ -118,10 +122,10 @@ test('a movement changes what is on hand and committed, and what is available fo
   for (const part of [{}, { QTY_ONHAND: '', QTY_COMMITTED: '' }]) assert.deepEqual(applyMovement(part, movement), none);
 });
 
-test('STAGE_NOT_ALLOWED an invoice takes no new line', () => {
+test('ORDER_CLOSED an invoice takes no new line', () => {
   const answer = addLine(order('invoice'), { PART_CODE: 'A' }, undefined);
-  refused(answer, 'STAGE_NOT_ALLOWED', 'ORDER_NUMBER');
-  assert.match((answer as Refusal).message, /^Order 10001 is an invoice; /);
+  refused(answer, 'ORDER_CLOSED', 'ORDER_NUMBER');
+  assert.match((answer as Refusal).message, /^Order 10001 is an invoice, so /);
 });
 
 test('SERIALS_NOT_ALLOWED more serials than units, or any on a care plan', () => {
@@ -131,14 +135,14 @@ test('SERIALS_NOT_ALLOWED more serials than units, or any on a care plan', () =>
   const ofPlan = addLine(order('quote'), { QUANTITY: '1', SERIAL_NUMBERS: 'S1' }, plan);
   refused(ofPlan, 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
   const serials = { SERIAL_NUMBERS: '1,2,3,4,5,6' };
-  const six = changeLine(order('invoice'), line({ NUMBER_SHIPPED: '5' }), serials, undefined);
+  const six = changeOf(order('invoice'), line({ NUMBER_SHIPPED: '5' }), serials, undefined);
   refused(six, 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
   assert.ok(done(addLine(order('quote'), { QUANTITY: '2', SERIAL_NUMBERS: 'S1,S2' }, undefined)));
 });
 
 test('an update changes what it names and nothing else', () => {
   const before = line({ DESCRIPTION: 'Old', UNIT_PRICE: '9' });
-  const { line: after, stock } = done(changeLine(order('quote'), before, { UNIT_PRICE: '10' }, undefined));
+  const { line: after, stock } = done(changeOf(order('quote'), before, { UNIT_PRICE: '10' }, undefined));
   assert.deepEqual(after, { ...before, UNIT_PRICE: '10' });
   assert.deepEqual(stock, []);
 });
@@ -146,7 +150,7 @@ test('an update changes what it names and nothing else', () => {
 test('another part brings its description and flag unless they are sent; the same part brings nothing', () => {
   const before = line({ DESCRIPTION: 'Old', CARE_PLAN: 'N' });
   const change = (values: Values) =>
-    done(changeLine(order('quote'), before, values, { PART_DESCRIPTION: 'New', CARE_PLAN: 'Y' })).line;
+    done(changeOf(order('quote'), before, values, { PART_DESCRIPTION: 'New', CARE_PLAN: 'Y' })).line;
   assert.equal(change({ PART_CODE: 'B' })['DESCRIPTION'], 'New');
   assert.equal(change({ PART_CODE: 'B' })['CARE_PLAN'], 'Y');
   assert.equal(change({ PART_CODE: 'B', DESCRIPTION: 'Mine' })['DESCRIPTION'], 'Mine');
@@ -154,7 +158,7 @@ test('another part brings its description and flag unless they are sent; the sam
 });
 
 test('an update of a sales order moves the commitment along', () => {
-  const stock = (change: Values) => done(changeLine(order('sales_order'), line(), change, undefined)).stock;
+  const stock = (change: Values) => done(changeOf(order('sales_order'), line(), change, undefined)).stock;
   assert.deepEqual(stock({ QUANTITY: '7' }), [{ PART_CODE: 'A', onHand: '0', committed: '2' }]);
   assert.deepEqual(stock({ QUANTITY: '' }), [{ PART_CODE: 'A', onHand: '0', committed: '-5' }]);
   assert.deepEqual(stock({ CARE_PLAN: 'Y' }), [{ PART_CODE: 'A', onHand: '0', committed: '-5' }]);
@@ -166,7 +170,7 @@ test('an update of a sales order moves the commitment along', () => {
 });
 
 test('NUMBER_SHIPPED lies between 0 and QUANTITY', () => {
-  const change = (values: Values, before = line()) => changeLine(order('sales_order'), before, values, undefined);
+  const change = (values: Values, before = line()) => changeOf(order('sales_order'), before, values, undefined);
   for (const shipped of ['0', '2.5', '5', '']) assert.ok(done(change({ NUMBER_SHIPPED: shipped })), shipped);
   for (const shipped of ['5.01', '-1', '100'])
     refused(change({ NUMBER_SHIPPED: shipped }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
@@ -176,12 +180,12 @@ test('NUMBER_SHIPPED lies between 0 and QUANTITY', () => {
   refused(change({ QUANTITY: '-3', NUMBER_SHIPPED: '1' }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
 });
 
-test('an invoiced line keeps its part and its quantities; its words may be corrected', () => {
+test('an invoiced line keeps all but its description, serial numbers and custom fields; present values are no change', () => {
   const before = line({ NUMBER_SHIPPED: '5' });
-  const change = (values: Values) => changeLine(order('invoice'), before, values, undefined);
-  const fixed = { PART_CODE: 'B', QUANTITY: '6', NUMBER_SHIPPED: '4', CARE_PLAN: 'Y' };
-  for (const [name, value] of Object.entries(fixed)) refused(change({ [name]: value }), 'STAGE_NOT_ALLOWED', name);
-  const words = { QUANTITY: '5', DESCRIPTION: 'Corrected', SERIAL_NUMBERS: 'S1' };
+  const change = (values: Values) => changeOf(order('invoice'), before, values, undefined);
+  const fixed = { PART_CODE: 'B', QUANTITY: '6', NUMBER_SHIPPED: '4', CARE_PLAN: 'Y', UNIT_PRICE: '1', DISCOUNT: '5' };
+  for (const [name, value] of Object.entries(fixed)) refused(change({ [name]: value }), 'ORDER_CLOSED', name);
+  const words = { QUANTITY: '5', DESCRIPTION: 'Corrected', SERIAL_NUMBERS: 'S1', GIFT: 'Y' };
   const { line: after, stock } = done(change(words));
   assert.equal(after['DESCRIPTION'], 'Corrected');
   assert.deepEqual(stock, []);

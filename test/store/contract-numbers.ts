@@ -119,7 +119,7 @@ export function describeNumbers(store: StoreUnderTest): void {
       [pims.createRecord('orders', { CUSTOMER_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
       [pims.createRecord('orders', { CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
       [pims.addLine(open, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],
-      [pims.addLine(closed, { PART_CODE: 'P' }), 'STAGE_NOT_ALLOWED'],
+      [pims.addLine(closed, { PART_CODE: 'P' }), 'ORDER_CLOSED'],
       [pims.addLine(open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }), 'SERIALS_NOT_ALLOWED'],
       [pims.updateLine(open, lock, { NUMBER_SHIPPED: '5' }), 'QUANTITY_NOT_ALLOWED'],
       [pims.updateLine(open, lock, { PART_CODE: 'X' }, strict), 'UNKNOWN_REFERENCE'],

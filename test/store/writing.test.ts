@@ -63,7 +63,7 @@ suite('a script without anything around it', async () => {
     'a change of nobody': ['CUSTOMER_NOT_FOUND', () => pims.updateCustomer('X', { NOTES: 'x' })],
     'a line of no order': ['ORDER_NOT_FOUND', () => pims.addLine('X', {})],
     'a line of an unknown part': ['UNKNOWN_REFERENCE', () => pims.addLine(open, { PART_CODE: 'X' }, strict)],
-    'a line of an invoice': ['STAGE_NOT_ALLOWED', () => pims.addLine(closed, { PART_CODE: 'P' })],
+    'a line of an invoice': ['ORDER_CLOSED', () => pims.addLine(closed, { PART_CODE: 'P' })],
     'a line with too many serials': [
       'SERIALS_NOT_ALLOWED',
       () => pims.addLine(open, { QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }),

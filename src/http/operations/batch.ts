@@ -38,7 +38,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
       const steps = body.map((step): BatchStep => {
         const validate = reply.request.compileValidationSchema(single.get(step.operation)!.body!.validated);
         const isGood = validate(unescapeAll(step.body));
-        const refusal = isGood ? undefined : refuseBySchema(validate.errors!, 'body', []);
+        const refusal = isGood ? undefined : refuseBySchema(validate.errors!, { context: 'body', value: step.body });
         return { operation: step.operation, body: step.body as Body, refusal };
       });
       const { data, replayed } = await writeBatch(store, steps, context);
@@ -75,7 +75,7 @@ function parseSteps(body: unknown): readonly BatchOperation[] {
   if (!Array.isArray(body)) throw new Refusal('INVALID_BODY', 'The body must be a JSON array of steps.');
   if (body.length > BATCH_STEPS_MAX)
     throw new Refusal('BATCH_TOO_LONG', `A batch has at most ${BATCH_STEPS_MAX} steps, not ${body.length}.`);
-  if (body.length === 0) throw new Refusal('INVALID_BODY', 'The batch has no steps; send one at least.');
+  if (body.length === 0) throw new Refusal('INVALID_BODY', 'The batch has no steps; send at least one.');
   return body.map((step: unknown, index) => parseStep(step, index));
 }
 
@@ -83,7 +83,7 @@ function parseStep(step: unknown, index: number): BatchOperation {
   const refuse = (message: string, field?: string): Refusal =>
     new Refusal('INVALID_BODY', `Step ${index} ${message}.`, { field, step: index });
   if (!isObject(step)) throw refuse('must be an object with operation and body');
-  for (const name of MEMBERS) if (!Object.hasOwn(step, name)) throw refuse(`lacks '${name}'`, name);
+  for (const name of MEMBERS) if (!Object.hasOwn(step, name)) throw refuse(`has no '${name}'`, name);
   const other = Object.keys(step)
     .find((name) => !MEMBERS.includes(name))
     ?.slice(0, 64);

@@ -274,6 +274,8 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         'The known name nearest to an unknown field, or the number of the order that has a moved line.',
       ),
       step: { type: 'integer', description: 'The step of a batch that was refused, from 0.' },
+      remedy: textOf('What to do next.'),
+      docs: textOf('Path of this service that explains the code.'),
       requestId: textOf('As in X-Request-Id; quote it in reports.'),
     },
     ['field', 'suggestion', 'step'],
