@@ -6,12 +6,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseConfig, SETTINGS } from '../src/config.ts';
-import { ERRORS, type ErrorPlace } from '../src/errors.ts';
 import { renderContract } from '../src/http/contract.ts';
+import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http/errors-page.ts';
 import { allOperations } from '../src/http/operations/all-operations.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
@@ -22,23 +21,6 @@ const WRITTEN = '<!-- Written by `npm run generate` from the code; change the co
 
 /** Options that every command has; the page says them once. */
 const EVERY_OPTION = /^ +(--json +print one JSON object and nothing else|-h, --help +display help for command)\n/gm;
-
-/** The places of the table of errors, in the words of docs/errors.md. */
-const PLACES: Record<ErrorPlace, string> = {
-  any: 'any request',
-  operation: 'operations',
-  get: 'GET',
-  read: 'reads',
-  single: 'single record',
-  query: 'query',
-  write: 'write',
-  batch: 'batch',
-  body: 'with a body',
-  fields: 'single record, query, write, batch',
-  path: 'other requests',
-  dashboard: 'dashboard',
-  command: 'command',
-};
 
 const contract = makeContract();
 const FILES: Record<string, string> = {
@@ -83,38 +65,31 @@ function makeContract(): object {
 }
 
 function writeErrors(): string {
-  const rows = Object.entries(ERRORS).map(([code, { httpStatus, place, message, remedy }]) => ({
-    httpStatus,
-    place,
-    cells: [`\`${code}\``, PLACES[place], message, remedy],
-  }));
-  const table = (chosen: typeof rows): string =>
+  const table = (rows: readonly ErrorRow[]): string =>
     buildTable(
       ['code', 'where', 'meaning', 'what to do'],
-      chosen.map(({ cells }) => cells),
+      rows.map(({ code, place, message, remedy }) => [`\`${code}\``, PLACES[place], message, remedy]),
     );
-  const answered = rows.filter(({ place }) => place !== 'command');
-  const statuses = Map.groupBy(answered, ({ httpStatus }) => httpStatus);
-  const sections = [...statuses]
-    .toSorted(([a], [b]) => a - b)
-    .map(([status, chosen]) => `## ${status} ${STATUS_CODES[status]}\n\n${table(chosen)}`);
+  const sections = [...ROWS_BY_STATUS].map(([status, rows]) => `## ${status}\n\n${table(rows)}`);
   return `${WRITTEN}
 
 # Errors
 
-Every error has this body:
+A running service shows this list at \`/docs/errors\`. Every error has this body:
 
 \`\`\`text
-{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"field":…,"suggestion":…,"requestId":…}
+{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"remedy":…,"docs":…,"field":…,"suggestion":…,"step":…,"requestId":…}
 \`\`\`
 
-- Branch on \`code\`. Its meaning never changes.
-- \`message\` is a sentence for people. It may be more exact than the one below.
-- \`field\` names the wrong parameter or field, if one is wrong. \`suggestion\` is the nearest known field, if one
-  is near, or the order that a line moved to.
+- \`code\` never changes its meaning. Branch on it.
+- \`message\` is a sentence for people. It can be more exact than the one below.
+- \`remedy\` says what to do next. \`docs\` is the path of the code on the service, \`/docs/errors#CODE\`.
+- \`field\` names the parameter or field that is wrong, if one is. \`suggestion\` is the nearest known name, if one is
+  near, or the number of the order that a line moved to. \`step\` is the index of the rejected step of a batch.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
-A 4xx wrote nothing. After a 5xx or no answer, the outcome of a write is unknown: repeat it with its \`Idempotency-Key\`
+A 4xx response means that nothing was written. After a 5xx response, or none, the outcome of a write is unknown: send it
+again with its \`Idempotency-Key\`
 ([idempotency](api-reference.md#idempotency)).
 
 ${sections.join('\n\n')}
@@ -126,7 +101,7 @@ cannot be used. With \`--json\` the error is one
 object on standard error,
 \`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
 
-${table(rows.filter(({ place }) => place === 'command'))}
+${table(COMMAND_ROWS)}
 `;
 }
 

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
 import reference from '@scalar/fastify-api-reference';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { renderErrorsPage } from './errors-page.ts';
 
 /** A file of the page, shared by all answers that hold it. */
 export interface ReferenceFile {
@@ -14,7 +15,8 @@ export interface ReferenceFile {
   readonly packed: Uint8Array;
 }
 
-const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js', '/docs/openapi.json', '/docs/openapi.yaml'];
+const ERRORS_PATH = '/docs/errors';
+const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js', '/docs/openapi.json', '/docs/openapi.yaml', ERRORS_PATH];
 
 /** Every file of the page, compressed once. */
 async function renderFiles(contract: Record<string, unknown>): Promise<Map<string, ReferenceFile>> {
@@ -47,6 +49,7 @@ async function openReference(content: Record<string, unknown>): Promise<FastifyI
       showDeveloperTools: 'never',
     },
   });
+  pages.get(ERRORS_PATH, (_request, reply) => reply.type('text/html; charset=utf-8').send(renderErrorsPage()));
   await pages.ready();
   return pages;
 }

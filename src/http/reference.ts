@@ -1,6 +1,6 @@
 /**
- * `/openapi.json`, and `/docs` with the reference page made from it. The page works offline. A thread makes it when it
- * is first asked for: loading what makes it would hold the event loop for 250 ms.
+ * `/openapi.json`, `/docs` with the reference page made from it, and `/docs/errors`. The pages work offline. A thread
+ * makes them when one is first asked for: loading what makes them would hold the event loop for 250 ms.
  */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { startThread } from '../assets.ts';

@@ -1,8 +1,9 @@
-/** The paths beside the operations: health, readiness, metrics, the contract and its reference page in a browser. */
+/** The paths beside the operations: health, readiness, metrics, the contract, and the pages of the reference in a browser. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openBrowser } from '../dashboard/browser.ts';
+import { ERRORS } from '../../src/errors.ts';
+import { checkAxe, checkWidth, openBrowser, openPage } from '../dashboard/browser.ts';
 import { stockShop } from '../kit/operations.ts';
 import { openSocket, readAnswers } from '../kit/raw-http.ts';
 import { BASE_PATH, Service, ownService } from '../kit/service.ts';
@@ -84,6 +85,39 @@ test('/docs allows nothing from elsewhere: its policy names the service, and scr
   const script = await get('/docs/js/scalar.js');
   assert.deepEqual([script.status, script.headers.get('content-type')?.split(';')[0]], [200, 'application/javascript']);
   assert.ok((await script.arrayBuffer()).byteLength > 100_000);
+});
+
+test('/docs/errors is a page with every code that is answered, at its anchor, with status, meaning and remedy', async (t) => {
+  const reference = await get('/docs/');
+  const response = await get('/docs/errors');
+  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+  for (const header of ['cache-control', 'x-content-type-options'])
+    assert.equal(response.headers.get(header), reference.headers.get(header), header);
+  for (const [name, sources] of readPolicy(reference))
+    assert.deepEqual(
+      readPolicy(response).get(name),
+      sources.filter((source) => !source.startsWith("'sha256-")),
+    );
+  assert.doesNotMatch(await response.text(), /<script|https?:/);
+
+  const page = await openPage(t, service);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto('/docs/errors#LINE_MOVED');
+    await checkAxe(page);
+  }
+  await page.setViewportSize({ width: 320, height: 640 });
+  await checkWidth(page);
+  const marks = await page.locator(':target').innerText();
+  assert.match(marks, /^LINE_MOVED 400/);
+  for (const [code, { httpStatus, place, message, remedy }] of Object.entries(ERRORS)) {
+    const section = page.locator(`[id="${code}"]`);
+    assert.equal(await section.count(), place === 'command' ? 0 : 1, code);
+    if (place === 'command') continue;
+    const text = await section.innerText();
+    for (const part of [code, String(httpStatus), message.replaceAll('`', ''), remedy.replaceAll('`', '')])
+      assert.ok(text.includes(part), `${code}: ${part}`);
+  }
 });
 
 test('an unknown or climbing path below /docs is 404 like any other', async () => {
