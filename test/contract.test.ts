@@ -1,12 +1,13 @@
 /** openapi.json: Redocly's rules, examples its schemas and the service take, and the file the service gives out. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { ERRORS, type ErrorCode } from '../src/errors.ts';
 import { parseValue, type RawValue } from '../src/pims/values.ts';
 import type { Field, FieldType } from '../src/pims/fields.ts';
 import { inlineRefs } from './kit/contract.ts';
@@ -67,8 +68,13 @@ interface Described {
 }
 interface Document {
   openapi: string;
+  info: { description: string };
   security: Record<string, string[]>[];
-  components: { securitySchemes: Record<string, { type: string }>; schemas: Record<string, Schema> };
+  components: {
+    securitySchemes: Record<string, { type: string; scheme: string }>;
+    schemas: Record<string, Schema>;
+    parameters: Record<string, { name: string; in: string }>;
+  };
   paths: Record<string, Record<string, Described>>;
 }
 
@@ -144,8 +150,115 @@ test('every operation says what it is for, which credentials it takes and what i
     for (const [status, { headers }] of Object.entries(responses))
       assert.ok('X-Request-Id' in headers!, `${operationId} ${status}`);
   }
-  assert.deepEqual(document.security, [{ basic: [] }, { apiId: [], apiSecret: [] }]);
-  assert.deepEqual(Object.keys(document.components.securitySchemes), ['basic', 'apiId', 'apiSecret']);
+});
+
+test('credentials are Basic for every generator; the two other places are told in words alone', () => {
+  assert.deepEqual(document.security, [{ basic: [] }]);
+  const schemes = Object.entries(document.components.securitySchemes);
+  assert.deepEqual(
+    schemes.map(([name, { type, scheme }]) => [name, type, scheme]),
+    [['basic', 'http', 'basic']],
+  );
+  for (const { operationId, parameters = [] } of operations)
+    for (const { name } of parameters) assert.doesNotMatch(name, /^api/i, operationId);
+  assert.match(document.info.description, /query\s+parameters `apiID` and `apiSecret`, or members with these names/);
+});
+
+test('the introduction tells where to call, how to sign in and call first, pages, errors, retries and batches', () => {
+  const { description } = document.info;
+  const sections = [...description.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+  assert.deepEqual(sections, 'Base path,Credentials,First call,Pages,Errors,Retries,Batch'.split(','));
+  const needed = [BASE_PATH, 'curl -u', 'X-Has-More', '`remedy`', '(/docs/errors)', 'Idempotency-Key', '/batch'];
+  for (const word of needed) assert.ok(description.includes(word), word);
+  assert.match(description, /PIMS, the inventory management system/);
+  assert.ok(
+    description.indexOf('PIMS, the') === description.indexOf('PIMS'),
+    'PIMS is explained where it is first met',
+  );
+});
+
+test('a number is a number, a choice is an enum, and headers are spelled as in the documents', () => {
+  const query = operations.find(({ operationId }) => operationId === 'queryOrders')!;
+  const parameterOf = (name: string) => query.parameters!.find((one) => one.name === name)!;
+  assert.deepEqual(parameterOf('maxReturn').schema, { type: 'integer', minimum: 1 });
+  const { items } = query.requestBody!.content['application/json']!.schema as { items: { properties: Schema } };
+  assert.deepEqual((items.properties['conjunction'] as Schema)['enum'], ['AND', 'OR']);
+  const fields = operations.find(({ operationId }) => operationId === 'listFields')!;
+  const type = fields.parameters!.find(({ name }) => name === 'type')!;
+  assert.deepEqual(type.schema['enum'], ['orders', 'lines', 'customers', 'inventory']);
+  const headers = operations.flatMap(({ parameters = [] }) => parameters.filter((one) => one.in === 'header'));
+  assert.deepEqual(new Set(headers.map(({ name }) => name)), new Set(['Idempotency-Key', 'If-Match', 'If-None-Match']));
+});
+
+test('each step of a batch is a named schema, which its operation chooses', () => {
+  const { schemas } = document.components;
+  const { oneOf, discriminator } = schemas['BatchStep'] as {
+    oneOf: { $ref: string }[];
+    discriminator: { propertyName: string; mapping: Record<string, string> };
+  };
+  assert.deepEqual(schemas['Batch']!['items'], { $ref: '#/components/schemas/BatchStep' });
+  assert.equal(discriminator.propertyName, 'operation');
+  assert.deepEqual(
+    oneOf.map(({ $ref }) => $ref),
+    Object.values(discriminator.mapping),
+  );
+  for (const [operation, $ref] of Object.entries(discriminator.mapping)) {
+    const name = $ref.split('/').at(-1)!;
+    assert.equal(name, `${operation[0]!.toUpperCase()}${operation.slice(1)}Step`);
+    const { properties } = schemas[name] as { properties: Record<string, Schema> };
+    assert.equal(properties['operation']!['const'], operation);
+  }
+});
+
+test('no schema is named like a global of JavaScript or a type that TypeScript declares', () => {
+  const folder = join(ROOT, 'node_modules/@typescript');
+  const declared = globSync('*/lib/lib.*.d.ts', { cwd: folder }).flatMap((file) => {
+    const lines = readFileSync(join(folder, file), 'utf8').matchAll(
+      /^(?:declare )?(?:interface|type|var|class) (\w+)/gm,
+    );
+    return [...lines].map(([, name]) => name!);
+  });
+  assert.ok(declared.includes('Date') && declared.includes('Partial') && declared.includes('Response'));
+  const globals = new Set([...declared, ...Object.getOwnPropertyNames(globalThis)]);
+  assert.deepEqual(
+    Object.keys(document.components.schemas).filter((name) => globals.has(name)),
+    [],
+  );
+});
+
+test('a single read answers the record itself, and the fields of a record are in the order of its dictionary', () => {
+  const dataOf = (name: string): Schema => {
+    const { responses } = Object.values(document.paths)
+      .flatMap((methods) => Object.values(methods))
+      .find(({ operationId }) => operationId === name)!;
+    const { properties } = responses['200']!.content!['application/json']!.schema as { properties: Schema };
+    return properties['data'] as Schema;
+  };
+  const records = { getOrder: 'Order', getCustomer: 'Customer', getInventoryItem: 'InventoryItem' };
+  for (const [name, record] of Object.entries(records)) {
+    assert.deepEqual(dataOf(name), { $ref: `#/components/schemas/${record}` });
+    const { allOf = [], ...own } = inlined.components.schemas[record] as Schema & { allOf?: Schema[] };
+    const order = [...allOf, own].flatMap((part) => Object.keys((part['properties'] as Schema | undefined) ?? {}));
+    const { data } = exampleOf(
+      operations.find(({ operationId }) => operationId === name)!.responses['200']!.content!['application/json']!,
+    ) as { data: object };
+    assert.deepEqual(order, Object.keys(data), record);
+  }
+});
+
+test('an error says what to do and where it is described; counted answers tell the limits', () => {
+  const { required } = document.components.schemas['ApiError'] as { required: string[] };
+  assert.ok(required.includes('remedy') && required.includes('docs'));
+  for (const { operationId, responses, path } of operations.filter((one) => one.path.startsWith(BASE_PATH)))
+    for (const [status, { headers = {}, content }] of Object.entries(responses)) {
+      const where = `${operationId} ${status} ${path}`;
+      const isCounted = 'X-Month-Requests' in headers;
+      assert.ok(isCounted || !/^(200|304|404|412|422)$/.test(status), where);
+      assert.deepEqual(['RateLimit-Policy' in headers, 'RateLimit' in headers], [isCounted, isCounted], where);
+      if (status < '400') continue;
+      const example = exampleOf(content!['application/json']!) as { code: ErrorCode; remedy: string; docs: string };
+      assert.deepEqual([example.remedy, example.docs], [ERRORS[example.code].remedy, `/docs/errors#${example.code}`]);
+    }
 });
 
 test('every request body and every answer has an example, which its schema allows', () => {
@@ -264,9 +377,9 @@ test('openapi.json in the repository is what the service gives out', () => {
   assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');
 });
 
-test('the file is under 150 kB, names what it speaks of, and describes every member of every schema', () => {
-  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 150_000);
-  const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'Error'];
+test('the file is under 170 kB, names what it speaks of, and describes every member of every schema', () => {
+  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 170_000);
+  const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'ApiError'];
   for (const name of names) assert.ok(name in document.components.schemas, name);
   const ENVELOPE = ['status', 'data', 'subRecords', 'shipping_address', 'ORDER_LINEITEMS', 'order_type'];
   for (const [name, schema] of Object.entries(inlined.components.schemas))
@@ -279,7 +392,7 @@ test('a value the service takes for a field is one its schema takes, and flags a
   const { schemas } = inlined.components;
   const flags = ['Y', 'y', 'N', 'TRUE', 'False', '1', '0', 'yes', true, false, 1, 0];
   const others = ['', null, 2, -1.5, '+03.50', '3/4/2026', '2026-03-04', '2026-03-04T01:02:03Z', 'x'];
-  const types = { text: 'Value', number: 'DecimalValue', date: 'DateValue', flag: 'FlagValue' };
+  const types = { text: 'Value', number: 'DecimalValue', date: 'CalendarDateValue', flag: 'FlagValue' };
   let taken = 0;
   for (const [type, name] of Object.entries(types)) {
     const validate = ajv.compile(schemas[name]!);
@@ -309,7 +422,7 @@ test('the numbers in the contract are the settings; the default of a page is wit
   const small = await Service.start({ env });
   context.after(() => small.stop());
   const text = await (await fetch(`${small.origin}/openapi.json`)).text();
-  assert.match(text, /Records of a page, 2 by default\. More than 2 counts as 2\./);
+  assert.match(text, /Records per page\. Default 2, maximum 2; larger values are treated as 2\./);
   const keys = await small.makeTenant('small');
   for (let count = 0; count < 3; count++) await small.call(keys, 'PUT', '/orders/create', { body: {} });
   const page = await small.call(keys, 'POST', '/orders/query', { body: [] });

@@ -31,7 +31,7 @@ interface Contract {
 
 const ROOT = 'examples/bruno';
 /** What Bruno fills in where a request has an example of it. */
-const FILLED: Readonly<Record<string, string>> = { teamID: '{{teamID}}', 'idempotency-key': '{{$guid}}' };
+const FILLED: Readonly<Record<string, string>> = { teamID: '{{teamID}}', 'Idempotency-Key': '{{$guid}}' };
 const LOCK_CODE = 'LINE_REF_LOCK_CODE';
 
 /** The text of each file of the collection. */
@@ -86,8 +86,8 @@ const fillIn = (body: string): string => body.replace(new RegExp(`("${LOCK_CODE}
 const isSent = ({ name, required }: Parameter): boolean => required === true || name === 'teamID';
 const formatParameter = (one: Parameter): string => `${isSent(one) ? '' : '~'}${one.name}: ${valueOf(one)}`;
 const valueOf = (one: Parameter): string => {
-  const example = exampleOf(one);
-  return FILLED[one.name] ?? (typeof example === 'string' ? encodeURIComponent(example) : '');
+  const example = exampleOf(one) as string | number | undefined;
+  return FILLED[one.name] ?? encodeURIComponent(example ?? '');
 };
 const exampleOf = (one: Exemplified | undefined): unknown => Object.values(one?.examples ?? {})[0]?.value;
 

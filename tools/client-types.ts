@@ -11,6 +11,7 @@ interface Schema {
   readonly const?: unknown;
   readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -30,11 +31,8 @@ const WIDTH = 120;
 const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder NewOrderLine OrderLineChange OrderChange
   NewCustomer CustomerChange Filter ErrorCode`.split(/\s+/);
 const PRIMITIVES: Readonly<Record<string, string>> = { integer: 'number' };
-/** JavaScript has another thing of that name. */
-const RENAMED: Readonly<Record<string, string>> = { Date: 'CalendarDate' };
 /** What the records of the client are made of; the rest is used here alone. */
 const EXPORTED = [...ROOTS, 'Field', 'Usage', 'Stage', 'Value', 'StorefrontOrder', 'StorefrontItem'];
-const nameOf = (name: string): string => RENAMED[name] ?? name;
 
 export function renderClientTypes(document: object): string {
   const contract = document as Contract;
@@ -53,7 +51,8 @@ export function renderClientTypes(document: object): string {
   const reached = new Set([...ROOTS, 'OrderToCancel']);
   for (const name of reached) for (const further of refsOf(schemas[name]!)) reached.add(further);
   const named = [...[...reached].map((name): [string, Schema] => [name, schemas[name]!]), ...Object.entries(own)];
-  const steps = schemas['Batch']!.items!.anyOf!.map(({ properties }) => {
+  const steps = refsOf({ anyOf: schemas['BatchStep']!.oneOf! }).map((step) => {
+    const { properties } = schemas[step]!;
     const name = String(properties!['operation']!.const);
     return `  readonly ${name}: { readonly body: ${typeOf(properties!['body']!)}; readonly data: ${typeOf(dataOf(name))} };`;
   });
@@ -85,12 +84,22 @@ const refsOf = (schema: Schema): string[] =>
   [...JSON.stringify(schema).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name!);
 
 function declare(name: string, schema: Schema): string {
-  const [base, own] = schema.allOf ?? [undefined, schema];
-  const comment = commentOf(schema, '').replace(/ Credentials may be members too\.|, custom fields included/, '');
+  const { allOf = [schema] } = schema;
+  const base = allOf.find(({ $ref }) => $ref !== undefined);
+  const parts = allOf.filter((part) => part !== base);
+  const own: Schema = {
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as NonNullable<Schema['properties']>,
+    required: parts.flatMap(({ required = [] }) => required),
+  };
+  const comment = commentOf(schema, '').replace(
+    / Credentials may also be sent in the body\.|, custom fields included/,
+    '',
+  );
   const opening = `${comment}${EXPORTED.includes(name) ? 'export ' : ''}`;
-  if (own!.properties === undefined) return `${opening}type ${nameOf(name)} = ${typeOf(schema)};`;
+  if (schema.allOf === undefined && schema.properties === undefined)
+    return `${opening}type ${name} = ${typeOf(schema)};`;
   const inherited = base === undefined ? '' : ` extends ${typeOf(base)}`;
-  return `${opening}interface ${name}${inherited} ${objectOf(own!, '')}`;
+  return `${opening}interface ${name}${inherited} ${objectOf(own, '')}`;
 }
 
 function commentOf({ description }: Schema, indent: string): string {
@@ -117,7 +126,7 @@ function objectOf({ properties = {}, required = [] }: Schema, indent: string): s
 }
 
 function typeOf(schema: Schema, indent = ''): string {
-  if (schema.$ref !== undefined) return nameOf(schema.$ref.split('/').at(-1)!);
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)!;
   if ('const' in schema) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
   // A pattern beside a list of values says how else they may be written; the client's users need no second way.

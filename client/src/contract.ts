@@ -35,7 +35,7 @@ export interface BatchOperations {
 
 /** Every field of the tenant; "" where a field has no value. */
 export interface Order extends Addresses {
-  /** Number PIMS gives the order; names it in every call. */
+  /** Order number, assigned by PIMS. Identifies the order in every call. */
   readonly ORDER_NUMBER: string;
   /** Stage of the order. */
   readonly ORDER_TYPE: Stage;
@@ -63,13 +63,13 @@ export interface Order extends Addresses {
   readonly TRACKING_NUMBERS: string;
   /** Notes. */
   readonly NOTES: string;
-  /** Total of the lines; it follows them unless it is sent. */
+  /** Sum of the lines. Recalculated automatically unless you set it. */
   readonly SUBTOTAL: Decimal;
   /** Shipping charge. */
   readonly FREIGHT: Decimal;
   /** Total tax. */
   readonly TAX_TOTAL: Decimal;
-  /** SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent. */
+  /** Sum of SUBTOTAL, FREIGHT and TAX_TOTAL. Recalculated automatically unless you set it. */
   readonly ORDER_TOTAL: Decimal;
   /** Time the record was created. */
   readonly CREATE_DATE: Timestamp;
@@ -85,13 +85,13 @@ export interface OrderLine {
   readonly LINE_NUMBER: Decimal;
   /** PART_CODE of the part ordered. */
   readonly PART_CODE: string;
-  /** What is ordered; the part's own description when none is sent. */
+  /** What is ordered. Defaults to the part's description. */
   readonly DESCRIPTION: string;
-  /** Units ordered; 1 when none are sent, negative for a return. */
+  /** Units ordered. Defaults to 1; negative for a return. */
   readonly QUANTITY: Decimal;
   /** Units shipped, from 0 to QUANTITY. */
   readonly NUMBER_SHIPPED: Decimal;
-  /** Price of one unit; the part's own when none is sent. */
+  /** Price of one unit. Defaults to the part's price. */
   readonly UNIT_PRICE: Decimal;
   /** Discount on the line in percent. */
   readonly DISCOUNT: Decimal;
@@ -99,7 +99,7 @@ export interface OrderLine {
   readonly SERIAL_NUMBERS: string;
   /** Whether the line is a care plan, which has no serial numbers. */
   readonly CARE_PLAN: Flag;
-  /** Code that names the line in updates; it never changes. */
+  /** Identifies the line in updates. Never changes. */
   readonly LINE_REF_LOCK_CODE: string;
   /** Time the record was created. */
   readonly CREATE_DATE: Timestamp;
@@ -109,7 +109,7 @@ export interface OrderLine {
 
 /** Every field of the tenant; "" where a field has no value. */
 export interface Customer extends Addresses {
-  /** Code that names the customer. */
+  /** Code that identifies the customer. */
   readonly CUSTOMER_CODE: string;
   /** Name of the customer. */
   readonly CUSTOMER_NAME: string;
@@ -127,7 +127,7 @@ export interface Customer extends Addresses {
 
 /** Every field of the tenant; "" where a field has no value. */
 export interface InventoryItem {
-  /** Code that names the part. */
+  /** Code that identifies the part. */
   readonly PART_CODE: string;
   /** Description of the part. */
   readonly PART_DESCRIPTION: string;
@@ -177,7 +177,7 @@ export interface NewOrder extends AddressValues {
   /** Location the order belongs to. */
   readonly LOCATION_CODE?: Value | undefined;
   /** Date of the order. */
-  readonly ORDER_DATE?: DateValue | undefined;
+  readonly ORDER_DATE?: CalendarDateValue | undefined;
   /** Free-text status, separate from the stage. */
   readonly ORDER_STATUS?: Value | undefined;
   /** Salesperson. */
@@ -194,13 +194,13 @@ export interface NewOrder extends AddressValues {
   readonly TRACKING_NUMBERS?: Value | undefined;
   /** Notes. */
   readonly NOTES?: Value | undefined;
-  /** Total of the lines; it follows them unless it is sent. */
+  /** Sum of the lines. Recalculated automatically unless you set it. */
   readonly SUBTOTAL?: DecimalValue | undefined;
   /** Shipping charge. */
   readonly FREIGHT?: DecimalValue | undefined;
   /** Total tax. */
   readonly TAX_TOTAL?: DecimalValue | undefined;
-  /** SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent. */
+  /** Sum of SUBTOTAL, FREIGHT and TAX_TOTAL. Recalculated automatically unless you set it. */
   readonly ORDER_TOTAL?: DecimalValue | undefined;
 }
 
@@ -210,11 +210,11 @@ export interface NewOrderLine {
   readonly ORDER_NUMBER: Value;
   /** PART_CODE of the part ordered. */
   readonly PART_CODE?: Value | undefined;
-  /** What is ordered; the part's own description when none is sent. */
+  /** What is ordered. Defaults to the part's description. */
   readonly DESCRIPTION?: Value | undefined;
-  /** Units ordered; 1 when none are sent, negative for a return. */
+  /** Units ordered. Defaults to 1; negative for a return. */
   readonly QUANTITY?: DecimalValue | undefined;
-  /** Price of one unit; the part's own when none is sent. */
+  /** Price of one unit. Defaults to the part's price. */
   readonly UNIT_PRICE?: DecimalValue | undefined;
   /** Discount on the line in percent. */
   readonly DISCOUNT?: DecimalValue | undefined;
@@ -230,13 +230,13 @@ export interface OrderLineChange extends NewOrderLine {
   readonly ORDER_NUMBER: Value;
   /** Units shipped, from 0 to QUANTITY. */
   readonly NUMBER_SHIPPED?: DecimalValue | undefined;
-  /** Code that names the line in updates; it never changes. */
+  /** Identifies the line in updates. Never changes. */
   readonly LINE_REF_LOCK_CODE: Value;
 }
 
 /** The order and the fields to change. */
 export interface OrderChange extends AddressValues {
-  /** Number PIMS gives the order; names it in every call. */
+  /** Order number, assigned by PIMS. Identifies the order in every call. */
   readonly ORDER_NUMBER: Value;
   /** Storefront order number, with its leading #. */
   readonly REFERENCE_NUMBER?: Value | undefined;
@@ -245,7 +245,7 @@ export interface OrderChange extends AddressValues {
   /** Location the order belongs to. */
   readonly LOCATION_CODE?: Value | undefined;
   /** Date of the order. */
-  readonly ORDER_DATE?: DateValue | undefined;
+  readonly ORDER_DATE?: CalendarDateValue | undefined;
   /** Free-text status, separate from the stage. */
   readonly ORDER_STATUS?: Value | undefined;
   /** Salesperson. */
@@ -262,19 +262,19 @@ export interface OrderChange extends AddressValues {
   readonly TRACKING_NUMBERS?: Value | undefined;
   /** Notes. */
   readonly NOTES?: Value | undefined;
-  /** Total of the lines; it follows them unless it is sent. */
+  /** Sum of the lines. Recalculated automatically unless you set it. */
   readonly SUBTOTAL?: DecimalValue | undefined;
   /** Shipping charge. */
   readonly FREIGHT?: DecimalValue | undefined;
   /** Total tax. */
   readonly TAX_TOTAL?: DecimalValue | undefined;
-  /** SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent. */
+  /** Sum of SUBTOTAL, FREIGHT and TAX_TOTAL. Recalculated automatically unless you set it. */
   readonly ORDER_TOTAL?: DecimalValue | undefined;
 }
 
 /** Fields of the new customer. */
 export interface NewCustomer extends AddressValues {
-  /** Code that names the customer. */
+  /** Code that identifies the customer. */
   readonly CUSTOMER_CODE?: Value | undefined;
   /** Name of the customer. */
   readonly CUSTOMER_NAME?: Value | undefined;
@@ -288,16 +288,16 @@ export interface NewCustomer extends AddressValues {
 
 /** The customer and the fields to change. */
 export interface CustomerChange extends NewCustomer {
-  /** Code that names the customer. */
+  /** Code that identifies the customer. */
   readonly CUSTOMER_CODE: Value;
 }
 
 export interface Filter {
   /** Name of a field of the queried records. */
   readonly field: string;
-  /** At most 256 characters. in takes a list of 1 to 100; empty and not_empty take none. */
+  /** At most 256 characters. The op in takes a list of 1 to 100 values; empty and not_empty take none. */
   readonly value?: string | number | boolean | readonly (string | number | boolean)[] | undefined;
-  /** How the field is compared with the value. Default eq. */
+  /** How the field is compared with the value. The default is eq. */
   readonly op?:
    
     | 'eq'
@@ -312,13 +312,13 @@ export interface Filter {
     | 'empty'
     | 'not_empty'
     | undefined;
-  /** true: the same as the op contains, part of the value in any case. Default false. */
+  /** true is the same as the op contains: the field contains the value, in any case. The default is false. */
   readonly contains?: boolean | undefined;
-  /** AND or OR with the filter before, in any case. AND binds tighter. Default AND. */
-  readonly conjunction?: string | undefined;
+  /** Joins the filter to the one before it. AND binds tighter than OR. The default is AND. */
+  readonly conjunction?: 'AND' | 'OR' | undefined;
 }
 
-/** Codes of docs/errors.md. */
+/** Every code is described at /docs/errors. */
 export type ErrorCode =
  
   | 'MISSING_TEAM_ID'
@@ -382,6 +382,18 @@ interface OrderToCancel {
   readonly ORDER_NUMBER: Value;
 }
 
+/** Stage of an order. */
+export type Stage = 'worksheet' | 'quote' | 'sales_order' | 'invoice';
+
+/** Date as mm/dd/yyyy, or "". */
+type CalendarDate = string;
+
+/** Y, N, or "". */
+type Flag = 'Y' | 'N' | '';
+
+/** Decimal number without trailing zeros, or "". */
+type Decimal = string;
+
 interface Addresses {
   /** Billing name. */
   readonly BNAME: string;
@@ -425,18 +437,6 @@ interface Addresses {
   readonly SEMAIL: string;
 }
 
-/** Stage of an order. */
-export type Stage = 'worksheet' | 'quote' | 'sales_order' | 'invoice';
-
-/** Date as mm/dd/yyyy, or "". */
-type CalendarDate = string;
-
-/** Y, N, or "". */
-type Flag = 'Y' | 'N' | '';
-
-/** Decimal number without needless zeros, or "". */
-type Decimal = string;
-
 /** UTC time in ISO 8601, or "". */
 type Timestamp = string;
 
@@ -477,6 +477,21 @@ export interface StorefrontOrder {
   /** Only in an entry of a cancelled order. */
   readonly cancelled?: true | undefined;
 }
+
+/** Stage of a new order. null and "" select the default of the tenant. */
+type FirstStage = 'worksheet' | 'quote' | 'sales_order' | '' | null;
+
+/** Value of a field. Numbers and booleans are stored as text; null and "" clear the field. */
+export type Value = string | number | boolean | null;
+
+/** Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field. */
+type CalendarDateValue = string | null;
+
+/** Y, N, true, false, 1 or 0, in any case; null and "" clear the field. */
+type FlagValue = 'Y' | 'N' | '' | true | false | 1 | 0 | null;
+
+/** Decimal number; null and "" clear the field. */
+type DecimalValue = string | number | null;
 
 interface AddressValues {
   /** Billing name. */
@@ -521,21 +536,6 @@ interface AddressValues {
   readonly SEMAIL?: Value | undefined;
 }
 
-/** Stage of a new order; null and "" stand for the default of the tenant. */
-type FirstStage = 'worksheet' | 'quote' | 'sales_order' | '' | null;
-
-/** Value of a field. Numbers and booleans are stored as text; null and "" clear the field. */
-export type Value = string | number | boolean | null;
-
-/** Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field. */
-type DateValue = string | null;
-
-/** Y, N, true, false, 1 or 0, in any case; null and "" clear the field. */
-type FlagValue = 'Y' | 'N' | '' | true | false | 1 | 0 | null;
-
-/** Decimal number; null and "" clear the field. */
-type DecimalValue = string | number | null;
-
 export interface StorefrontItem {
   /** PART_CODE of the line. */
   readonly part_number: string;
@@ -555,29 +555,29 @@ export interface Field {
   /** Name of the field, in upper case. */
   readonly name: string;
   /** Type of its values. */
-  readonly type: 'text' | 'number' | 'date' | 'flag';
+  readonly type: 'text' | 'number' | 'date' | 'flag' | 'timestamp';
   /** What the field means. */
   readonly description: string;
-  /** Whether a new record cannot do without it. */
+  /** Whether the field is required on a new record. */
   readonly required: boolean;
-  /** Whether PIMS sets it; it is never sent. */
+  /** Whether PIMS sets it, so that you never send it. */
   readonly assigned: boolean;
-  /** Whether exact filters on it walk an index. */
+  /** Whether exact filters on it use an index. */
   readonly indexed: boolean;
   /** Whether substring filters on it use an index. */
   readonly searched: boolean;
   /** Whether it is a custom field of the tenant. */
   readonly custom: boolean;
-  /** The values it can have; null: any of its type. */
+  /** Allowed values, or null if every value of the type is allowed. */
   readonly values: readonly string[] | null;
 }
 
 export interface Usage {
   /** The month (UTC). */
   readonly month: string;
-  /** Calls of the month. */
+  /** Calls in the month. */
   readonly total: number;
-  /** Calls a month may have; null: no limit. */
+  /** Monthly call limit; null means no limit. */
   readonly quota: number | null;
   /** Calls by day and operation. */
   readonly days: readonly {
@@ -585,7 +585,7 @@ export interface Usage {
     readonly day: string;
     /** Name of the operation. */
     readonly operation: string;
-    /** Calls of the operation that day. */
+    /** Calls of the operation on that day. */
     readonly calls: number;
   }[];
 }

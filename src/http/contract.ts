@@ -2,8 +2,9 @@
  * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an
  * example for every request and answer. Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
  */
-import { VERSION } from '../assets.ts';
+import { readAsset, VERSION } from '../assets.ts';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
+import { RECORD_TYPES } from '../pims/fields.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { BASE_PATH, type Operation, type OperationKind } from './operations/operation.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from './operations/operation-schemas.ts';
@@ -33,17 +34,29 @@ const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
 };
 
 const HEADERS: Readonly<Record<string, string>> = {
-  'X-Request-Id': 'Names this request in logs and reports.',
-  'X-Month-Requests': "The tenant's calls this calendar month (UTC), this one included; absent before authentication.",
+  'X-Request-Id': 'Identifies this request in logs and reports.',
+  'X-Month-Requests':
+    "The tenant's calls in this calendar month (UTC), this one included. Absent before authentication.",
+  'RateLimit-Policy':
+    'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" is also the maximum number of steps in a batch. Absent without limits.',
+  RateLimit:
+    'What is left of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r calls, and t seconds until the limit is renewed. Absent without limits.',
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
-  ETag: 'Stands for this answer and no other: every change of the record changes it, of an order also each of its lines.',
-  'X-Has-More': 'true when there are more records; X-Next-Cursor is then present too.',
+  ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
+  'X-Has-More': 'true if there are more records. X-Next-Cursor is then present too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
-  'X-Total-Count': 'How many records match, on all pages together; only with count=exact.',
-  'Idempotent-Replayed': 'true when the answer repeats the one first given under this Idempotency-Key.',
+  'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
+  'Idempotent-Replayed': 'true if this repeats the first response to this Idempotency-Key.',
 };
-const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = { teamID: 'demo', maxReturn: '50' };
+/** Those that a call of an authenticated caller is answered with. */
+const COUNTED = ['X-Request-Id', 'X-Month-Requests', 'RateLimit-Policy', 'RateLimit'];
+const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = { teamID: 'demo', maxReturn: 50 };
+/** A query string is text, which the service checks by a pattern; callers have a number or a word. */
+const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
+  maxReturn: { type: 'integer', minimum: 1 },
+  type: textOf(undefined, { enum: Object.keys(RECORD_TYPES) }),
+};
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
 
@@ -64,12 +77,12 @@ const describeAnswer = (description: string, headers: readonly string[], schema:
 
 export function renderContract(operations: readonly Operation[], idempotencyMs: number): Part {
   const { responses, links } = describeErrors();
-  const parameters: Parts = { 'idempotency-key': describeIdempotencyKey(idempotencyMs), ...CONDITIONS };
+  const parameters: Parts = { 'Idempotency-Key': describeIdempotencyKey(idempotencyMs), ...CONDITIONS };
   const schemas: Record<string, Schema> = { ...SCHEMAS };
   const paths: Record<string, Parts> = {};
   for (const operation of operations) {
     const { name, method, path, summary, description, body, example } = operation;
-    if (body) schemas[body.name] = body.documented;
+    if (body) Object.assign(schemas, { [body.name]: body.documented }, body.parts);
     (paths[BASE_PATH + path] ??= {})[method.toLowerCase()] = {
       operationId: name,
       summary,
@@ -80,22 +93,25 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
       responses: describeResponses(operation, links),
     };
   }
-  paths['/healthz'] = { get: describeState('getHealth', 'Whether the service can serve', links.service) };
-  paths['/readyz'] = { get: describeState('getReadiness', 'Whether to send the service requests', links.service) };
+  paths['/healthz'] = { get: describeState('getHealth', 'Liveness check', links.service) };
+  paths['/readyz'] = { get: describeState('getReadiness', 'Readiness check', links.service) };
   Object.assign(responses, SERVICE_STATES, { NotModified: NOT_MODIFIED });
   const headers = mapValues(HEADERS, (description) => ({ description, schema: textOf() }));
   return { ...HEAD, paths, components: { securitySchemes: SECURITY, schemas, parameters, headers, responses } };
 }
 
 const SECURITY = {
-  basic: { type: 'http', scheme: 'basic', description: 'Recommended: apiID as user name, apiSecret as password.' },
-  apiId: { type: 'apiKey', in: 'query', name: 'apiID', description: 'API ID, if no Basic credentials are sent.' },
-  apiSecret: {
-    type: 'apiKey',
-    in: 'query',
-    name: 'apiSecret',
-    description: 'API Secret, if no Basic credentials are sent. Prefer Basic: URLs end up in logs.',
-  },
+  basic: { type: 'http', scheme: 'basic', description: 'The API ID is the user name, the API Secret the password.' },
+};
+
+const TAGS = {
+  Orders: 'Create, read, change and cancel orders.',
+  Customers: 'Create, read and change customers.',
+  Inventory: 'Read parts and their stock.',
+  Batch: 'Make several writes in one call and one transaction.',
+  Fields: 'List the fields of a record type.',
+  Usage: 'Read how many calls your team has made.',
+  Service: 'Check whether the service is up. These calls need no credentials.',
 };
 
 const HEAD = {
@@ -103,18 +119,15 @@ const HEAD = {
   info: {
     title: 'Storeroom: Order, Customer and Inventory Open API',
     version: VERSION,
-    description: 'An HTTP API over the inventory systems (PIMS) of many tenants. Every authenticated call counts.',
+    description: readAsset('src/http/introduction.md').toString(),
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: '/' }],
-  security: [{ basic: [] }, { apiId: [], apiSecret: [] }],
-  tags: ['Orders', 'Customers', 'Inventory', 'Batch', 'Fields', 'Usage', 'Service'].map((name) => ({
-    name,
-    description: `${name} operations.`,
-  })),
+  security: [{ basic: [] }],
+  tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
 };
 
-/** The parameters of an operation beside the credentials, which are security schemes. Shared ones become components. */
+/** The parameters of an operation, without credentials in the query. Shared ones become components. */
 function describeParameters({ kind, takesIfMatch, query, example }: Operation, shared: Parts): Part[] {
   const properties = query['properties'] as Record<string, Schema>;
   const needed = query['required'] as string[];
@@ -123,39 +136,42 @@ function describeParameters({ kind, takesIfMatch, query, example }: Operation, s
     const shown = example.query?.[name] ?? PARAMETER_EXAMPLES[name];
     const isRequired = name === 'teamID' ? kind !== 'write' : needed.includes(name);
     const examples = shown === undefined ? {} : { examples: exampleOf(shown) };
-    const parameter = { name, in: 'query', required: isRequired, description, schema, ...examples };
+    const form = PARAMETER_SCHEMAS[name] ?? schema;
+    const isElsewhere = name === 'teamID' && !isRequired;
+    const about = isElsewhere ? `${String(description)} It can be a member of the body instead.` : description;
+    const parameter = { name, in: 'query', required: isRequired, description: about, schema: form, ...examples };
     if (needed.includes(name)) return parameter;
-    const component = name === 'teamID' && !isRequired ? 'teamIDUnlessInBody' : name;
+    const component = isElsewhere ? 'teamIDUnlessInBody' : name;
     shared[component] = parameter;
     return linkTo('parameters', component);
   });
   const headers: string[] = [];
-  if (kind === 'write' || kind === 'batch') headers.push('idempotency-key');
-  if (takesIfMatch) headers.push('if-match');
-  if (kind === 'single') headers.push('if-none-match');
+  if (kind === 'write' || kind === 'batch') headers.push('Idempotency-Key');
+  if (takesIfMatch) headers.push('If-Match');
+  if (kind === 'single') headers.push('If-None-Match');
   return [...described, ...headers.map((name) => linkTo('parameters', name))];
 }
 
 const describeIdempotencyKey = (keptMs: number): Part => ({
-  name: 'idempotency-key',
+  name: 'Idempotency-Key',
   in: 'header',
-  description: `Makes the write repeatable for at least ${keptMs / HOUR_MS} hours: the same key, the same answer.`,
+  description: `Makes the write safe to retry for at least ${keptMs / HOUR_MS} hours: repeating the key returns the first response.`,
   schema: IDEMPOTENCY_KEY,
 });
 
-const TAGS = textOf('ETags with a comma between them, or *.');
+const ETAGS = textOf('Comma-separated ETags, each in double quotes, or *.');
 const CONDITIONS: Parts = {
-  'if-match': {
-    name: 'if-match',
+  'If-Match': {
+    name: 'If-Match',
     in: 'header',
-    description: 'The write happens only while the record has one of these ETags, else it answers 412.',
-    schema: TAGS,
+    description: 'Write only if the record still has one of these ETags; otherwise the response is 412.',
+    schema: ETAGS,
   },
-  'if-none-match': {
-    name: 'if-none-match',
+  'If-None-Match': {
+    name: 'If-None-Match',
     in: 'header',
-    description: 'While the answer has one of these ETags it is 304 and comes without its body.',
-    schema: TAGS,
+    description: 'Returns 304 with no body if the record still has one of these ETags.',
+    schema: ETAGS,
   },
 };
 
@@ -168,7 +184,7 @@ function describeResponses(operation: Operation, links: Record<AnsweringKind, Pa
 }
 
 function describeSuccess({ kind, answer, example }: Operation): Part {
-  const headers = ['X-Request-Id', 'X-Month-Requests'];
+  const headers = [...COUNTED];
   if (kind === 'single') headers.push('ETag');
   if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor', 'X-Total-Count');
   if (kind === 'write' || kind === 'batch') headers.push('Idempotent-Replayed');
@@ -198,26 +214,29 @@ function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Part
 function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
   const code = codes[0]!;
   const { message, remedy } = ERRORS[code];
-  const told = { message, code, remedy, docs: `/docs/errors#${code}` };
-  const example = { status: 'error', data: null, subRecords: null, ...told, requestId: 'k3x9q2-1a' };
+  const told = { message, code, remedy, docs: `/docs/errors#${code}`, requestId: 'k3x9q2-1a' };
   const isCounted = httpStatus !== 401 && codes.some((one) => ERRORS[one].place !== 'any');
-  const headers = ['X-Request-Id'];
-  if (isCounted) headers.push('X-Month-Requests');
+  const headers = isCounted ? [...COUNTED] : ['X-Request-Id'];
   if (httpStatus === 401) headers.push('WWW-Authenticate');
   if (httpStatus === 412) headers.push('ETag');
   if ([409, 429, 503].includes(httpStatus)) headers.push('Retry-After');
-  const schema = { ...ref('Error'), properties: { code: { enum: codes } } };
-  return describeAnswer(`${STATUS_CODES[httpStatus]}.`, headers, schema, example);
+  const schema = { ...ref('ApiError'), properties: { code: { enum: codes } } };
+  return describeAnswer(`${STATUS_CODES[httpStatus]}.`, headers, schema, {
+    status: 'error',
+    data: null,
+    subRecords: null,
+    ...told,
+  });
 }
 
 const NOT_MODIFIED = {
-  description: 'The answer is as the caller has it.',
-  headers: linkHeaders(['X-Request-Id', 'X-Month-Requests', 'ETag']),
+  description: 'Not modified: the record still matches If-None-Match.',
+  headers: linkHeaders([...COUNTED, 'ETag']),
 };
 const STATE = ref('ServiceState');
 const SERVICE_STATES: Parts = {
-  Usable: describeAnswer('It can.', ['X-Request-Id'], STATE, { status: 'ok' }),
-  Unusable: describeAnswer('It cannot.', ['X-Request-Id'], STATE, { status: 'unavailable' }),
+  Usable: describeAnswer('The service is up.', ['X-Request-Id'], STATE, { status: 'ok' }),
+  Unusable: describeAnswer('The service is unavailable.', ['X-Request-Id'], STATE, { status: 'unavailable' }),
 };
 
 const describeState = (operationId: string, summary: string, errors: Parts): Part => ({

@@ -47,6 +47,8 @@ async function openReference(content: Record<string, unknown>): Promise<FastifyI
       mcp: { disabled: true },
       hideClientButton: true,
       showDeveloperTools: 'never',
+      orderSchemaPropertiesBy: 'preserve',
+      orderRequiredPropertiesFirst: false,
     },
   });
   pages.get(ERRORS_PATH, (_request, reply) => reply.type('text/html; charset=utf-8').send(renderErrorsPage()));

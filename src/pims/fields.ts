@@ -82,7 +82,10 @@ const timestamps = (marks: Marks): Field[] => [
 
 export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
   orders: [
-    field('ORDER_NUMBER', 'text', 'Number PIMS gives the order; names it in every call.', { ...assigned, ...both }),
+    field('ORDER_NUMBER', 'text', 'Order number, assigned by PIMS. Identifies the order in every call.', {
+      ...assigned,
+      ...both,
+    }),
     field('ORDER_TYPE', 'text', 'Stage of the order.'),
     field('REFERENCE_NUMBER', 'text', 'Storefront order number, with its leading #.', both),
     field('CUSTOMER_CODE', 'text', 'CUSTOMER_CODE of the customer who ordered.', both),
@@ -96,10 +99,14 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('DROP_SHIP', 'flag', 'Whether the supplier ships the order; it then moves no stock.'),
     field('TRACKING_NUMBERS', 'text', 'Tracking numbers, separated by commas.', searched),
     field('NOTES', 'text', 'Notes.'),
-    field('SUBTOTAL', 'number', 'Total of the lines; it follows them unless it is sent.'),
+    field('SUBTOTAL', 'number', 'Sum of the lines. Recalculated automatically unless you set it.'),
     field('FREIGHT', 'number', 'Shipping charge.'),
     field('TAX_TOTAL', 'number', 'Total tax.'),
-    field('ORDER_TOTAL', 'number', 'SUBTOTAL, FREIGHT and TAX_TOTAL; it follows them unless it is sent.'),
+    field(
+      'ORDER_TOTAL',
+      'number',
+      'Sum of SUBTOTAL, FREIGHT and TAX_TOTAL. Recalculated automatically unless you set it.',
+    ),
     ...address('Billing', { NAME: searched, EMAIL: both }),
     ...address('Shipping', { NAME: searched }),
     ...timestamps(indexed),
@@ -108,18 +115,18 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.', { required: true }),
     field('LINE_NUMBER', 'number', 'Number of the line within its order.', assigned),
     field('PART_CODE', 'text', 'PART_CODE of the part ordered.'),
-    field('DESCRIPTION', 'text', "What is ordered; the part's own description when none is sent."),
-    field('QUANTITY', 'number', 'Units ordered; 1 when none are sent, negative for a return.'),
+    field('DESCRIPTION', 'text', "What is ordered. Defaults to the part's description."),
+    field('QUANTITY', 'number', 'Units ordered. Defaults to 1; negative for a return.'),
     field('NUMBER_SHIPPED', 'number', 'Units shipped, from 0 to QUANTITY.'),
-    field('UNIT_PRICE', 'number', "Price of one unit; the part's own when none is sent."),
+    field('UNIT_PRICE', 'number', "Price of one unit. Defaults to the part's price."),
     field('DISCOUNT', 'number', 'Discount on the line in percent.'),
     field('SERIAL_NUMBERS', 'text', 'Serial numbers of the units shipped, separated by commas.'),
     field('CARE_PLAN', 'flag', 'Whether the line is a care plan, which has no serial numbers.'),
-    field('LINE_REF_LOCK_CODE', 'text', 'Code that names the line in updates; it never changes.', assigned),
+    field('LINE_REF_LOCK_CODE', 'text', 'Identifies the line in updates. Never changes.', assigned),
     ...timestamps({}),
   ],
   customers: [
-    field('CUSTOMER_CODE', 'text', 'Code that names the customer.', both),
+    field('CUSTOMER_CODE', 'text', 'Code that identifies the customer.', both),
     field('CUSTOMER_NAME', 'text', 'Name of the customer.', both),
     ...address('Billing', { NAME: both, CITY: both, STATE: both, ZIPCODE: both, PHONE: both, EMAIL: both }),
     ...address('Shipping', { NAME: both, EMAIL: both }),
@@ -129,7 +136,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     ...timestamps(indexed),
   ],
   inventory: [
-    field('PART_CODE', 'text', 'Code that names the part.', { required: true, ...both }),
+    field('PART_CODE', 'text', 'Code that identifies the part.', { required: true, ...both }),
     field('PART_DESCRIPTION', 'text', 'Description of the part.', both),
     field('BARCODE', 'text', 'Barcode.', both),
     field('CATEGORY', 'text', 'Category.', indexed),
@@ -168,12 +175,12 @@ export interface CustomField {
   readonly type: CustomFieldType;
 }
 
-/** A field as callers see it: a timestamp is a date, `values` are all that it can have. */
-type FieldView = Omit<Field, 'type'> & { readonly type: CustomFieldType; readonly values: readonly string[] | null };
+/** A field as callers see it: `values` are all that it can have. */
+type FieldView = Field & { readonly values: readonly string[] | null };
 
-export function viewField({ name, type, description, ...marks }: Field): FieldView {
-  const values = name === 'ORDER_TYPE' ? STAGES : type === 'flag' ? ['Y', 'N'] : null;
-  return { name, type: type === 'timestamp' ? 'date' : type, description, ...marks, values };
+export function viewField(shown: Field): FieldView {
+  const values = shown.name === 'ORDER_TYPE' ? STAGES : shown.type === 'flag' ? ['Y', 'N'] : null;
+  return { ...shown, values };
 }
 
 /** The dictionaries of a tenant with these custom fields. */

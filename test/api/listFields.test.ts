@@ -32,7 +32,7 @@ test('200 the fields of each record type, in the order of its records, with type
     for (const field of fields) {
       const members = 'name type description required assigned indexed searched custom values';
       assert.equal(Object.keys(field).join(' '), members);
-      assert.match(field.type, /^(text|number|date|flag)$/);
+      assert.match(field.type, /^(text|number|date|flag|timestamp)$/);
       assert.ok(field.description.length > 3, field.name);
       for (const mark of members.split(' ').slice(3, 8)) assert.equal(typeof field[mark], 'boolean', mark);
     }
@@ -53,7 +53,7 @@ test('the marks say what PIMS sets, what a record cannot do without, and where f
   const typeOf = (name: string): string => orders!.find((field) => field.name === name)!.type;
   assert.deepEqual(
     ['CREATE_DATE', 'ORDER_DATE', 'FREIGHT', 'DROP_SHIP', 'NOTES'].map(typeOf).join(' '),
-    ['date date number flag text'].join(' '),
+    'timestamp date number flag text',
   );
 });
 

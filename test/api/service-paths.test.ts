@@ -149,6 +149,13 @@ suite('the reference page in a browser', () => {
   });
   after(() => page.close());
 
+  test('begins with what PIMS is, where to call and how, and leads to the list of errors', async () => {
+    await page.getByText('PIMS, the inventory management system').waitFor({ state: 'visible' });
+    for (const title of ['Base path', 'Credentials', 'First call', 'Pages', 'Errors', 'Retries', 'Batch'])
+      await page.getByRole('heading', { level: 2, name: title, exact: true }).first().waitFor({ state: 'visible' });
+    assert.equal(await page.getByRole('link', { name: 'list of errors' }).getAttribute('href'), '/docs/errors');
+  });
+
   test('shows the summary and the path of an operation', async () => {
     await page.getByText('One order with its line items').first().waitFor({ state: 'visible' });
     await page.getByText('/orders/single').first().waitFor({ state: 'visible' });
@@ -160,10 +167,17 @@ suite('the reference page in a browser', () => {
     await page.getByText('LINE_REF_LOCK_CODE').first().waitFor({ state: 'visible' });
   });
 
+  test('shows the fields of a body in the order of the dictionary', async () => {
+    const members = page.locator('[id*="/PUT/tenant/api/pims/v1/orders/line_item.body."]');
+    await members.getByText('CARE_PLAN', { exact: true }).waitFor({ state: 'visible' });
+    const order = 'ORDER_NUMBER PART_CODE DESCRIPTION QUANTITY UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN';
+    assert.equal((await members.allInnerTexts()).slice(0, 8).join(' '), order);
+  });
+
   test('asks nobody but the service, and breaks no rule of its policy', async () => {
     // The page renders its sections as they come into view.
     await page.getByText('Service', { exact: true }).first().click();
-    await page.getByText('Whether the service can serve').first().waitFor({ state: 'visible' });
+    await page.getByText('Liveness check').first().waitFor({ state: 'visible' });
     const own = [`${service.origin}/`, 'data:', 'blob:'];
     const foreign = requests.filter((url) => !own.some((start) => url.startsWith(start)));
     assert.deepEqual(foreign, []);

@@ -286,8 +286,7 @@ export class Model {
     const fields = [...this.#dictionaries[recordType].values()];
     const listed = fields.map(({ name, type, description, required, assigned, indexed, searched, custom }) => {
       const values = valuesOf[name as 'ORDER_TYPE'] ?? valuesOf[type as 'flag'] ?? null;
-      const shown = type === 'timestamp' ? 'date' : type;
-      return { name, type: shown, description, required, assigned, indexed, searched, custom, values };
+      return { name, type, description, required, assigned, indexed, searched, custom, values };
     });
     return JSON.stringify(listed);
   };

@@ -176,7 +176,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   partCode: 'PART_CODE',
   storefront_order_number: 'REFERENCE_NUMBER',
   cursor: 'cursor',
-  'idempotency-key': '',
+  'Idempotency-Key': '',
 };
 
 export class FuzzedCalls {

@@ -12,6 +12,7 @@ export interface RequestSchema {
   readonly enum?: readonly unknown[];
   readonly pattern?: string;
   readonly maxLength?: number;
+  readonly minimum?: number;
   readonly maxItems?: number;
   readonly properties?: Readonly<Record<string, RequestSchema>>;
   readonly required?: readonly string[];
@@ -19,6 +20,7 @@ export interface RequestSchema {
   readonly items?: RequestSchema;
   readonly allOf?: readonly RequestSchema[];
   readonly anyOf?: readonly RequestSchema[];
+  readonly oneOf?: readonly RequestSchema[];
 }
 
 const POOL = 400;
@@ -89,9 +91,16 @@ const BY_TYPE: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   null: fc.constant(null),
 };
 
-function leafOf({ const: only, enum: values, pattern, type = 'string' }: RequestSchema): fc.Arbitrary<unknown> {
+function leafOf({
+  const: only,
+  enum: values,
+  pattern,
+  minimum,
+  type = 'string',
+}: RequestSchema): fc.Arbitrary<unknown> {
   if (only !== undefined) return fc.constant(only);
   if (values) return fc.constantFrom(...values);
+  if (minimum !== undefined) return fc.integer({ min: minimum });
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
   return fc.oneof(...[type].flat().map((name) => BY_TYPE[name]!));
 }
@@ -128,7 +137,8 @@ export class Values {
   make(schema: RequestSchema, name = ''): unknown {
     const known = this.#known.get(name);
     if (known && this.#chance.is(0.6)) return this.#chance.pick(known);
-    if (schema.anyOf) return this.make(this.#chance.pick(schema.anyOf), name);
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices) return this.make(this.#chance.pick(choices), name);
     if (schema.items) return this.#makeList(schema);
     if (schema.properties || schema.allOf) return this.#makeObject(schema);
     return this.#leaf(schema);

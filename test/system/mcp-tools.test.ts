@@ -13,7 +13,7 @@ import { times, valuesOf } from '../kit/lists.ts';
 
 interface Described {
   operationId: string;
-  parameters?: { name?: string; examples?: { demo: { value: string } } }[];
+  parameters?: { name?: string; examples?: { demo: { value: unknown } } }[];
   requestBody?: { content: { 'application/json': { examples: { demo: { value: unknown } } } } };
 }
 
@@ -70,7 +70,7 @@ suite('requests', () => {
       body,
     });
     const update = { body: { ORDER_NUMBER: '1' }, ifMatch: '"a"', idempotencyKey: 'k' };
-    const headers = { 'if-match': '"a"', 'idempotency-key': 'k' };
+    const headers = { 'If-Match': '"a"', 'Idempotency-Key': 'k' };
     assert.deepEqual(buildRequest(toolOf('updateOrder'), update), { query: {}, headers, body: update.body });
     assert.deepEqual(buildRequest(toolOf('getOrder'), { orderNum: 12 }).query, { orderNum: '12' });
   });

@@ -102,7 +102,7 @@ interface Described {
 suite('tools', () => {
   let operations: Described[];
   const isWrite = ({ parameters = [] }: Described): boolean =>
-    parameters.some(({ $ref }) => $ref?.endsWith('idempotency-key'));
+    parameters.some(({ $ref }) => $ref?.endsWith('Idempotency-Key'));
   before(async () => {
     const contract = (await (await fetch(`${service.origin}/openapi.json`)).json()) as { paths: object };
     operations = Object.values(contract.paths)

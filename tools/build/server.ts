@@ -16,7 +16,7 @@ const ENTRIES = [
   'src/store/sqlite/backup-worker.ts',
   'src/store/sqlite/store-worker.ts',
 ];
-const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql'];
+const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql', 'src/http/*.md'];
 
 process.chdir(ROOT);
 rmSync(OUT, { recursive: true, force: true });

@@ -44,10 +44,10 @@ export interface ToolRequest {
 }
 
 /** Each client has its own team; a tool call has no answer of its own to compare with. */
-const NOT_ASKED = ['teamID', 'if-none-match'];
+const NOT_ASKED = ['teamID', 'If-None-Match'];
 const REFERENCE = '#/components/schemas/';
 /** An agent has no credentials to send. */
-const CREDENTIALS = ' Credentials may be members too.';
+const CREDENTIALS = ' Credentials may also be sent in the body.';
 /** An agent reads every record that it is answered. */
 const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool asks for 50 when none is given.' };
 const PATHS_OF_SERVICE = 'Service';
@@ -69,7 +69,8 @@ function describeTool({ components }: Contract, operation: ContractOperation, me
   for (const parameter of parameters.map((one) => resolve(one, components.parameters))) {
     const { name: sent, in: place, required, schema, description: about } = parameter as Json & { name: string };
     if (NOT_ASKED.includes(sent)) continue;
-    const argument = place === 'header' ? sent.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) : sent;
+    // `Idempotency-Key` is `idempotencyKey`.
+    const argument = place === 'header' ? sent[0]!.toLowerCase() + sent.slice(1).replace('-', '') : sent;
     if (place === 'header') headers[argument] = sent;
     else query.push(argument);
     properties[argument] = {

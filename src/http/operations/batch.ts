@@ -31,7 +31,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
     description: DESCRIPTION,
     kind: 'batch',
     query: queryOf(),
-    body: { name: 'Batch', validated: {}, documented: listOf({ anyOf: taken.map(describeStep) }, STEPS) },
+    body: { name: 'Batch', validated: {}, documented: listOf(ref('BatchStep'), STEPS), parts: describeSteps(taken) },
     answer: envelopeOf(listOf({ anyOf: distinct(taken.map(({ answer }) => answer)) })),
     listSteps: parseSteps,
     run: async ({ store, body, context, reply }: Call<readonly Step[]>) => {
@@ -56,15 +56,24 @@ export function batchOperation(operations: readonly Operation[]): Operation {
 }
 
 const STEPS = { minItems: 1, maxItems: BATCH_STEPS_MAX, description: 'The steps, in order.' };
-const DESCRIPTION = `Runs the steps in order, all in one transaction: all happen, or none. A value \`$N.data\` or
-\`$N.data.FIELD\` stands for what step N, from 0, answered; a literal $ at the start is written $$. Data has an answer
-for each step. A refusal is that of the refused step, with its number as \`step\`. Each step counts as one call.`.replaceAll(
-  '\n',
-  ' ',
-);
+const DESCRIPTION = `Runs the steps in order in one transaction: either all of them happen, or none. A string
+\`$N.data\` or \`$N.data.FIELD\` in a body is replaced with the result of step N, counted from 0. Write a literal $ at
+the start of a value as $$. data contains one result per step. If a step is rejected, the error is that step's, with its
+index in \`step\`. Each step counts as one call.`.replaceAll('\n', ' ');
 
-const describeStep = ({ name, body }: Operation): Schema =>
-  objectOf({ operation: { const: name }, body: ref(body!.name) });
+/** `BatchStep`, which is one of the others: `CreateOrderStep` and so on. */
+function describeSteps(taken: readonly Operation[]): Record<string, Schema> {
+  const steps = taken.map(({ name, body }): [string, Schema] => [
+    `${name[0]!.toUpperCase()}${name.slice(1)}Step`,
+    objectOf({
+      operation: { type: 'string', const: name, description: 'The operation.' },
+      body: ref(body!.name, 'Its body.'),
+    }),
+  ]);
+  const oneOf = steps.map(([step]) => ref(step));
+  const mapping = Object.fromEntries(taken.map(({ name }, index) => [name, oneOf[index]!['$ref']]));
+  return { BatchStep: { oneOf, discriminator: { propertyName: 'operation', mapping } }, ...Object.fromEntries(steps) };
+}
 
 const distinct = (schemas: readonly Schema[]): Schema[] => [
   ...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values(),

@@ -4,10 +4,10 @@ import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../
 import type { AnswerLimits } from '../cursor.ts';
 import { textOf } from '../schemas.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
-import { fieldsBody, recordAnswer } from './operation-schemas.ts';
+import { fieldsBody, ref } from './operation-schemas.ts';
 import { envelope, page, single, write, type Operation } from './operation.ts';
 
-const CUSTOMER = recordAnswer('Customer');
+const CUSTOMER = ref('Customer');
 const CODE = textOf('The CUSTOMER_CODE.');
 const NEW_CUSTOMER = fieldsBody('NewCustomer', 'customers', 'Fields of the new customer.');
 const CUSTOMER_CHANGE = fieldsBody('CustomerChange', 'customers', 'The customer and the fields to change.', {
@@ -20,7 +20,7 @@ export const customerOperations = (limits: AnswerLimits): Operation[] => [
     name: 'getCustomer',
     path: '/customers/single',
     summary: 'One customer',
-    description: 'The customer with this CUSTOMER_CODE.',
+    description: 'Returns the customer with this CUSTOMER_CODE.',
     ...single('customerCode', 'The CUSTOMER_CODE.', CUSTOMER, getCustomer),
     example: { query: { customerCode: 'VINET' }, answer: envelope(CUSTOMER_EXAMPLE) },
   },
@@ -28,7 +28,7 @@ export const customerOperations = (limits: AnswerLimits): Operation[] => [
     name: 'queryCustomers',
     path: '/customers/query',
     summary: 'Filtered list of customers',
-    description: 'One page of the customers that match the filters, by CUSTOMER_CODE ascending.',
+    description: 'Returns one page of the customers that match the filters, by CUSTOMER_CODE ascending.',
     ...page('customers', CUSTOMER, queryCustomers, limits),
     example: {
       body: [
@@ -43,7 +43,7 @@ export const customerOperations = (limits: AnswerLimits): Operation[] => [
     method: 'PUT',
     path: '/customers/create',
     summary: 'Create a customer',
-    description: `Data is the CUSTOMER_CODE: yours if free (${KEY_CHARACTERS_MAX} characters at most), or a new one.`,
+    description: `Returns the CUSTOMER_CODE in data: the one you sent if it is free (up to ${KEY_CHARACTERS_MAX} characters), or the next number if you sent none. A code already in use is rejected with CODE_TAKEN.`,
     ...write(NEW_CUSTOMER, CODE, createCustomer),
     example: {
       body: {
@@ -61,7 +61,7 @@ export const customerOperations = (limits: AnswerLimits): Operation[] => [
     method: 'POST',
     path: '/customers/update',
     summary: 'Update a customer',
-    description: 'Changes fields of the customer with this CUSTOMER_CODE. Data is the CUSTOMER_CODE.',
+    description: 'Changes fields of the customer with this CUSTOMER_CODE. Returns the CUSTOMER_CODE in data.',
     takesIfMatch: true,
     ...write(CUSTOMER_CHANGE, CODE, updateCustomer),
     example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: envelope('VINET') },

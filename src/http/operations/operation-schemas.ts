@@ -25,7 +25,7 @@ export const ref = (name: string, description?: string): Schema => ({
 });
 
 const CREDENTIALS = {
-  teamID: required('Tenant identifier. In writes it may be a member of the body instead.'),
+  teamID: required('Tenant identifier.'),
   apiID: textOf(),
   apiSecret: textOf(),
 };
@@ -36,22 +36,22 @@ export const queryOf = (parameters: Record<string, Schema> = {}, optional: reado
 
 /** Only these fields of a record. */
 export const FIELDS = {
-  fields: textOf('Names of fields with commas between: only these are answered, in this order.', {
+  fields: textOf('Comma-separated field names. Only these fields are returned, in this order.', {
     pattern: '^[^,]+(,[^,]+)*$',
   }),
 };
 
 export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits, more: Record<string, Schema>): Schema {
   const fallback = Math.min(maxReturnDefault, maxReturnMost);
-  const about = `Records of a page, ${fallback} by default. More than ${maxReturnMost} counts as ${maxReturnMost}.`;
+  const most = `maximum ${maxReturnMost}; larger values are treated as ${maxReturnMost}`;
   const page = {
-    maxReturn: textOf(about, { pattern: '^0*[1-9][0-9]*$' }),
-    cursor: required('X-Next-Cursor of the page before, whose filters and sort it belongs to.'),
+    maxReturn: textOf(`Records per page. Default ${fallback}, ${most}.`, { pattern: '^0*[1-9][0-9]*$' }),
+    cursor: required('X-Next-Cursor from the previous page. Send it with the same filters and sort.'),
     sort: required(
-      'An indexed field, ascending, or with - before it descending. The key decides between records with the same value, in the same direction.',
+      "An indexed field. Prefix with - for descending order. Ties are sorted by the record's key, in the same direction.",
     ),
     ...FIELDS,
-    count: textOf('exact: X-Total-Count says how many records match.', { enum: ['exact'] }),
+    count: textOf('Set to exact to get the number of matching records in X-Total-Count.', { enum: ['exact'] }),
     ...more,
   };
   return queryOf(page, Object.keys(page));
@@ -66,6 +66,8 @@ export interface BodySchema {
   readonly fields?: readonly string[];
   readonly validated: Schema;
   readonly documented: Schema;
+  /** Further schemas of the contract, which `documented` refers to. */
+  readonly parts?: Readonly<Record<string, Schema>>;
 }
 
 const isAddress = ({ name }: Field): boolean => ADDRESS_FIELDS.includes(name);
@@ -85,7 +87,15 @@ const fieldsOf = (
   additionalProperties: custom,
 });
 
-const FORMS = { text: '', number: 'Decimal', date: 'Date', flag: 'Flag', timestamp: 'Timestamp' };
+/** The fields in their order, with those of addresses, which stand together, in a schema of their own. */
+function inOrder(fields: readonly Field[], addresses: string, describe: (some: readonly Field[]) => Schema): Schema {
+  const at = fields.findIndex(isAddress);
+  if (at < 0) return describe(fields);
+  const after = fields.slice(at).filter((field) => !isAddress(field));
+  return { allOf: [describe(fields.slice(0, at)), ref(addresses), ...(after.length > 0 ? [describe(after)] : [])] };
+}
+
+const FORMS = { text: '', number: 'Decimal', date: 'CalendarDate', flag: 'Flag', timestamp: 'Timestamp' };
 
 /** PIMS parses each value by its field and refuses it in its own words. Fastify only checks that it is a scalar. */
 const SCALAR: Schema = { type: ['string', 'number', 'boolean', 'null'], maxLength: VALUE_CHARACTERS_MAX };
@@ -95,7 +105,7 @@ const valueOf = ({ name, type, description }: Field): Schema =>
 
 /**
  * A body of fields: those PIMS does not set, and those that name the record (`needed`). The contract leaves out fields
- * the operation refuses, and refers to the body it extends (`base`) or to the fields of addresses.
+ * the operation refuses, and refers to the body it extends (`base`).
  */
 export function fieldsBody(
   name: string,
@@ -104,17 +114,22 @@ export function fieldsBody(
   { needed = [], refused = [], base }: { needed?: string[]; refused?: string[]; base?: BodySchema } = {},
 ): BodySchema {
   const fields = BUILT_IN_FIELDS[recordType].filter((field) => !field.assigned || needed.includes(field.name));
-  const elsewhere = [...ADDRESS_FIELDS, ...refused, ...(base?.fields ?? [])];
+  const elsewhere = [...refused, ...(base?.fields ?? [])];
   const own = fields.filter((field) => needed.includes(field.name) || !elsewhere.includes(field.name));
-  const documented = fieldsOf(own, valueOf, ref('Value'), needed);
-  const shared = base?.name ?? (fields.some(isAddress) ? 'AddressValues' : undefined);
+  const describe = (some: readonly Field[]): Schema =>
+    fieldsOf(
+      some,
+      valueOf,
+      ref('Value'),
+      needed.filter((one) => namesOf(some).includes(one)),
+    );
   return {
     name,
     fields: namesOf(own),
     validated: { ...fieldsOf(fields, () => SCALAR, SCALAR, needed), maxProperties: FIELDS_MAX },
     documented: {
-      description: `${description} Credentials may be members too.`,
-      ...(shared === undefined ? documented : { allOf: [ref(shared), documented] }),
+      description: `${description} Credentials may also be sent in the body.`,
+      ...(base ? { allOf: [describe(own), ref(base.name)] } : inOrder(own, 'AddressValues', describe)),
     },
   };
 }
@@ -127,31 +142,36 @@ export const keyBody = (name: string, key: string, description: string): BodySch
   documented: {
     ...objectOf({ [key]: ref('Value', description) }),
     additionalProperties: textOf('teamID, apiID or apiSecret.'),
-    description: `${description} Credentials may be members too.`,
+    description: `${description} Credentials may also be sent in the body.`,
   },
 });
 
 const FILTER_VALUE = ['string', 'number', 'boolean'];
-const FILTER = objectOf(
-  {
-    field: textOf('Name of a field of the queried records.'),
-    value: {
-      type: [...FILTER_VALUE, 'array'],
-      items: { type: FILTER_VALUE },
-      description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. in takes a list of 1 to ${FILTER_LIST_MAX}; empty and not_empty take none.`,
+const filterOf = (conjunction: Schema): Schema =>
+  objectOf(
+    {
+      field: textOf('Name of a field of the queried records.'),
+      value: {
+        type: [...FILTER_VALUE, 'array'],
+        items: { type: FILTER_VALUE },
+        description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. The op in takes a list of 1 to ${FILTER_LIST_MAX} values; empty and not_empty take none.`,
+      },
+      op: textOf('How the field is compared with the value. The default is eq.', { enum: FILTER_OPS }),
+      contains: booleanOf(
+        'true is the same as the op contains: the field contains the value, in any case. The default is false.',
+      ),
+      conjunction: textOf(
+        'Joins the filter to the one before it. AND binds tighter than OR. The default is AND.',
+        conjunction,
+      ),
     },
-    op: textOf('How the field is compared with the value. Default eq.', { enum: FILTER_OPS }),
-    contains: booleanOf('true: the same as the op contains, part of the value in any case. Default false.'),
-    conjunction: textOf('AND or OR with the filter before, in any case. AND binds tighter. Default AND.', {
-      pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$',
-    }),
-  },
-  ['value', 'op', 'contains', 'conjunction'],
-);
+    ['value', 'op', 'contains', 'conjunction'],
+  );
 export const FILTERS_BODY: BodySchema = {
   name: 'Filters',
-  validated: listOf(FILTER, { maxItems: FILTERS_MAX }),
-  documented: listOf(ref('Filter'), { maxItems: FILTERS_MAX, description: 'Filters; [] asks for all records.' }),
+  // In any case.
+  validated: listOf(filterOf({ pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$' }), { maxItems: FILTERS_MAX }),
+  documented: listOf(ref('Filter'), { maxItems: FILTERS_MAX, description: 'Filters. [] selects all records.' }),
 };
 
 export const NUMBERS_BODY: BodySchema = {
@@ -172,11 +192,9 @@ function answerOf({ name, type, description }: Field): Schema {
 
 /** A record as it is answered: every field has a value, `""` at least. */
 function recordOf(recordType: RecordType): Schema {
-  const fields = BUILT_IN_FIELDS[recordType];
-  const own = fields.filter((field) => !isAddress(field));
-  const record = fieldsOf(own, answerOf, textOf(), namesOf(own));
+  const describe = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
   const description = 'Every field of the tenant, custom fields included; "" where a field has no value.';
-  return { description, ...(own.length < fields.length ? { allOf: [ref('Addresses'), record] } : record) };
+  return { description, ...inOrder(BUILT_IN_FIELDS[recordType], 'Addresses', describe) };
 }
 
 const OPERATION_ERRORS = Object.entries(ERRORS).flatMap(([code, { place }]) =>
@@ -193,16 +211,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   OrderLine: recordOf('lines'),
   Customer: recordOf('customers'),
   InventoryItem: recordOf('inventory'),
-  SomeFields: {
-    type: 'object',
-    minProperties: 1,
-    additionalProperties: textOf(),
-    description: 'With `fields`: only the fields asked for, in that order.',
-  },
   Addresses: fieldsOf(ADDRESSES, answerOf, textOf(), namesOf(ADDRESSES)),
   Stage: textOf('Stage of an order.', { enum: STAGES }),
-  Decimal: textOf('Decimal number without needless zeros, or "".'),
-  Date: textOf('Date as mm/dd/yyyy, or "".'),
+  Decimal: textOf('Decimal number without trailing zeros, or "".'),
+  CalendarDate: textOf('Date as mm/dd/yyyy, or "".'),
   Flag: textOf('Y, N, or "".', { enum: ['Y', 'N', ''] }),
   Timestamp: textOf('UTC time in ISO 8601, or "".'),
 
@@ -213,10 +225,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   FirstStage: {
     enum: [...FIRST_STAGES, '', null],
-    description: 'Stage of a new order; null and "" stand for the default of the tenant.',
+    description: 'Stage of a new order. null and "" select the default of the tenant.',
   },
   DecimalValue: { type: ['string', 'number', 'null'], description: 'Decimal number; null and "" clear the field.' },
-  DateValue: nullable('Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field.'),
+  CalendarDateValue: nullable('Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field.'),
   FlagValue: {
     description: 'Y, N, true, false, 1 or 0, in any case; null and "" clear the field.',
     anyOf: [
@@ -224,7 +236,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       textOf(undefined, { pattern: '^([YyNn10]|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$' }),
     ],
   },
-  Filter: FILTER,
+  Filter: filterOf({ enum: ['AND', 'OR'] }),
 
   StorefrontLookup: objectOf({
     storefront_order_number: textOf('The number that was asked for.'),
@@ -261,29 +273,24 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['reason'],
   ),
-  ErrorCode: textOf('Codes of docs/errors.md.', { enum: OPERATION_ERRORS }),
-  Error: objectOf(
+  ErrorCode: textOf('Every code is described at /docs/errors.', { enum: OPERATION_ERRORS }),
+  ApiError: objectOf(
     {
       status: { const: 'error' },
       data: NULL,
       subRecords: NULL,
-      message: textOf('A plain sentence; for a refusal by PIMS, the words of PIMS.'),
+      message: textOf('A human-readable message. If PIMS rejected the request, this is its message.'),
       code: ref('ErrorCode', 'Stable; branch on it.'),
-      field: textOf('The parameter or field that is wrong.'),
-      suggestion: textOf(
-        'The known name nearest to an unknown field, or the number of the order that has a moved line.',
-      ),
-      step: { type: 'integer', description: 'The step of a batch that was refused, from 0.' },
       remedy: textOf('What to do next.'),
-      docs: textOf('Path of this service that explains the code.'),
-      requestId: textOf('As in X-Request-Id; quote it in reports.'),
+      docs: textOf('Path at which this service describes the code.'),
+      field: textOf('The parameter or field that is wrong.'),
+      suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
+      step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },
+      requestId: textOf('The same as X-Request-Id. Quote it when you report a problem.'),
     },
     ['field', 'suggestion', 'step'],
   ),
 };
-
-/** A record, whole or with some of its fields. */
-export const recordAnswer = (name: string): Schema => ({ anyOf: [ref(name), ref('SomeFields')] });
 
 export const envelopeOf = (data: Schema, subRecords: Schema = NULL): Schema =>
   objectOf({ status: ref('Success'), data, subRecords });

@@ -24,19 +24,10 @@ import {
   NEW_ORDER_EXAMPLE,
   ORDER_EXAMPLE,
 } from './examples.ts';
-import {
-  envelopeOf,
-  FIELDS,
-  fieldsBody,
-  keyBody,
-  NUMBERS_BODY,
-  queryOf,
-  recordAnswer,
-  ref,
-} from './operation-schemas.ts';
+import { envelopeOf, FIELDS, fieldsBody, keyBody, NUMBERS_BODY, queryOf, ref } from './operation-schemas.ts';
 import { envelope, page, parseFields, write, type Call, type Operation } from './operation.ts';
 
-const ORDER = recordAnswer('Order');
+const ORDER = ref('Order');
 const LINE = ref('OrderLine');
 const LINES = { anyOf: [listOf(objectOf({ ORDER_LINEITEMS: LINE }), { minItems: 1 }), NULL] };
 const ORDER_FIELDS = fieldsBody('NewOrder', 'orders', 'Fields of the new order.');
@@ -64,7 +55,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     name: 'getOrder',
     path: '/orders/single',
     summary: 'One order with its line items',
-    description: 'The order with this number. subRecords lists its lines and is null when there are none.',
+    description: 'Returns the order with this number. subRecords lists its lines and is null if it has none.',
     method: 'GET',
     kind: 'single',
     query: queryOf({ orderNum: required('The ORDER_NUMBER.'), ...FIELDS }, Object.keys(FIELDS)),
@@ -81,10 +72,10 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     path: '/orders/query',
     summary: 'Filtered list of orders',
     description:
-      'One page of the orders that match the filters, by ORDER_NUMBER ascending. subRecords is null without include=lines.',
+      'Returns one page of the orders that match the filters, by ORDER_NUMBER ascending. subRecords is null without include=lines.',
     ...page('orders', ORDER, queryOrders, limits, {
       query: {
-        include: textOf('lines: subRecords has the lines of all orders of the page.', { enum: ['lines'] }),
+        include: textOf('Set to lines to get the lines of all orders of the page in subRecords.', { enum: ['lines'] }),
       },
       subRecords: LINES,
     }),
@@ -101,7 +92,8 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     method: 'GET',
     path: '/orders/by_storefront_reference',
     summary: 'Orders by storefront order number',
-    description: 'Every order with this storefront number, each as PIMS has it. Computes no fulfilment.',
+    description:
+      "Returns every order with this storefront number, each as PIMS has it. Fulfilment is not calculated; add the records up yourself or use the client's deriveFulfillment.",
     kind: 'lookup',
     query: queryOf({
       storefront_order_number: required('REFERENCE_NUMBER as PIMS has it. Write its leading # as %23 in the URL.'),
@@ -119,7 +111,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     path: '/orders/by_storefront_reference',
     summary: 'Orders by many storefront order numbers',
     description:
-      'What the lookup of one number answers, for each of these numbers in their order. One given twice is answered twice.',
+      'Returns the same result as the single lookup, one entry per number, in the order you sent them. Duplicates are repeated.',
     kind: 'lookups',
     query: queryOf(),
     body: NUMBERS_BODY,
@@ -141,7 +133,7 @@ const ORDER_WRITES: readonly Operation[] = [
     method: 'PUT',
     path: '/orders/create',
     summary: 'Create an order',
-    description: 'Creates an order without lines; all fields are optional. Data is the new ORDER_NUMBER.',
+    description: 'Creates an order without lines. All fields are optional. Returns the new ORDER_NUMBER in data.',
     ...write(ORDER_FIELDS, textOf('The ORDER_NUMBER.'), createOrder),
     example: {
       body: NEW_ORDER,
@@ -154,7 +146,7 @@ const ORDER_WRITES: readonly Operation[] = [
     path: '/orders/line_item',
     summary: 'Add a line item',
     description:
-      'Adds a line to an order, with NUMBER_SHIPPED 0. Data is the line; updates name its LINE_REF_LOCK_CODE.',
+      'Adds a line to an order, with NUMBER_SHIPPED 0. Returns the line in data; its LINE_REF_LOCK_CODE identifies it in updates.',
     takesIfMatch: true,
     ...write(NEW_LINE, LINE, addLineItem),
     example: {
@@ -167,7 +159,7 @@ const ORDER_WRITES: readonly Operation[] = [
     method: 'POST',
     path: '/orders/line_item',
     summary: 'Update a line item',
-    description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Data is the changed line.',
+    description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Returns the line in data.',
     takesIfMatch: true,
     ...write(LINE_CHANGE, LINE, updateLineItem),
     example: {
@@ -181,9 +173,9 @@ const ORDER_WRITES: readonly Operation[] = [
     path: '/orders/update',
     summary: 'Update an order',
     description:
-      'Changes fields of an order, not its stage. Data is the order. A changed DROP_SHIP moves what the order has ' +
-      'committed. Of an invoice only NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields change, of a ' +
-      'cancelled order only NOTES.',
+      'Changes fields of an order, but not its stage. Returns the order in data. Changing DROP_SHIP adjusts the ' +
+      'committed stock. On an invoice only NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields can be ' +
+      'changed; on a cancelled order only NOTES.',
     takesIfMatch: true,
     ...write(ORDER_CHANGE, ref('Order'), updateOrder),
     example: {
@@ -197,8 +189,8 @@ const ORDER_WRITES: readonly Operation[] = [
     path: '/orders/cancel',
     summary: 'Cancel an order',
     description:
-      'Releases what the order has committed; its ORDER_STATUS is CANCELLED, and from then on only its NOTES change. ' +
-      'Data is the order. An invoice cannot be cancelled; cancelling twice is a success.',
+      'Releases the stock the order holds and sets ORDER_STATUS to CANCELLED. After that only NOTES can be changed. ' +
+      'Returns the order in data. An invoice cannot be cancelled. Cancelling twice is a success.',
     takesIfMatch: true,
     ...write(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
     example: {

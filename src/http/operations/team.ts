@@ -8,27 +8,30 @@ import { envelope, type Call, type Operation } from './operation.ts';
 
 const FIELD = objectOf({
   name: textOf('Name of the field, in upper case.'),
-  type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag'] }),
+  type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag', 'timestamp'] }),
   description: textOf('What the field means.'),
-  required: booleanOf('Whether a new record cannot do without it.'),
-  assigned: booleanOf('Whether PIMS sets it; it is never sent.'),
-  indexed: booleanOf('Whether exact filters on it walk an index.'),
+  required: booleanOf('Whether the field is required on a new record.'),
+  assigned: booleanOf('Whether PIMS sets it, so that you never send it.'),
+  indexed: booleanOf('Whether exact filters on it use an index.'),
   searched: booleanOf('Whether substring filters on it use an index.'),
   custom: booleanOf('Whether it is a custom field of the tenant.'),
-  values: { anyOf: [listOf(textOf()), NULL], description: 'The values it can have; null: any of its type.' },
+  values: {
+    anyOf: [listOf(textOf()), NULL],
+    description: 'Allowed values, or null if every value of the type is allowed.',
+  },
 });
 
 const COUNT = { type: 'integer', minimum: 0 };
 const MONTH = '^[0-9]{4}-(0[1-9]|1[0-2])$';
 const USAGE = objectOf({
   month: textOf('The month (UTC).'),
-  total: { ...COUNT, description: 'Calls of the month.' },
-  quota: { type: ['integer', 'null'], description: 'Calls a month may have; null: no limit.' },
+  total: { ...COUNT, description: 'Calls in the month.' },
+  quota: { type: ['integer', 'null'], description: 'Monthly call limit; null means no limit.' },
   days: listOf(
     objectOf({
       day: textOf('The day (UTC).'),
       operation: textOf('Name of the operation.'),
-      calls: { ...COUNT, description: 'Calls of the operation that day.' },
+      calls: { ...COUNT, description: 'Calls of the operation on that day.' },
     }),
     { description: 'Calls by day and operation.' },
   ),
@@ -40,7 +43,7 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     method: 'GET',
     path: '/fields',
     summary: 'Fields of a record type',
-    description: 'The fields of the record type in the order of its records, custom ones last.',
+    description: 'Returns the fields of the record type in the order of its records, custom fields last.',
     kind: 'lookup',
     query: queryOf({
       type: required('orders, lines, customers or inventory.', {
@@ -59,11 +62,12 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     method: 'GET',
     path: '/usage',
     summary: 'Calls of a month',
-    description: 'The calls of the team in a month, by day and operation, this one included.',
+    description: 'Returns the calls of the team in a month by day and operation, this call included.',
     kind: 'lookup',
-    query: queryOf({ month: textOf('The month (UTC), `2026-11`; this month by default.', { pattern: MONTH }) }, [
-      'month',
-    ]),
+    query: queryOf(
+      { month: textOf('The month (UTC), such as 2026-11. The default is this month.', { pattern: MONTH }) },
+      ['month'],
+    ),
     answer: envelopeOf(USAGE),
     example: {
       query: { month: '2026-11' },

@@ -138,9 +138,7 @@ function toOperation(
 ): ExplorerOperation {
   const { operationId, summary = operationId, description = '', tags = [], responses } = operation;
   const parameters = (operation.parameters ?? []).map((parameter) => follow(contract, parameter));
-  const headers = parameters
-    .filter((parameter) => parameter.in === 'header')
-    .map((parameter) => ({ ...toParameter(parameter), name: titleOf(parameter.name) }));
+  const headers = parameters.filter((parameter) => parameter.in === 'header').map(toParameter);
   return {
     name: operationId,
     method: method.toUpperCase() as ExplorerOperation['method'],
@@ -171,9 +169,6 @@ const toParameter = ({ name, required = false, description = '', ...more }: Cont
   // eslint-disable-next-line typescript/no-base-to-string -- values of a query are texts or numbers
   example: String(exampleOf(more) ?? ''),
 });
-
-/** `if-match` as it is usually written: `If-Match`. */
-const titleOf = (header: string): string => header.replaceAll(/(?<=^|-)./g, (letter) => letter.toUpperCase());
 
 function toBody(
   contract: Contract,
