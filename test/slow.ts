@@ -41,6 +41,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'packs the client and installs Deno, Bun and Node 20 for it; operations and repeats run the same sources',
   },
   {
+    files: ['test/client/generators.test.ts'],
+    reason: 'installs three generators of clients; test/contract has what they read: credentials, types and steps',
+  },
+  {
     files: ['test/system/command-kill.test.ts'],
     reason:
       'kills backups, restores of a tenant and upgrades; restore-kill and move kill the other two that write files',
