@@ -56,8 +56,6 @@ const ERROR_SCHEMA: Schema = {
     remedy: { type: 'string', minLength: 1 },
     docs: { type: 'string', pattern: '^/docs/errors#[A-Z][A-Z_]+$' },
     field: { type: 'string' },
-    remedy: { type: 'string', minLength: 1 },
-    docs: { type: 'string', pattern: '^/docs/errors#[A-Z_]+$' },
     suggestion: { type: 'string' },
     requestId: { type: 'string', minLength: 1 },
   },
