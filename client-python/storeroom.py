@@ -7,15 +7,21 @@ It sends, waits and repeats as docs/api-reference.md asks of a caller, with the 
 used by several threads: each has its own connection. Failures are raised as StoreroomError.
 """
 
-import base64, gzip, http.client, json, random, re, ssl, threading, time, uuid, zlib
+from __future__ import annotations
+
+import base64, gzip, http.client, json, math, random, re, socket, ssl, threading, time, uuid, zlib
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal
 from email.message import Message
 from email.utils import parsedate_to_datetime
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, Iterator, List, Literal, Mapping, NamedTuple
+from typing import Optional, Protocol, Sequence, Tuple, TypedDict, TypeVar, Union, overload
 from urllib.parse import urlencode, urlsplit
 
-__all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference", "Try", "step"]
-__all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine"]
+__all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference", "Try", "step", "OrderWithLines"]
+__all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "OrderLine", "Customer", "InventoryItem"]
+__all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
 __version__ = "0.1.0"
 
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
@@ -26,17 +32,33 @@ LIMIT_SECONDS = 86_400.0  # A socket takes no time without an end.
 IDLE_SECONDS = 60.0  # The service closes a connection after 72.
 NUMBERS_MAX = 100
 MOVES_MAX = 3  # A line can move again while its update is on its way.
+STEPS_MAX, BATCH_BYTES_MAX = 100, 1024 * 1024
+KEY_CHARACTERS_MAX = 255
+PIECES_DIGITS = len(".10001")  # An order has at most 10,000 lines.
 
+LONG = re.compile("query|find|batch")
+# Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too.
+REPEATED = ("REQUEST_TIMEOUT", "RATE_LIMITED", "TOO_MANY_QUERIES", "IDEMPOTENCY_KEY_RUNNING")
+REPEATED_STATUSES = (200, 408, 425, 429)  # A balancer or proxy may answer these in its own words.
+
+Value = Union[str, int, float, Decimal, bool, date, datetime, None]
+Number = Union[str, int, float, Decimal, None]
+Day = Union[str, date, None]
+Flag = Union[Literal["Y", "N", ""], bool, None]
+Fields = Mapping[str, object]  # With custom fields, which the types below do not have.
+Lookup = Dict[str, Any]
+
+# Written by `npm run generate` from the contract. Change tools/python-types.ts, not this part.
 OPERATIONS = {
     "getOrder": ("GET", "/orders/single"),
     "queryOrders": ("POST", "/orders/query"),
+    "findOrdersByStorefrontReference": ("GET", "/orders/by_storefront_reference"),
+    "findOrdersByStorefrontReferences": ("POST", "/orders/by_storefront_reference"),
     "createOrder": ("PUT", "/orders/create"),
     "addLineItem": ("PUT", "/orders/line_item"),
     "updateLineItem": ("POST", "/orders/line_item"),
     "updateOrder": ("POST", "/orders/update"),
     "cancelOrder": ("POST", "/orders/cancel"),
-    "findOrdersByStorefrontReference": ("GET", "/orders/by_storefront_reference"),
-    "findOrdersByStorefrontReferences": ("POST", "/orders/by_storefront_reference"),
     "getCustomer": ("GET", "/customers/single"),
     "queryCustomers": ("POST", "/customers/query"),
     "createCustomer": ("PUT", "/customers/create"),
@@ -47,22 +69,173 @@ OPERATIONS = {
     "listFields": ("GET", "/fields"),
     "getUsage": ("GET", "/usage"),
 }
-LONG = re.compile("query|find|batch")
-# Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too.
-REPEATED = ("REQUEST_TIMEOUT", "RATE_LIMITED", "TOO_MANY_QUERIES", "IDEMPOTENCY_KEY_RUNNING")
-REPEATED_STATUSES = (200, 408, 425, 429)  # A balancer or proxy may answer these in its own words.
 
-Value = Union[str, int, float, bool, None]
-Fields = Mapping[str, Value]
-Filter = Mapping[str, Any]
-Lookup = Dict[str, Any]
+OrderField = Literal[
+    "ORDER_NUMBER", "ORDER_TYPE", "REFERENCE_NUMBER", "CUSTOMER_CODE", "LOCATION_CODE", "ORDER_DATE", "ORDER_STATUS",
+    "SALESPERSON_CODE", "PO_NUMBER", "TERMS_CODE", "SHIP_VIA", "DROP_SHIP", "TRACKING_NUMBERS", "NOTES", "SUBTOTAL",
+    "FREIGHT", "TAX_TOTAL", "ORDER_TOTAL", "CREATE_DATE", "MODIFIED_DATE", "BNAME", "BATTN", "BADDRESS1", "BADDRESS2",
+    "BCITY", "BSTATE", "BZIPCODE", "BCOUNTRY", "BPHONE", "BEMAIL", "SNAME", "SATTN", "SADDRESS1", "SADDRESS2", "SCITY",
+    "SSTATE", "SZIPCODE", "SCOUNTRY", "SPHONE", "SEMAIL",
+]
+OrderLineField = Literal[
+    "ORDER_NUMBER", "LINE_NUMBER", "PART_CODE", "DESCRIPTION", "QUANTITY", "NUMBER_SHIPPED", "UNIT_PRICE", "DISCOUNT",
+    "SERIAL_NUMBERS", "CARE_PLAN", "LINE_REF_LOCK_CODE", "CREATE_DATE", "MODIFIED_DATE",
+]
+CustomerField = Literal[
+    "CUSTOMER_CODE", "CUSTOMER_NAME", "TERMS_CODE", "CREDIT_LIMIT", "NOTES", "CREATE_DATE", "MODIFIED_DATE", "BNAME",
+    "BATTN", "BADDRESS1", "BADDRESS2", "BCITY", "BSTATE", "BZIPCODE", "BCOUNTRY", "BPHONE", "BEMAIL", "SNAME", "SATTN",
+    "SADDRESS1", "SADDRESS2", "SCITY", "SSTATE", "SZIPCODE", "SCOUNTRY", "SPHONE", "SEMAIL",
+]
+InventoryItemField = Literal[
+    "PART_CODE", "PART_DESCRIPTION", "BARCODE", "CATEGORY", "LOCATION_CODE", "QTY_ONHAND", "QTY_COMMITTED",
+    "QTY_AVAILABLE", "QTY_ONORDER", "UNIT_PRICE", "UNIT_COST", "SERIALIZED", "CARE_PLAN", "CREATE_DATE",
+    "MODIFIED_DATE",
+]
+
+
+class AddressValues(TypedDict, total=False):
+    BNAME: Value
+    BATTN: Value
+    BADDRESS1: Value
+    BADDRESS2: Value
+    BCITY: Value
+    BSTATE: Value
+    BZIPCODE: Value
+    BCOUNTRY: Value
+    BPHONE: Value
+    BEMAIL: Value
+    SNAME: Value
+    SATTN: Value
+    SADDRESS1: Value
+    SADDRESS2: Value
+    SCITY: Value
+    SSTATE: Value
+    SZIPCODE: Value
+    SCOUNTRY: Value
+    SPHONE: Value
+    SEMAIL: Value
+
+
+class NewOrder(AddressValues, total=False):
+    ORDER_TYPE: Literal["worksheet", "quote", "sales_order", "", None]
+    REFERENCE_NUMBER: Value
+    CUSTOMER_CODE: Value
+    LOCATION_CODE: Value
+    ORDER_DATE: Day
+    ORDER_STATUS: Value
+    SALESPERSON_CODE: Value
+    PO_NUMBER: Value
+    TERMS_CODE: Value
+    SHIP_VIA: Value
+    DROP_SHIP: Flag
+    TRACKING_NUMBERS: Value
+    NOTES: Value
+    SUBTOTAL: Number
+    FREIGHT: Number
+    TAX_TOTAL: Number
+    ORDER_TOTAL: Number
+
+
+class OrderChange(AddressValues, total=False):
+    ORDER_NUMBER: Value
+    REFERENCE_NUMBER: Value
+    CUSTOMER_CODE: Value
+    LOCATION_CODE: Value
+    ORDER_DATE: Day
+    ORDER_STATUS: Value
+    SALESPERSON_CODE: Value
+    PO_NUMBER: Value
+    TERMS_CODE: Value
+    SHIP_VIA: Value
+    DROP_SHIP: Flag
+    TRACKING_NUMBERS: Value
+    NOTES: Value
+    SUBTOTAL: Number
+    FREIGHT: Number
+    TAX_TOTAL: Number
+    ORDER_TOTAL: Number
+
+
+class NewOrderLine(TypedDict, total=False):
+    ORDER_NUMBER: Value
+    PART_CODE: Value
+    DESCRIPTION: Value
+    QUANTITY: Number
+    UNIT_PRICE: Number
+    DISCOUNT: Number
+    SERIAL_NUMBERS: Value
+    CARE_PLAN: Flag
+
+
+class OrderLineChange(NewOrderLine, total=False):
+    NUMBER_SHIPPED: Number
+    LINE_REF_LOCK_CODE: Value
+
+
+class NewCustomer(AddressValues, total=False):
+    CUSTOMER_CODE: Value
+    CUSTOMER_NAME: Value
+    TERMS_CODE: Value
+    CREDIT_LIMIT: Number
+    NOTES: Value
+
+
+class CustomerChange(NewCustomer, total=False):
+    pass
+
+
+# The end of what `npm run generate` writes.
+
+Name = TypeVar("Name", bound=str)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # Type checkers have it; nothing of this runs.
+
+    class AnyName(Protocol):
+        """Any text, for the names of custom fields. Beside it, editors still offer the names of the others."""
+
+        def isidentifier(self) -> bool: ...
+
+    class CallOptions(TypedDict, total=False):
+        timeout: Optional[float]
+        total_timeout: Optional[float]
+        tries: Optional[int]
+        first_wait: Optional[float]
+        on_try: Optional[Callable[[Try], object]]
+
+    class ReadOptions(CallOptions, Generic[Name], total=False):
+        fields: Optional[Sequence[Union[Name, AnyName]]]
+        if_none_match: Optional[str]
+
+    class QueryOptions(CallOptions, Generic[Name], total=False):
+        sort: Optional[str]
+        fields: Optional[Sequence[Union[Name, AnyName]]]
+        page_size: Optional[int]
+
+    class WriteOptions(CallOptions, total=False):
+        idempotency_key: Optional[str]
+
+    class ChangeOptions(WriteOptions, total=False):
+        if_match: Optional[str]
+
+    class Filter(TypedDict, Generic[Name], total=False):
+        field: Union[Name, AnyName]
+        op: Literal["eq", "ne", "lt", "le", "gt", "ge", "in", "starts_with", "contains", "empty", "not_empty"]
+        value: Union[Value, Sequence[Value]]
+        contains: bool
+        conjunction: Literal["AND", "OR"]
+
+    Filters = Iterable[Union[Filter[Name], Mapping[str, Any]]]
 
 
 class StoreroomError(Exception):
     """A call that was refused or not answered. Branch on `code`: the codes are those of docs/errors.md, and
 
-    `NO_ANSWER`: the time was up or the connection ended. `status` is 0, and whether a write happened is unknown.
-    `UNREADABLE_ANSWER`: not an answer of Storeroom. Look at `base_url`, and at the proxies in between.
+    `NO_ANSWER`: there was no connection, the time was up or the connection ended. `status` is 0, and unless the message
+    says that it could not connect, whether a write happened is unknown.
+    `UNREADABLE_ANSWER`: not an answer of Storeroom. Check `base_url`, and the proxies in between.
+
+    `remedy` says what to do, and `docs` is the path of the page about the code.
     """
 
     def __init__(self, operation: str, status: int, refusal: Mapping[str, Any], headers: Message):
@@ -73,23 +246,45 @@ class StoreroomError(Exception):
         self.field: Optional[str] = refusal.get("field")
         self.suggestion: Optional[str] = refusal.get("suggestion")
         self.step: Optional[int] = refusal.get("step")
+        self.remedy: Optional[str] = refusal.get("remedy")
+        self.docs: Optional[str] = refusal.get("docs")
+        # Of BATCH_TOO_LONG: the most steps that the rate of the tenant allows at once, where it has one.
+        self.steps_max: Optional[int] = _steps_of(headers) if self.code == "BATCH_TOO_LONG" else None
+        self.order_number: Optional[str] = None  # Where `create_with_lines` has made the order, but not all its lines.
         self.request_id: Optional[str] = refusal.get("requestId", headers.get("X-Request-Id"))
-        self.retry_after: Optional[float] = _seconds_of(headers.get("Retry-After"))
+        self.retry_after: Optional[int] = _seconds_of(headers.get("Retry-After"))
         self.etag: Optional[str] = headers.get("ETag")
         unreadable = self.code == "UNREADABLE_ANSWER" and status in REPEATED_STATUSES
         self.repeatable = status == 0 or status >= 500 or self.code in REPEATED or unreadable
 
 
-class Record(Dict[str, str]):
+class Record(Dict[str, str], Generic[Name]):
     """The fields of a record. It has an `etag` when it was read by its key, and `lines` when it is an order with them."""
 
     etag: str = ""
-    lines: "List[Record]"
+    lines: List[Record[OrderLineField]]
 
-    def __init__(self, fields: Mapping[str, str], etag: str = "", lines: "Sequence[Record]" = ()):
+    def __init__(self, fields: Mapping[str, str], etag: str = "", lines: Sequence[Record[OrderLineField]] = ()):
         super().__init__(fields)
         self.etag = etag
         self.lines = list(lines)
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, name: Union[Name, AnyName]) -> str: ...
+
+
+Order = Record[OrderField]
+OrderLine = Record[OrderLineField]
+Customer = Record[CustomerField]
+InventoryItem = Record[InventoryItemField]
+
+
+class OrderWithLines(NamedTuple):
+    """What `create_with_lines` has made."""
+
+    order_number: str
+    lines: List[OrderLine]
 
 
 @dataclass(frozen=True)
@@ -194,24 +389,32 @@ class _Caller:
         if body is not None:
             payload = json.dumps(body).encode()
             all_headers["Content-Type"] = "application/json"
+        connection = None
+        ends_at = time.monotonic() + limit
         try:
-            status, answered, text = self._exchange(method, target, payload, all_headers, limit)
+            connection = self._connect(limit)
+            status, answered, text = self._exchange(connection, method, target, payload, all_headers, ends_at)
         except (OSError, http.client.HTTPException, EOFError, zlib.error) as cause:
             self.close()
-            message = f"{operation} was not answered ({type(cause).__name__}, at most {limit:g} s)."
-            error = StoreroomError(operation, 0, {"code": "NO_ANSWER", "message": message}, Message())
-            error.__cause__ = cause
-            return error
+            return _fail(operation, self._address(), cause, limit, connection is not None)
         except BaseException:
             self.close()  # An answer may still come on this connection.
             raise
-        return _read(operation, status, answered, text)
+        return _read(operation, self._address(), status, answered, text)
+
+    def _address(self) -> str:
+        host, port = self._url.hostname or "", self._url.port or (443 if self._url.scheme == "https" else 80)
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def _exchange(
-        self, method: str, target: str, payload: Optional[bytes], headers: Mapping[str, str], limit: float
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        payload: Optional[bytes],
+        headers: Mapping[str, str],
+        ends_at: float,
     ) -> Tuple[int, Message, bytes]:
-        ends_at = time.monotonic() + limit
-        connection = self._connect(limit)
         connection.request(method, target, payload, dict(headers))
         response = connection.getresponse()
         parts: List[bytes] = []
@@ -248,6 +451,7 @@ class _Caller:
             )
         else:
             connection = http.client.HTTPConnection(host, port, timeout=limit)
+        connection.connect()
         self._own.connection, self._own.used_at = connection, time.monotonic()
         return connection
 
@@ -259,7 +463,24 @@ class _Caller:
             self._own.connection = None
 
 
-def _read(operation: str, status: int, headers: Message, text: bytes) -> Union[_Answer, StoreroomError]:
+def _fail(operation: str, address: str, cause: Exception, limit: float, connected: bool) -> StoreroomError:
+    reason = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    if not connected:
+        what, remedy = f"could not connect to {address} ({reason})", "Check base_url, and that the service runs there."
+    else:
+        is_late = isinstance(cause, (TimeoutError, socket.timeout))
+        ended = f"the connection to {address} ended before the answer was complete ({reason})"
+        what = f"{address} did not answer within {math.ceil(limit)} s" if is_late else ended
+        remedy = "Whether a write happened is unknown. Send it again with the same idempotency_key."
+    refusal = {"code": "NO_ANSWER", "message": f"{operation} failed: {what}.", "remedy": remedy}
+    error = StoreroomError(operation, 0, refusal, Message())
+    error.__cause__ = cause
+    return error
+
+
+def _read(
+    operation: str, address: str, status: int, headers: Message, text: bytes
+) -> Union[_Answer, StoreroomError]:
     if status == 304:
         return _Answer(status, headers, None)
     try:
@@ -269,8 +490,9 @@ def _read(operation: str, status: int, headers: Message, text: bytes) -> Union[_
     if 200 <= status < 300 and isinstance(body, (dict, list)):
         return _Answer(status, headers, body)
     if status < 300 or not isinstance(body, dict) or not isinstance(body.get("code"), str):
-        message = f"{operation} got an answer with status {status} that is not of Storeroom."
-        body = {"code": "UNREADABLE_ANSWER", "message": message}
+        message = f"{operation} failed: {address} sent an answer with status {status} that is not Storeroom's."
+        remedy = "Check base_url, and the proxies between this program and the service."
+        body = {"code": "UNREADABLE_ANSWER", "message": message, "remedy": remedy}
     return StoreroomError(operation, status, body, headers)
 
 
@@ -285,38 +507,44 @@ def _describe(
     return Try(operation, number, outcome.status, None, get("X-Request-Id"), count, replayed, seconds, wait)
 
 
-def _seconds_of(header: Optional[str]) -> Optional[float]:
+def _seconds_of(header: Optional[str]) -> Optional[int]:
     """Seconds of a Retry-After, which a proxy may write as a date."""
     try:
-        return None if header is None else max(float(header), 0.0)
-    except ValueError:
+        return None if header is None else max(math.ceil(float(header)), 0)
+    except (ValueError, OverflowError):
         pass
     try:
-        return max(parsedate_to_datetime(header or "").timestamp() - time.time(), 0.0)
-    except (TypeError, ValueError):
+        return max(math.ceil(parsedate_to_datetime(header or "").timestamp() - time.time()), 0)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
+def _steps_of(headers: Message) -> Optional[int]:
+    """The most calls that the rate of a tenant allows at once: the `q` of the item "rate"."""
+    found = re.search(r'"rate"[^,]*;\s*q=(\d+)', ", ".join(headers.get_all("RateLimit-Policy", [])))
+    return max(int(found[1]), 1) if found else None
+
+
 @dataclass(frozen=True)
-class Page:
+class Page(Generic[Name]):
     """A page of a query: `cursor` is where the next one begins, None on the last; `total` is there when asked for."""
 
-    records: List[Record]
+    records: List[Record[Name]]
     cursor: Optional[str]
     total: Optional[int]
 
 
-class Query:
+class Query(Generic[Name]):
     """A query: its records one by one, or page by page. Each page is a call, made when it is needed."""
 
-    def __init__(self, load: Callable[[Optional[str], Optional[int], bool], Page]):
+    def __init__(self, load: Callable[[Optional[str], Optional[int], bool], Page[Name]]):
         self._load = load
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[Record[Name]]:
         for page in self.pages():
             yield from page.records
 
-    def pages(self, cursor: Optional[str] = None) -> Iterator[Page]:
+    def pages(self, cursor: Optional[str] = None) -> Iterator[Page[Name]]:
         """All pages, from the first or from a cursor on, which may have been kept."""
         page = self.page(cursor)
         while page.cursor is not None:
@@ -324,17 +552,17 @@ class Query:
             page = self.page(page.cursor)
         yield page
 
-    def page(self, cursor: Optional[str] = None) -> Page:
+    def page(self, cursor: Optional[str] = None) -> Page[Name]:
         """One page: the first, or the one that begins at the cursor."""
         return self._load(cursor, None, False)
 
-    def first(self) -> Optional[Record]:
+    def first(self) -> Optional[Record[Name]]:
         """The first record, or None."""
         return next(iter(self._load(None, 1, False).records), None)
 
-    def to_list(self, limit: int) -> List[Record]:
+    def to_list(self, limit: int) -> List[Record[Name]]:
         """So many records at most."""
-        found: List[Record] = []
+        found: List[Record[Name]] = []
         if limit > 0:
             for record in self:
                 found.append(record)
@@ -347,24 +575,54 @@ class Query:
         return self._load(None, 1, True).total or 0
 
 
-def _write(caller: _Caller, operation: str, body: Any, options: Dict[str, Any]) -> Any:
+def _plain(name: str, value: Any) -> Any:
+    """A value as JSON has it. Raises ValueError or TypeError for one that no field can have."""
+    if isinstance(value, (float, Decimal)):
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+            raise ValueError(f"{name} must be a finite number, not {value}. Send a number, or None if there is none.")
+        return f"{value:f}" if isinstance(value, Decimal) else value
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            message = f"{name} is the datetime {value.isoformat()}, which has no time zone. Send one with a time zone,"
+            raise ValueError(f"{message} such as datetime.now(timezone.utc), or a date.")
+        return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if value is None or isinstance(value, (str, int)):
+        return value
+    message = f"{name} cannot be {repr(value)[:80]}, which is of type {type(value).__name__}."
+    raise TypeError(f"{message} Send a str, int, float, Decimal, bool, date, datetime or None.")
+
+
+def _plain_filter(one: Mapping[str, Any]) -> Dict[str, Any]:
+    name, value = str(one.get("field")), one.get("value")
+    if isinstance(value, (list, tuple)):
+        return {**one, "value": [_plain(name, each) for each in value]}
+    return {**one, "value": _plain(name, value)} if "value" in one else dict(one)
+
+
+def _write(caller: _Caller, operation: str, fields: Any, options: Any) -> Any:
+    return _send(caller, operation, {name: _plain(name, value) for name, value in fields.items()}, dict(options))
+
+
+def _send(caller: _Caller, operation: str, body: Any, options: Dict[str, Any]) -> Any:
     """A write has one Idempotency-Key for all its tries."""
     headers = {"Idempotency-Key": options.pop("idempotency_key", None) or str(uuid.uuid4())}
     headers["If-Match"] = options.pop("if_match", None)
     return caller.call(operation, None, body, headers, options).body["data"]
 
 
-def _get(caller: _Caller, operation: str, key: Dict[str, str], options: Dict[str, Any]) -> Optional[Record]:
+def _get(caller: _Caller, operation: str, key: Dict[str, str], options: Any) -> Any:
     fields, tag = options.pop("fields", None), options.pop("if_none_match", None)
     query = {**key, "fields": None if fields is None else ",".join(fields)}
     answer = caller.call(operation, query, None, {"If-None-Match": tag}, options)
     if answer.status == 304:
         return None
-    lines = [Record(entry["ORDER_LINEITEMS"]) for entry in answer.body["subRecords"] or []]
+    lines: List[OrderLine] = [Record(entry["ORDER_LINEITEMS"]) for entry in answer.body["subRecords"] or []]
     return Record(answer.body["data"], answer.headers.get("ETag", ""), lines)
 
 
-def _find(caller: _Caller, operation: str, key: Dict[str, str], options: Dict[str, Any]) -> Optional[Record]:
+def _find(caller: _Caller, operation: str, key: Dict[str, str], options: Any) -> Any:
     try:
         return _get(caller, operation, key, options)
     except StoreroomError as error:
@@ -373,23 +631,21 @@ def _find(caller: _Caller, operation: str, key: Dict[str, str], options: Dict[st
         return None
 
 
-def _query(
-    caller: _Caller, operation: str, filters: Iterable[Filter], include: Optional[str], options: Dict[str, Any]
-) -> Query:
+def _query(caller: _Caller, operation: str, filters: Iterable[Any], include: Optional[str], options: Any) -> Query[Any]:
     sort, fields, page_size = (options.pop(name, None) for name in ("sort", "fields", "page_size"))
-    body = [dict(one) for one in filters]
+    body = [_plain_filter(one) for one in filters]
     if include == "lines" and fields is not None and "ORDER_NUMBER" not in fields:
         fields = ["ORDER_NUMBER", *fields]  # Lines say which order they are of by its number.
     query = {"sort": sort, "fields": None if fields is None else ",".join(fields), "include": include}
 
-    def load(cursor: Optional[str], size: Optional[int], counted: bool) -> Page:
+    def load(cursor: Optional[str], size: Optional[int], counted: bool) -> Page[Any]:
         most = size or page_size
         own = {"cursor": cursor, "maxReturn": most and str(most), "count": "exact" if counted else None}
         answer = caller.call(operation, {**query, **own}, body, None, options)
-        records = [Record(one) for one in answer.body["data"]]
+        records: List[Record[Any]] = [Record(one) for one in answer.body["data"]]
         by_number = {record.get("ORDER_NUMBER"): record for record in records}
         for entry in answer.body["subRecords"] or []:
-            line = Record(entry["ORDER_LINEITEMS"])
+            line: OrderLine = Record(entry["ORDER_LINEITEMS"])
             by_number[line["ORDER_NUMBER"]].lines.append(line)
         total = answer.headers.get("X-Total-Count")
         return Page(records, answer.headers.get("X-Next-Cursor"), None if total is None else int(total))
@@ -401,35 +657,88 @@ class Orders:
     def __init__(self, caller: _Caller):
         self._caller = caller
 
-    def create(self, fields: Fields, **options: Any) -> str:
-        """Makes an order and gives its ORDER_NUMBER. Lines come with `lines.add`, or all in one `batch`."""
+    def create(self, fields: Union[NewOrder, Fields], **options: Unpack[WriteOptions]) -> str:
+        """Makes an order and gives its ORDER_NUMBER. `create_with_lines` makes one with its lines."""
         return str(_write(self._caller, "createOrder", fields, options))
 
-    def get(self, order_number: str, **options: Any) -> Record:
+    def create_with_lines(
+        self,
+        order: Union[NewOrder, Fields],
+        lines: Iterable[Union[NewOrderLine, Fields]],
+        **options: Unpack[WriteOptions],
+    ) -> OrderWithLines:
+        """Makes an order and its lines, in one batch where they fit one: all of it, or nothing.
+
+        A batch has at most 100 steps and 1 MiB, and no more steps than the tenant's rate allows at once. What is more is
+        sent in pieces. When a piece fails, those before it stay: the error has the `order_number`, and the same call with
+        the same `idempotency_key` continues where this one stopped.
+        """
+        chosen: Dict[str, Any] = dict(options)
+        key = chosen.pop("idempotency_key", None) or str(uuid.uuid4())
+        if len(key) > KEY_CHARACTERS_MAX - PIECES_DIGITS:
+            most = KEY_CHARACTERS_MAX - PIECES_DIGITS
+            raise ValueError(f"idempotency_key has {len(key)} characters. Send at most {most}: pieces add to it.")
+        steps = [_step_of("createOrder", order), *(_step_of("addLineItem", one) for one in lines)]
+        return self._create_in_pieces(steps, key, chosen)
+
+    def _create_in_pieces(self, steps: List[Dict[str, Any]], key: str, options: Dict[str, Any]) -> OrderWithLines:
+        number: Optional[str] = None
+        answers: List[Any] = []
+        most, piece_number = STEPS_MAX, 1
+        while len(answers) < len(steps):
+            piece = steps[len(answers) : len(answers) + most]
+            for one in piece:
+                if one["operation"] == "addLineItem":
+                    one["body"]["ORDER_NUMBER"] = number or "$0.data"
+            piece = piece[: _count_fitting(piece)]
+            own_key = key if piece_number == 1 else f"{key}.{piece_number}"
+            try:
+                answers += _send(self._caller, "batch", piece, {**options, "idempotency_key": own_key})
+            except StoreroomError as error:
+                # A batch that is refused as too long has done nothing, and its key is still free.
+                if error.steps_max is not None and error.steps_max < len(piece):
+                    most = error.steps_max
+                    continue
+                error.order_number = number
+                if error.step is not None:
+                    error.step += len(answers)
+                raise
+            number = number or str(answers[0]["data"])
+            piece_number += 1
+        return OrderWithLines(number or "", [Record(one["data"]) for one in answers[1:]])
+
+    def get(self, order_number: str, **options: Unpack[ReadOptions[OrderField]]) -> Order:
         """An order and its lines. Raises `NOT_FOUND`. With `if_none_match` it is None while nothing has changed."""
-        return _get(self._caller, "getOrder", {"orderNum": order_number}, options)  # type: ignore[return-value]
+        return _get(self._caller, "getOrder", {"orderNum": order_number}, options)  # type: ignore[no-any-return]
 
-    def find(self, order_number: str, **options: Any) -> Optional[Record]:
+    def find(self, order_number: str, **options: Unpack[ReadOptions[OrderField]]) -> Optional[Order]:
         """As `get`, but None where there is no such order."""
-        return _find(self._caller, "getOrder", {"orderNum": order_number}, options)
+        return _find(self._caller, "getOrder", {"orderNum": order_number}, options)  # type: ignore[no-any-return]
 
-    def query(self, filters: Iterable[Filter] = (), include: Optional[str] = None, **options: Any) -> Query:
+    def query(
+        self,
+        filters: Filters[OrderField] = (),
+        include: Optional[Literal["lines"]] = None,
+        **options: Unpack[QueryOptions[OrderField]],
+    ) -> Query[OrderField]:
         """The orders that pass the filters; all of them without any. `include="lines"` brings the lines of each."""
         return _query(self._caller, "queryOrders", filters, include, options)
 
-    def update(self, fields: Fields, **options: Any) -> Record:
+    def update(self, fields: Union[OrderChange, Fields], **options: Unpack[ChangeOptions]) -> Order:
         """Changes the fields that are given and gives the order. None and "" clear a field."""
         return Record(_write(self._caller, "updateOrder", fields, options))
 
-    def cancel(self, order_number: str, **options: Any) -> Record:
+    def cancel(self, order_number: str, **options: Unpack[ChangeOptions]) -> Order:
         """Releases what the order holds. Cancelling twice is a success, cancelling an invoice `ORDER_CLOSED`."""
         return Record(_write(self._caller, "cancelOrder", {"ORDER_NUMBER": order_number}, options))
 
     @overload
-    def by_storefront_reference(self, numbers: str, **options: Any) -> Lookup: ...
+    def by_storefront_reference(  # type: ignore[overload-overlap]
+        self, numbers: str, **options: Unpack[CallOptions]
+    ) -> Lookup: ...
     @overload
-    def by_storefront_reference(self, numbers: Sequence[str], **options: Any) -> List[Lookup]: ...
-    def by_storefront_reference(self, numbers: Union[str, Sequence[str]], **options: Any) -> Any:
+    def by_storefront_reference(self, numbers: Sequence[str], **options: Unpack[CallOptions]) -> List[Lookup]: ...
+    def by_storefront_reference(self, numbers: Union[str, Sequence[str]], **options: Unpack[CallOptions]) -> Any:
         """Every order with a storefront number. A list is answered in its order, by a call for each 100 numbers."""
         if not isinstance(numbers, str):
             return self._look_up(list(numbers), options)
@@ -456,21 +765,21 @@ class Lines:
     def __init__(self, caller: _Caller):
         self._caller = caller
 
-    def add(self, fields: Fields, **options: Any) -> Record:
+    def add(self, fields: Union[NewOrderLine, Fields], **options: Unpack[ChangeOptions]) -> OrderLine:
         """Adds a line to an order and gives it, with its LINE_REF_LOCK_CODE. `if_match` takes the tag of the order."""
         return Record(_write(self._caller, "addLineItem", fields, options))
 
-    def update(self, fields: Fields, **options: Any) -> Record:
-        """Changes the fields of a line that are given and gives the line.
+    def update(self, fields: Union[OrderLineChange, Fields], **options: Unpack[ChangeOptions]) -> OrderLine:
+        """Changes the fields of a line that are given and gives the line. A QUANTITY of 0 takes it out of the order.
 
         Where a partial invoice has moved it to another order, it is changed there, unless `if_match` says which order
         is meant.
         """
         options.setdefault("idempotency_key", str(uuid.uuid4()))
-        sent, moves = dict(fields), 0
+        sent, moves = {**fields}, 0
         while True:
             try:
-                return Record(_write(self._caller, "updateLineItem", sent, dict(options)))
+                return Record(_write(self._caller, "updateLineItem", sent, options))
             except StoreroomError as error:
                 is_moved = error.code == "LINE_MOVED" and error.suggestion is not None
                 if not is_moved or options.get("if_match") is not None or moves == MOVES_MAX:
@@ -479,7 +788,7 @@ class Lines:
                 moves += 1
 
 
-class _Readable:
+class _Readable(Generic[Name]):
     """Records that are read by a code and by queries."""
 
     _get, _list, _key = "", "", ""
@@ -487,31 +796,31 @@ class _Readable:
     def __init__(self, caller: _Caller):
         self._caller = caller
 
-    def get(self, code: str, **options: Any) -> Record:
+    def get(self, code: str, **options: Unpack[ReadOptions[Name]]) -> Record[Name]:
         """The record with the code. Raises `NOT_FOUND`. With `if_none_match` it is None while nothing has changed."""
-        return _get(self._caller, self._get, {self._key: code}, options)  # type: ignore[return-value]
+        return _get(self._caller, self._get, {self._key: code}, options)  # type: ignore[no-any-return]
 
-    def find(self, code: str, **options: Any) -> Optional[Record]:
+    def find(self, code: str, **options: Unpack[ReadOptions[Name]]) -> Optional[Record[Name]]:
         """As `get`, but None where there is no such record."""
-        return _find(self._caller, self._get, {self._key: code}, options)
+        return _find(self._caller, self._get, {self._key: code}, options)  # type: ignore[no-any-return]
 
-    def query(self, filters: Iterable[Filter] = (), **options: Any) -> Query:
+    def query(self, filters: Filters[Name] = (), **options: Unpack[QueryOptions[Name]]) -> Query[Name]:
         """The records that pass the filters; all of them without any."""
         return _query(self._caller, self._list, filters, None, options)
 
 
-class Inventory(_Readable):
+class Inventory(_Readable[InventoryItemField]):
     _get, _list, _key = "getInventoryItem", "queryInventoryItems", "partCode"
 
 
-class Customers(_Readable):
+class Customers(_Readable[CustomerField]):
     _get, _list, _key = "getCustomer", "queryCustomers", "customerCode"
 
-    def create(self, fields: Fields, **options: Any) -> str:
+    def create(self, fields: Union[NewCustomer, Fields], **options: Unpack[WriteOptions]) -> str:
         """Makes a customer and gives its CUSTOMER_CODE: yours if it is free (else `CODE_TAKEN`), or the next number."""
         return str(_write(self._caller, "createCustomer", fields, options))
 
-    def update(self, fields: Fields, **options: Any) -> str:
+    def update(self, fields: Union[CustomerChange, Fields], **options: Unpack[ChangeOptions]) -> str:
         """Changes the fields that are given and gives the CUSTOMER_CODE. None and "" clear a field."""
         return str(_write(self._caller, "updateCustomer", fields, options))
 
@@ -537,11 +846,26 @@ def step(at: int) -> _Step:
     return _Step(Reference(at))
 
 
-def _render(value: Any) -> Any:
+def _render(name: str, value: Any) -> Any:
     """References in the words of the API, and texts that only look like one marked."""
     if isinstance(value, Reference):
         return f"${value.at}.data" + (f".{value.name}" if value.name else "")
-    return "$" + value if isinstance(value, str) and value.startswith("$") else value
+    plain = _plain(name, value)
+    return "$" + plain if isinstance(plain, str) and plain.startswith("$") else plain
+
+
+def _step_of(operation: str, fields: Any) -> Dict[str, Any]:
+    return {"operation": operation, "body": {name: _render(name, value) for name, value in fields.items()}}
+
+
+def _count_fitting(steps: Sequence[Any]) -> int:
+    """How many of the steps fit the body of a batch: one at least."""
+    size = 0
+    for at, one in enumerate(steps):
+        size += len(json.dumps(one)) + len(", ")
+        if at > 0 and size > BATCH_BYTES_MAX:
+            return at
+    return len(steps)
 
 
 class Storeroom:
@@ -553,29 +877,31 @@ class Storeroom:
     `fields` and `page_size`, writes `idempotency_key`, changes `if_match`.
     """
 
-    def __init__(self, base_url: str, team_id: str, api_id: str, api_secret: str, **options: Any):
+    def __init__(self, base_url: str, team_id: str, api_id: str, api_secret: str, **options: Unpack[CallOptions]):
         self._caller = _Caller(base_url, team_id, api_id, api_secret, options)
         self.orders = Orders(self._caller)
         self.lines = Lines(self._caller)
         self.customers = Customers(self._caller)
         self.inventory = Inventory(self._caller)
 
-    def fields(self, record_type: str, **options: Any) -> List[Dict[str, Any]]:
+    def fields(
+        self, record_type: Literal["orders", "lines", "customers", "inventory"], **options: Unpack[CallOptions]
+    ) -> List[Dict[str, Any]]:
         """The fields of `orders`, `lines`, `customers` or `inventory`, custom ones included."""
         return list(self._caller.call("listFields", {"type": record_type}, options=options).body["data"])
 
-    def usage(self, month: Optional[str] = None, **options: Any) -> Dict[str, Any]:
+    def usage(self, month: Optional[str] = None, **options: Unpack[CallOptions]) -> Dict[str, Any]:
         """The calls of a month (UTC), `2026-11`; of this month by default."""
         return dict(self._caller.call("getUsage", {"month": month}, options=options).body["data"])
 
-    def batch(self, steps: Iterable[Mapping[str, Any]], **options: Any) -> List[Any]:
+    def batch(self, steps: Iterable[Mapping[str, Any]], **options: Unpack[WriteOptions]) -> List[Any]:
         """Does 1 to 100 writes, or none of them, and gives the data of each.
 
         A step is `{"operation": …, "body": {…}}`; a value may be what an earlier step answers: `step(0).data`. An error
         has the number of the refused step as `step`.
         """
-        sent = [{**one, "body": {name: _render(value) for name, value in one["body"].items()}} for one in steps]
-        answers = [one["data"] for one in _write(self._caller, "batch", sent, options)]
+        sent = [{**one, **_step_of(one["operation"], one["body"])} for one in steps]
+        answers = [one["data"] for one in _send(self._caller, "batch", sent, dict(options))]
         return [Record(data) if isinstance(data, dict) else data for data in answers]
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 /**
  * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
- * docs/configuration.md, examples/bruno, client/src/contract.ts. With --check it writes nothing and fails when one of
- * them is not in step. Never holds a fact of its own.
+ * docs/configuration.md, examples/bruno, client/src/contract.ts, a part of client-python/storeroom.py. With --check it
+ * writes nothing and fails when one of them is not in step. Never holds a fact of its own.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,8 +14,10 @@ import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http
 import { allOperations } from '../src/http/operations/all-operations.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
+import { renderPythonModule } from './python-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+const PYTHON_MODULE = 'client-python/storeroom.py';
 const HOUR_MS = 3_600_000;
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
@@ -28,6 +30,7 @@ const FILES: Record<string, string> = {
   'docs/errors.md': writeErrors(),
   'docs/configuration.md': await writeConfiguration(),
   'client/src/contract.ts': renderClientTypes(contract),
+  [PYTHON_MODULE]: renderPythonModule(contract, readOrNothing(join(ROOT, PYTHON_MODULE))),
   ...renderBruno(contract),
 };
 

@@ -4,6 +4,8 @@
 """
 
 import json, os, unittest
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 
 from storeroom import Storeroom, StoreroomError, derive_fulfillment, step
@@ -68,6 +70,26 @@ class Operations(unittest.TestCase):
         operations = {one["operationId"] for methods in paths for one in methods.values()}
         self.assertEqual({tried.operation for tried in self.tries}, operations)
         self.assertEqual({(tried.status, tried.number) for tried in self.tries}, {(200, 1)})
+
+    def test_an_order_with_its_lines_is_made_whole_or_not_at_all(self):
+        lines = [{"PART_CODE": "A/1#x", "QUANTITY": 1}, {"PART_CODE": "B", "UNIT_PRICE": Decimal("0.10")}]
+        order = {"REFERENCE_NUMBER": "#whole", "ORDER_DATE": date(2026, 11, 20), "FREIGHT": Decimal("1E+1")}
+        made = self.client.orders.create_with_lines(order, lines, idempotency_key="whole")
+        found = self.client.orders.get(made.order_number)
+        self.assertEqual((found["ORDER_DATE"], found["FREIGHT"], found.lines), ("11/20/2026", "10", made.lines))
+        self.assertEqual(self.client.orders.create_with_lines(order, lines, idempotency_key="whole"), made)
+        long = self.client.orders.create_with_lines({}, lines * 75)
+        self.assertEqual([one["LINE_NUMBER"] for one in long.lines], [str(at + 1) for at in range(150)])
+        with self.assertRaises(StoreroomError) as raised:
+            self.client.orders.create_with_lines({"PO_NUMBER": "none"}, [*lines, {"QUANTITY": "many"}])
+        self.assertEqual((raised.exception.field, raised.exception.step), ("QUANTITY", 3))
+        self.assertEqual(self.client.orders.query([{"field": "PO_NUMBER", "value": "none"}]).count(), 0)
+
+        now = datetime.now(timezone(timedelta(hours=5)))
+        for op, count in (("lt", 1), ("gt", 0)):
+            filters = [{"field": "REFERENCE_NUMBER", "value": "#whole"}]
+            filters.append({"field": "CREATE_DATE", "op": op, "value": now + timedelta(days=1)})
+            self.assertEqual(self.client.orders.query(filters).count(), count)
 
     def test_a_query_brings_every_record_once_with_its_lines(self):
         numbers = [self.client.orders.create({"PO_NUMBER": "pages"}) for _ in range(5)]

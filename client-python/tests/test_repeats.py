@@ -1,65 +1,14 @@
 """When the Python client repeats a call, how long it waits, and when it gives up: against a server that is unkind."""
 
-import http.server, json, os, threading, time, unittest
+import json, os, threading, time, unittest
 from unittest import mock
 
 import storeroom
 from storeroom import Storeroom, StoreroomError
+from unkind import HANG_UP, HANG_UP_MIDWAY, KEEP_SILENT, SECRET, UnkindCase, page, refuse, succeed
 
-SECRET = "sr_sk_verysecret"
 # [status, code, whether the guide says to repeat it], of every code of the service: test/client/python.test.ts knows them.
 ANSWERS = json.loads(os.environ["ANSWERS"])
-
-
-def refuse(status, code, **headers):
-    body = json.dumps({"status": "error", "code": code, "message": "No.", "requestId": "r1", "suggestion": "8"})
-    return status, headers, body.encode()
-
-
-def succeed(data="1"):
-    return 200, {}, json.dumps({"status": "success", "data": data, "subRecords": None}).encode()
-
-
-def page(status, **headers):
-    return status, headers, b"<html>Some proxy</html>"
-
-
-HANG_UP, HANG_UP_MIDWAY, KEEP_SILENT = "hang up", "hang up midway", "keep silent"
-
-
-class UnkindHandler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_any(self):
-        server = self.server
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        server.received.append((self.path, dict(self.headers), body))
-        server.ports.add(self.client_address[1])
-        answer = server.answers.pop(0) if len(server.answers) > 1 else server.answers[0]
-        if answer == KEEP_SILENT:
-            server.released.wait()
-            self.close_connection = True
-        elif answer == HANG_UP:
-            self.close_connection = True
-        elif answer == HANG_UP_MIDWAY:
-            self.send_response(200)
-            self.send_header("Content-Length", "1000")
-            self.end_headers()
-            self.wfile.write(b'{"status":"succ')
-            self.close_connection = True
-        else:
-            status, headers, text = answer
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-    do_GET = do_POST = do_PUT = do_any
-
-    def log_message(self, *_):
-        pass
 
 
 class StandingTime:
@@ -78,40 +27,7 @@ class StandingTime:
         self.now += seconds
 
 
-class Repeats(unittest.TestCase):
-    def setUp(self):
-        # One for each test: a request that was given up may arrive late, and counts for no other.
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), UnkindHandler)
-        self.server.daemon_threads = True
-        self.server.released = threading.Event()
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-        self.tries = []
-        self.client = self.make_client()
-
-    def tearDown(self):
-        self.server.released.set()
-        self.server.shutdown()
-        self.server.server_close()
-
-    def make_client(self, **options):
-        base = f"http://127.0.0.1:{self.server.server_address[1]}/tenant/api/pims/v1"
-        chosen = {"first_wait": 0.001, "on_try": self.tries.append, **options}
-        client = Storeroom(base, team_id="shop", api_id="sr_id_one", api_secret=SECRET, **chosen)
-        self.addCleanup(client.close)
-        return client
-
-    def will(self, *answers):
-        self.server.answers, self.server.received, self.server.ports = list(answers), [], set()
-        self.tries.clear()
-
-    def received(self):
-        return self.server.received
-
-    def failure_of(self, call, *args, **options):
-        with self.assertRaises(StoreroomError) as raised:
-            call(*args, **options)
-        return raised.exception
-
+class Repeats(UnkindCase):
     def test_of_every_code_those_are_repeated_that_the_guide_says(self):
         self.assertGreater(len(ANSWERS), 40)
         for status, code, is_repeated in ANSWERS:
