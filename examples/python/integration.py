@@ -10,13 +10,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import storefront
-from storeroom import Storeroom, StoreroomError, derive_fulfillment, step
+from storeroom import Storeroom, StoreroomError, derive_fulfillment
 
 BASE = os.environ.get("BASE", "http://127.0.0.1:8080/tenant/api/pims/v1")
 KEYS = json.loads(Path(os.environ.get("KEYS_FILE", "keys.json")).read_text())
 ROUND_SECONDS = float(os.environ.get("ROUND_SECONDS", 60))
 PAUSE_SECONDS = 3600
-STEPS_MAX = 100
 KEY_KEPT = timedelta(hours=20)  # Storeroom keeps an Idempotency-Key for 24 hours.
 OVERLAP = timedelta(minutes=1)  # A change can become visible a little after its MODIFIED_DATE.
 
@@ -62,24 +61,14 @@ def bring_orders_in():
 
 
 def create_order(order):
-    """The order and its first lines in one batch, all or nothing; further lines in others. Each batch has its own key."""
-    number, lines = order["number"], order["lines"]
+    """The order and its lines. Sent again with the same key, it continues where a run was killed."""
+    number = order["number"]
     fields = {"REFERENCE_NUMBER": number, "ORDER_TYPE": "sales_order", "SNAME": order["name"]}
-    steps = [{"operation": "createOrder", "body": {**fields, "FREIGHT": order["shipping"]}}]
-    steps += [add_line(step(0).data, line) for line in lines[: STEPS_MAX - 1]]
-    order_number = send_batch(steps, number, 0)[0]
-    for start in range(STEPS_MAX - 1, len(lines), STEPS_MAX):
-        send_batch([add_line(order_number, line) for line in lines[start : start + STEPS_MAX]], number, start)
-    return order_number
-
-
-def add_line(order_number, line):
-    fields = {"PART_CODE": line["part"], "QUANTITY": line["quantity"], "UNIT_PRICE": line["price"]}
-    return {"operation": "addLineItem", "body": {"ORDER_NUMBER": order_number, **fields}}
-
-
-def send_batch(steps, number, start):
-    return client.batch(steps, idempotency_key=f"{quote(number, safe='')}/{start}")
+    lines = [
+        {"PART_CODE": line["part"], "QUANTITY": line["quantity"], "UNIT_PRICE": line["price"]} for line in order["lines"]
+    ]
+    key = quote(number, safe="")
+    return client.orders.create_with_lines({**fields, "FREIGHT": order["shipping"]}, lines, idempotency_key=key).order_number
 
 
 def find_old_order(order):
@@ -100,7 +89,7 @@ def send_stock_out(seen):
     filters = []
     if seen:
         since = datetime.fromisoformat(seen.replace("Z", "+00:00")) - OVERLAP
-        filters = [{"field": "MODIFIED_DATE", "op": "ge", "value": since.strftime("%Y-%m-%dT%H:%M:%SZ")}]
+        filters = [{"field": "MODIFIED_DATE", "op": "ge", "value": since}]
     for page in client.inventory.query(filters, fields=["PART_CODE", "QTY_AVAILABLE", "MODIFIED_DATE"]).pages():
         storefront.publish_stock({part["PART_CODE"]: part["QTY_AVAILABLE"] for part in page.records})
         seen = max([seen] + [part["MODIFIED_DATE"] for part in page.records])

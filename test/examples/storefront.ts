@@ -32,6 +32,9 @@ export interface Sold {
   readonly lines: readonly { readonly part: string; readonly quantity: string; readonly price: string }[];
 }
 
+/** The tenant, and where its calls go. */
+type Place = Pick<Shop, 'keys'> & { readonly service: { readonly origin: string } };
+
 /** The storefront's folder, and the integration that runs on it. */
 export class Storefront {
   readonly folder = join(temporaryFolder(), 'storefront');
@@ -44,7 +47,7 @@ export class Storefront {
   /** Told of every file that changes, of what the integration prints, and of its end. */
   readonly #changed = new EventEmitter();
 
-  constructor(command: readonly [string, string], { keys, service }: Shop) {
+  constructor(command: readonly [string, string], { keys, service }: Place) {
     this.#command = command;
     for (const name of ['orders', 'taken', 'aside']) mkdirSync(join(this.folder, name), { recursive: true });
     for (const name of ['.', 'taken', 'aside'])
