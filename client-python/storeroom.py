@@ -438,10 +438,9 @@ class _Caller:
 
     def _connect(self, limit: float) -> http.client.HTTPConnection:
         kept: Optional[http.client.HTTPConnection] = getattr(self._own, "connection", None)
-        if kept is not None and time.monotonic() - self._own.used_at < IDLE_SECONDS:
+        if kept is not None and kept.sock is not None and time.monotonic() - self._own.used_at < IDLE_SECONDS:
             kept.timeout = limit
-            if kept.sock is not None:
-                kept.sock.settimeout(limit)
+            kept.sock.settimeout(limit)
             return kept
         self.close()
         host, port = self._url.hostname or "", self._url.port

@@ -18,7 +18,7 @@ class Errors(UnkindCase):
             self.assertIn(f"{error.code}: getOrder failed: {message}", str(error))
             self.assertTrue(error.remedy)
 
-    def test_a_refused_connection_and_an_unknown_host_are_told_apart(self):
+    def test_without_a_connection_they_say_so(self):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))  # Nobody listens on it.
             address = f"127.0.0.1:{other.getsockname()[1]}"
@@ -27,6 +27,11 @@ class Errors(UnkindCase):
         wanted = f"NO_ANSWER: getOrder failed: could not connect to {address} (Connection refused)."
         self.assertEqual((str(error), error.status, error.repeatable), (wanted, 0, True))
         self.assertIn("base_url", error.remedy)
+        self.will((200, {"Connection": "close"}, b'{"data":{}}'))
+        self.client.usage()
+        self.server.shutdown()
+        self.server.server_close()
+        self.assertIn("could not connect to", str(self.failure_of(self.client.usage, tries=1)))
         client = self.make_client(base_url="https://[::1]/tenant", tries=1)
         self.assertIn("could not connect to [::1]:443 (", str(self.failure_of(client.usage)))
 
