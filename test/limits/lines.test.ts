@@ -15,7 +15,7 @@ interface Report {
 
 const shop = await Shop.shared();
 const orders = (await Promise.all(times(3, () => succeed<string>(shop.createOrder({}))))) as [string, string, string];
-const reason = (order: string): string => `Order ${order} has 10000 lines, as many as an order can have.`;
+const reason = (order: string): string => `Order ${order} already has 10000 lines, the maximum.`;
 
 /** Imports lines, whatever becomes of them. */
 async function importLines(rows: readonly Values[]): Promise<{ code: number | null; report: Report }> {
