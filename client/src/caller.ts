@@ -1,6 +1,8 @@
 /** One call from its first try to its answer: credentials, time limits, repetitions. Knows no record and no operation. */
+import { explainFailure } from './connection.ts';
 import { OPERATIONS } from './contract.ts';
 import { StoreroomError, type Refusal } from './error.ts';
+import { checkBody } from './values.ts';
 
 export type OperationName = keyof typeof OPERATIONS;
 
@@ -80,6 +82,7 @@ const LONGEST_WAIT_MS = 30_000;
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Callers that were told the same time to wait do not come back together. */
 const SPREAD_MS = 250;
+const NO_ANSWER = { status: 0, requestId: undefined, retryAfter: undefined, etag: undefined, stepsMax: undefined };
 
 export class Caller {
   readonly #base: string;
@@ -125,7 +128,7 @@ export class Caller {
         requestId: error ? error.requestId : headerOf(outcome as Answer, 'X-Request-Id'),
         monthRequests: error ? undefined : numberOf(headerOf(outcome as Answer, 'X-Month-Requests')),
         replayed: !error && headerOf(outcome as Answer, 'Idempotent-Replayed') === 'true',
-        durationMs: endedAt - begunAt,
+        durationMs: Math.round(endedAt - begunAt),
         waitMs: isLast ? undefined : waitMs,
       });
       if (!error) return outcome as Answer;
@@ -134,13 +137,13 @@ export class Caller {
     }
   }
 
-  /** How long to wait before the call is repeated; undefined when it must not be. */
+  /** Returns the whole milliseconds to wait before the call is repeated; undefined when it must not be. */
   #chooseWait({ repeatable, code, retryAfter }: StoreroomError, number: number): number | undefined {
     if (!repeatable) return undefined;
     if (code === 'REQUEST_TIMEOUT') return 0;
-    if (retryAfter) return retryAfter * 1000 + Math.random() * SPREAD_MS;
+    if (retryAfter) return Math.round(retryAfter * 1000 + Math.random() * SPREAD_MS);
     const most = Math.min((this.#settings.firstWaitMs ?? FIRST_WAIT_MS) * 2 ** (number - 1), LONGEST_WAIT_MS);
-    return most * (0.5 + Math.random() / 2);
+    return Math.round(most * (0.5 + Math.random() / 2));
   }
 
   /** One try: its answer, or the error it is. Throws only why the caller aborted it. */
@@ -154,7 +157,7 @@ export class Caller {
       ...this.#settings,
       ...dropUnset(options),
     };
-    const limitMs = Math.max(Math.min(timeoutMs, leftMs, TIMER_MS_MAX), 1);
+    const limitMs = Math.max(Math.round(Math.min(timeoutMs, leftMs, TIMER_MS_MAX)), 1);
     const signal = options?.signal;
     const abort = new AbortController();
     const pass = (): void => abort.abort(signal!.reason);
@@ -166,10 +169,10 @@ export class Caller {
       return readAnswer(operation, response, text);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
-      const why = abort.signal.aborted ? `within ${Math.round(limitMs) / 1000} s` : 'as the connection failed';
-      const message = `${operation} was not answered ${why}.`;
-      const circumstances = { operation, status: 0, requestId: undefined, retryAfter: undefined, etag: undefined };
-      return new StoreroomError({ code: 'NO_ANSWER', message }, { ...circumstances, cause });
+      const { host } = new URL(url);
+      const why = abort.signal.aborted ? `${host} did not answer within ${limitMs} ms` : explainFailure(host, cause);
+      const message = `${operation} failed: ${why}.`;
+      return new StoreroomError({ code: 'NO_ANSWER', message }, { ...NO_ANSWER, operation, cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', pass);
@@ -178,6 +181,7 @@ export class Caller {
 
   #prepare(operation: OperationName, { query, headers, body }: Call): Prepared {
     const [method, path] = OPERATIONS[operation];
+    checkBody(operation, body);
     const search = new URLSearchParams({ teamID: this.#teamID, ...dropUnset(query) });
     const all = new Headers({ Authorization: this.#authorization, ...dropUnset(headers) });
     if (body !== undefined) all.set('Content-Type', 'application/json');
@@ -201,7 +205,14 @@ function readAnswer(operation: string, response: Response, text: string): Answer
     requestId: headers.get('X-Request-Id') ?? undefined,
     retryAfter: secondsOf(headers.get('Retry-After')),
     etag: headers.get('ETag') ?? undefined,
+    stepsMax: findStepsMax(headers.get('RateLimit-Policy')),
   });
+}
+
+/** Returns the quota of the item "rate", which is the most steps of a batch: `"rate";q=20;w=2, "quota";q=1000`. */
+function findStepsMax(policy: string | null): number | undefined {
+  const quota = /"rate"[^,]*;\s*q=(\d+)/.exec(policy ?? '')?.[1];
+  return quota === undefined ? undefined : Number(quota);
 }
 
 function parse(text: string): Refusal | undefined {
@@ -216,7 +227,7 @@ function parse(text: string): Refusal | undefined {
 /** Seconds of a Retry-After, which a proxy may write as a date. */
 function secondsOf(header: string | null): number | undefined {
   if (header === null) return undefined;
-  const seconds = Number.isNaN(Number(header)) ? (Date.parse(header) - Date.now()) / 1000 : Number(header);
+  const seconds = Number.isNaN(Number(header)) ? Math.ceil((Date.parse(header) - Date.now()) / 1000) : Number(header);
   return Number.isNaN(seconds) ? undefined : Math.max(seconds, 0);
 }
 

@@ -9,6 +9,8 @@ export interface Refusal {
   readonly suggestion?: string;
   readonly step?: number;
   readonly requestId?: string;
+  readonly remedy?: string;
+  readonly docs?: string;
 }
 
 interface Circumstances {
@@ -17,6 +19,7 @@ interface Circumstances {
   readonly requestId: string | undefined;
   readonly retryAfter: number | undefined;
   readonly etag: string | undefined;
+  readonly stepsMax: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -43,16 +46,22 @@ export class StoreroomError extends Error {
   readonly suggestion: string | undefined;
   /** The step of a batch that was refused, from 0. */
   readonly step: number | undefined;
+  /** What to do about it, in a sentence. */
+  readonly remedy: string | undefined;
+  /** The path where the service documents the code, such as `/docs/errors#NOT_FOUND`. */
+  readonly docs: string | undefined;
   /** Quote it when you report a fault. */
   readonly requestId: string | undefined;
   /** Seconds to wait. For `QUOTA_EXCEEDED` they are days long. */
   readonly retryAfter: number | undefined;
   /** Of `RECORD_CHANGED`: the ETag of now. */
   readonly etag: string | undefined;
+  /** Of `BATCH_TOO_LONG`: the most steps that a batch of this tenant may have, if its rate limits them. */
+  readonly stepsMax: number | undefined;
   /** Whether the same call may succeed later. The client has then used up its tries or its time. */
   readonly repeatable: boolean;
 
-  constructor(refusal: Refusal, { operation, status, requestId, retryAfter, etag, cause }: Circumstances) {
+  constructor(refusal: Refusal, { operation, status, requestId, retryAfter, etag, stepsMax, cause }: Circumstances) {
     super(`${refusal.code}: ${refusal.message ?? ''}`, cause === undefined ? undefined : { cause });
     this.code = refusal.code;
     this.status = status;
@@ -60,13 +69,24 @@ export class StoreroomError extends Error {
     this.field = refusal.field;
     this.suggestion = refusal.suggestion;
     this.step = refusal.step;
+    this.remedy = refusal.remedy;
+    this.docs = refusal.docs;
     this.requestId = refusal.requestId ?? requestId;
     this.retryAfter = retryAfter;
     this.etag = etag;
+    this.stepsMax = refusal.code === 'BATCH_TOO_LONG' ? stepsMax : undefined;
     this.repeatable =
       status === 0 ||
       status >= 500 ||
       REPEATED.includes(refusal.code) ||
       (refusal.code === 'UNREADABLE_ANSWER' && REPEATED_STATUSES.includes(status));
+  }
+
+  /** Returns every member for a log. `JSON.stringify` leaves the message of an ordinary error out. */
+  toJSON(): Record<string, unknown> {
+    const { name, message, code, status, operation, field, suggestion, step } = this;
+    const { remedy, docs, requestId, retryAfter, etag, stepsMax, repeatable } = this;
+    const wrong = { name, message, code, status, operation, field, suggestion, step };
+    return { ...wrong, remedy, docs, requestId, retryAfter, etag, stepsMax, repeatable };
   }
 }

@@ -46,7 +46,8 @@ class Waiting {
   async tried(count: number): Promise<number | undefined> {
     while (this.tries.length < count) await once(this.#told, 'try');
     await nextTurn();
-    const { waitMs } = this.tries[count - 1]!;
+    const { waitMs, durationMs } = this.tries[count - 1]!;
+    assert.ok(Number.isInteger(durationMs) && Number.isInteger(waitMs ?? 0), `${durationMs}, ${waitMs}`);
     return waitMs;
   }
 
