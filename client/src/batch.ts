@@ -10,15 +10,13 @@ type RecordTypeOf<Name> = Name extends `${string}Line${string}`
     : 'customers';
 type BodyOf<Custom, Name extends Operation> = BatchOperations[Name]['body'] &
   records.Written<Custom, RecordTypeOf<Name>>;
-type DataOf<Custom, Name extends Operation> = {
-  readonly createOrder: string;
-  readonly addLineItem: records.OrderLine<Custom>;
-  readonly updateLineItem: records.OrderLine<Custom>;
-  readonly updateOrder: records.OrderFields<Custom>;
-  readonly cancelOrder: records.OrderFields<Custom>;
-  readonly createCustomer: string;
-  readonly updateCustomer: string;
-}[Name];
+type DataOf<Custom, Name extends Operation> = Name extends Operation
+  ? BatchOperations[Name]['data'] extends string
+    ? string
+    : Name extends `${string}Line${string}`
+      ? records.OrderLine<Custom>
+      : records.OrderFields<Custom>
+  : never;
 
 const REFERENCE = Symbol('reference');
 
@@ -44,12 +42,13 @@ export function step<const At extends number>(at: At): { readonly data: StepData
   return { data: data as unknown as StepData<At> };
 }
 
-export type BatchStep<Custom = unknown> = {
-  readonly [Name in Operation]: {
+/** A step of any operation, or of those that are named: a list of `BatchStep<Custom, 'addLineItem'>` answers lines. */
+export type BatchStep<Custom = unknown, Named extends Operation = Operation> = {
+  readonly [Name in Named]: {
     readonly operation: Name;
     readonly body: { readonly [Field in keyof BodyOf<Custom, Name>]: BodyOf<Custom, Name>[Field] | Reference };
   };
-}[Operation];
+}[Named];
 
 /** The data of each step, in order. */
 export type BatchAnswers<Custom, Steps extends readonly BatchStep<Custom>[]> = {

@@ -2,6 +2,7 @@
 import { hasCode, orUndefined, query, read, write } from './calls.ts';
 import type { Caller, CallOptions } from './caller.ts';
 import type { StorefrontLookup } from './contract.ts';
+import { writeInPieces } from './pieces.ts';
 import type { Query } from './query.ts';
 import type * as records from './records.ts';
 import type { ChangeOptions, Filter, QueryOptions, ReadOptions, WriteOptions } from './records.ts';
@@ -17,9 +18,24 @@ export class Orders<Custom> {
     this.#caller = caller;
   }
 
-  /** Makes an order and answers its ORDER_NUMBER. Lines come with `lines.add`, or all in one `batch`. */
+  /** Creates an order and returns its ORDER_NUMBER. Add lines with `lines.add`, or use `createWithLines`. */
   create(fields: records.NewOrder<Custom>, options?: WriteOptions): Promise<string> {
     return write(this.#caller, 'createOrder', fields, options);
+  }
+
+  /**
+   * Creates an order with its lines and returns its number and the lines. It is one batch, so all is written or nothing,
+   * if it has at most 99 lines and 1 MiB, and no more steps than the tenant's rate allows at once. Otherwise it is sent
+   * in several batches, and a failure can leave the order with only its first lines: call again with the same
+   * `idempotencyKey` and the rest is added. Each batch has its own tries and time.
+   */
+  async createWithLines(
+    order: records.NewOrder<Custom>,
+    lines: readonly records.NewLine<Custom>[],
+    options?: WriteOptions,
+  ): Promise<records.WrittenOrder<Custom>> {
+    const [orderNumber, ...added] = await writeInPieces(this.#caller, order, lines, options);
+    return { orderNumber: orderNumber as string, lines: added as records.OrderLine<Custom>[] };
   }
 
   /** An order and its lines. Throws `NOT_FOUND`. With `ifNoneMatch` it is null while nothing has changed. */

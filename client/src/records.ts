@@ -28,6 +28,8 @@ export type InventoryItem<Custom = unknown> = contract.InventoryItem & Read<Cust
 export type NewOrder<Custom = unknown> = contract.NewOrder & Written<Custom, 'orders'>;
 export type OrderChange<Custom = unknown> = contract.OrderChange & Written<Custom, 'orders'>;
 export type NewOrderLine<Custom = unknown> = contract.NewOrderLine & Written<Custom, 'lines'>;
+/** A line that is written together with its order. */
+export type NewLine<Custom = unknown> = Omit<contract.NewOrderLine, 'ORDER_NUMBER'> & Written<Custom, 'lines'>;
 export type OrderLineChange<Custom = unknown> = contract.OrderLineChange & Written<Custom, 'lines'>;
 export type NewCustomer<Custom = unknown> = contract.NewCustomer & Written<Custom, 'customers'>;
 export type CustomerChange<Custom = unknown> = contract.CustomerChange & Written<Custom, 'customers'>;
@@ -35,6 +37,11 @@ export type CustomerChange<Custom = unknown> = contract.CustomerChange & Written
 /** The lines of an order, by LINE_NUMBER. */
 export interface WithLines<Custom> {
   readonly lines: readonly OrderLine<Custom>[];
+}
+
+/** What `createWithLines` has written. */
+export interface WrittenOrder<Custom = unknown> extends WithLines<Custom> {
+  readonly orderNumber: string;
 }
 
 /** An order as it is read by its number. */

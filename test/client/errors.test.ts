@@ -135,6 +135,12 @@ suite('a value that JSON would change is refused before anything is sent', () =>
     await refuses(few.first(), `The value of filter 0 on QTY_ONHAND is NaN. ${remedy}`);
     const some = client.inventory.query([{ field: 'QTY_ONHAND', op: 'in', value: [1, NaN] }]);
     await refuses(some.count(), /^The value of filter 0 on QTY_ONHAND is NaN\. /);
+    // No line of it is written, although the first batches would pass.
+    const lines = Array.from({ length: 250 }, (_, at) => ({ QUANTITY: at === 249 ? NaN : 1 }));
+    await refuses(
+      client.orders.createWithLines({}, lines),
+      /^QUANTITY of addLineItem \(step 250 of the batch\) is NaN/,
+    );
   });
 
   test('a Date, which has a time and a zone, and a bigint, but nothing else', async () => {

@@ -5,7 +5,7 @@ import { rolldown } from 'rolldown';
 import type { Clock, Timer } from '../../src/clock.ts';
 
 /** The globals of workers that the client uses. Timers and text aside, there is nothing of a host in it. */
-const GLOBALS = [AbortController, AbortSignal, Headers, Request, Response, URL, URLSearchParams];
+const GLOBALS = [AbortController, AbortSignal, Headers, Request, Response, TextEncoder, URL, URLSearchParams];
 const FUNCTIONS = { btoa, crypto, fetch };
 
 export const hostOf = (clock: Clock, more: object = {}): Context =>

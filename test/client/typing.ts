@@ -4,6 +4,7 @@ import {
   step,
   type BatchStep,
   type Customer,
+  type CustomFields,
   type ErrorCode,
   type Filter,
   type Order,
@@ -72,6 +73,15 @@ export async function checkWrites(
   await plain.orders.update({ ORDER_NUMBER: '1', ORDER_TYPE: 'quote' });
   // @ts-expect-error -- a new record has no tag yet
   await plain.orders.create({}, { ifMatch: '"a"' });
+  const day = new Date(0);
+  // @ts-expect-error -- a Date is a time, and has a zone
+  await plain.orders.create({ ORDER_DATE: day });
+  // @ts-expect-error -- nor is it the value of a custom field
+  await loose.orders.create({ WHATEVER: day });
+  // @ts-expect-error -- nor that of a step
+  await plain.batch([{ operation: 'createOrder', body: { ORDER_DATE: day } }]);
+  // @ts-expect-error -- nor that of a filter
+  plain.orders.query([{ field: 'MODIFIED_DATE', op: 'ge', value: day }]);
   // @ts-expect-error -- no object is a value
   await plain.customers.create({ NOTES: { a: 1 } });
   const changed = await plain.orders.update({ ORDER_NUMBER: 1, NOTES: null }, { ifMatch: '"a"', idempotencyKey: 'b' });
@@ -156,6 +166,32 @@ export async function checkBatches(plain: Storeroom, shop: Shop): Promise<void> 
     steps.push({ operation: 'addLineItem', body: { ORDER_NUMBER: step(0).data, PART_CODE: part } });
   const [number] = await plain.batch(steps);
   holds<Same<typeof number, string>>(0);
+  const lines: BatchStep<unknown, 'addLineItem'>[] = [{ operation: 'addLineItem', body: { ORDER_NUMBER: '1' } }];
+  const [first, ...added] = await plain.batch([{ operation: 'createOrder', body: {} }, ...lines]);
+  holds<Same<typeof first, string>>(0);
+  holds<Same<(typeof added)[number], OrderLine<CustomFields>>>(0);
+  // @ts-expect-error -- a list of lines has lines alone
+  lines.push({ operation: 'createOrder', body: {} });
+}
+
+export async function checkOrdersWithLines(plain: Storeroom, shop: Shop): Promise<void> {
+  const { orderNumber, lines } = await shop.orders.createWithLines(
+    { ORDER_TYPE: 'sales_order', GIFT_NOTE: 'x' },
+    [{ PART_CODE: '11', QUANTITY: 2, ENGRAVING: 'y' }, {}],
+    { idempotencyKey: '#1' },
+  );
+  holds<Same<typeof orderNumber, string>>(0);
+  holds<Same<(typeof lines)[number]['ENGRAVING'], string>>(0);
+  // @ts-expect-error -- the lines are of the new order
+  await plain.orders.createWithLines({}, [{ ORDER_NUMBER: '1' }]);
+  // @ts-expect-error -- misspelt
+  await plain.orders.createWithLines({}, [{ PARTCODE: '1' }]);
+  // @ts-expect-error -- a custom field of an order
+  await shop.orders.createWithLines({}, [{ GIFT_NOTE: '1' }]);
+  // @ts-expect-error -- a Date is no value
+  await plain.orders.createWithLines({ ORDER_DATE: new Date(0) }, []);
+  // @ts-expect-error -- a new record has no tag yet
+  await plain.orders.createWithLines({}, [], { ifMatch: '"a"' });
 }
 
 export async function checkRest(plain: Storeroom, error: StoreroomError): Promise<Customer> {
