@@ -33,7 +33,7 @@ export const SLOW: readonly SlowFiles[] = [
     reason: '64 clients on the same orders; test/store sends changes and cancellations of them at once, on both stores',
   },
   {
-    files: ['test/examples/kills.test.ts'],
+    files: ['test/examples/kills.test.ts', 'test/examples/rate.test.ts'],
     reason: 'kills the programs of examples/ and the service; integration.test.ts has what they do when nobody does',
   },
   {

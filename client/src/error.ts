@@ -58,6 +58,8 @@ export class StoreroomError extends Error {
   readonly etag: string | undefined;
   /** Of `BATCH_TOO_LONG`: the most steps that a batch of this tenant may have, if its rate limits them. */
   readonly stepsMax: number | undefined;
+  /** Of `createWithLines`: the order that the batches before have written, if there is one. */
+  readonly orderNumber: string | undefined = undefined;
   /** Whether the same call may succeed later. The client has then used up its tries or its time. */
   readonly repeatable: boolean;
 
@@ -85,8 +87,8 @@ export class StoreroomError extends Error {
   /** Returns every member for a log. `JSON.stringify` leaves the message of an ordinary error out. */
   toJSON(): Record<string, unknown> {
     const { name, message, code, status, operation, field, suggestion, step } = this;
-    const { remedy, docs, requestId, retryAfter, etag, stepsMax, repeatable } = this;
+    const { remedy, docs, requestId, retryAfter, etag, stepsMax, orderNumber, repeatable } = this;
     const wrong = { name, message, code, status, operation, field, suggestion, step };
-    return { ...wrong, remedy, docs, requestId, retryAfter, etag, stepsMax, repeatable };
+    return { ...wrong, remedy, docs, requestId, retryAfter, etag, stepsMax, orderNumber, repeatable };
   }
 }

@@ -26,8 +26,8 @@ export class Orders<Custom> {
   /**
    * Creates an order with its lines and returns its number and the lines. It is one batch, so all is written or nothing,
    * if it has at most 99 lines and 1 MiB, and no more steps than the tenant's rate allows at once. Otherwise it is sent
-   * in several batches, and a failure can leave the order with only its first lines: call again with the same
-   * `idempotencyKey` and the rest is added. Each batch has its own tries and time.
+   * in several batches, and a failure can leave the order with only its first lines. The error then has its number as
+   * `orderNumber`: call again with the same `idempotencyKey` and the rest is added. Each batch has its own tries and time.
    */
   async createWithLines(
     order: records.NewOrder<Custom>,

@@ -41,7 +41,7 @@ export async function writeInPieces(
       number++;
     } catch (error) {
       const size = hasCode(error, 'BATCH_TOO_LONG') ? error.stepsMax : undefined;
-      if (size === undefined || size < 1 || size >= piece.length) throw countFrom(error, written.length);
+      if (size === undefined || size < 1 || size >= piece.length) throw tellWritten(error, written);
       sizeMax = size;
     }
   }
@@ -69,9 +69,9 @@ function cut(steps: readonly object[]): readonly object[] {
   return end === -1 ? steps : steps.slice(0, end);
 }
 
-/** Lets `step` of an error count from the order, not from the first step of its batch. */
-function countFrom(error: unknown, steps: number): unknown {
-  return error instanceof StoreroomError && error.step !== undefined
-    ? Object.assign(error, { step: steps + error.step })
-    : error;
+/** Adds the order to an error, whose `step` then counts from the order and not from the first step of its batch. */
+function tellWritten(error: unknown, written: Written): unknown {
+  if (!(error instanceof StoreroomError)) return error;
+  const counted = error.step === undefined ? undefined : written.length + error.step;
+  return Object.assign(error, { step: counted, orderNumber: written[0] as string | undefined });
 }

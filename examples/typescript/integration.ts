@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { deriveFulfillment, step, Storeroom, StoreroomError, type BatchStep } from '@storeroom/client';
+import { deriveFulfillment, Storeroom, StoreroomError } from '@storeroom/client';
 import * as storefront from './storefront.ts';
 import type { SoldOrder } from './storefront.ts';
 
@@ -16,7 +16,6 @@ const KEYS = JSON.parse(readFileSync(process.env['KEYS_FILE'] ?? 'keys.json', 'u
 };
 const ROUND_MS = Number(process.env['ROUND_SECONDS'] ?? 60) * 1000;
 const PAUSE_MS = 3_600_000;
-const STEPS_MAX = 100;
 /** Storeroom keeps an Idempotency-Key for 24 hours. */
 const KEY_KEPT_MS = 20 * 3_600_000;
 /** A change can become visible a little after its MODIFIED_DATE. */
@@ -61,33 +60,14 @@ function isWrong(error: unknown): error is StoreroomError {
   return error.code !== 'QUOTA_EXCEEDED' && error.status !== 401 && error.status !== 403;
 }
 
-/** The order and its first lines in one batch, all or nothing; further lines in others. Each batch has its own key. */
+/** The key of an order is made from its number, so that the next run continues what this one did not finish. */
 async function createOrder({ number, name, shipping, lines }: SoldOrder): Promise<string> {
-  const order = { REFERENCE_NUMBER: number, ORDER_TYPE: 'sales_order', SNAME: name, FREIGHT: shipping } as const;
-  const lineOf = ({ part, quantity, price }: SoldOrder['lines'][number]) =>
-    ({ PART_CODE: part, QUANTITY: quantity, UNIT_PRICE: price }) as const;
-  const send = (steps: readonly BatchStep[], from: number): Promise<readonly unknown[]> =>
-    storeroom.batch(steps, { idempotencyKey: `${encodeURIComponent(number)}/${from}` });
-  const first = lines.slice(0, STEPS_MAX - 1);
-  const [orderNumber] = await send(
-    [
-      { operation: 'createOrder', body: order },
-      ...first.map((line): BatchStep => ({
-        operation: 'addLineItem',
-        body: { ORDER_NUMBER: step(0).data, ...lineOf(line) },
-      })),
-    ],
-    0,
+  const { orderNumber } = await storeroom.orders.createWithLines(
+    { REFERENCE_NUMBER: number, ORDER_TYPE: 'sales_order', SNAME: name, FREIGHT: shipping },
+    lines.map(({ part, quantity, price }) => ({ PART_CODE: part, QUANTITY: quantity, UNIT_PRICE: price })),
+    { idempotencyKey: encodeURIComponent(number) },
   );
-  for (let from = first.length; from < lines.length; from += STEPS_MAX)
-    await send(
-      lines.slice(from, from + STEPS_MAX).map((line) => ({
-        operation: 'addLineItem',
-        body: { ORDER_NUMBER: String(orderNumber), ...lineOf(line) },
-      })),
-      from,
-    );
-  return String(orderNumber);
+  return orderNumber;
 }
 
 /** Of an order that a run may have sent when its key has been forgotten since: what Storeroom has of it. */

@@ -81,3 +81,5 @@ async function sellAtLowRate(language: keyof typeof LANGUAGES): Promise<void> {
 
 test('Python: at 10 calls a second, orders of 30 lines arrive once with all their lines, through kills between pieces', () =>
   sellAtLowRate('Python'));
+test('TypeScript: at 10 calls a second, orders of 30 lines arrive once with all their lines, through kills between pieces', () =>
+  sellAtLowRate('TypeScript'));
