@@ -20,7 +20,11 @@ const WIDTH = 120;
 const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem'];
 /** Those with a base come after it. */
 const WRITES = 'AddressValues NewOrder OrderChange NewOrderLine OrderLineChange NewCustomer CustomerChange'.split(' ');
-const VALUES: Readonly<Record<string, string>> = { DecimalValue: 'Number', DateValue: 'Day', FlagValue: 'Flag' };
+const VALUES: Readonly<Record<string, string>> = {
+  DecimalValue: 'Number',
+  CalendarDateValue: 'Day',
+  FlagValue: 'Flag',
+};
 const FIRST = '# Written by `npm run generate` from the contract. Change tools/python-types.ts, not this part.\n';
 const LAST = '# The end of what `npm run generate` writes.\n';
 
@@ -55,17 +59,15 @@ const nameOf = ({ $ref }: Schema): string => $ref!.split('/').at(-1)!;
 
 function fieldsOf(schemas: Contract['components']['schemas'], schema: Schema): string[] {
   if (schema.$ref !== undefined) return fieldsOf(schemas, schemas[nameOf(schema)]!);
-  return [
-    ...Object.keys(schema.properties ?? {}),
-    ...(schema.allOf ?? []).toReversed().flatMap((one) => fieldsOf(schemas, one)),
-  ];
+  return [...Object.keys(schema.properties ?? {}), ...(schema.allOf ?? []).flatMap((one) => fieldsOf(schemas, one))];
 }
 
 function declare(schemas: Contract['components']['schemas'], name: string): string {
-  const { allOf, ...schema } = schemas[name]!;
-  const [base, own] = allOf ?? [undefined, schema];
+  const parts = schemas[name]!.allOf ?? [schemas[name]!];
+  const base = parts.find(({ $ref }) => $ref !== undefined);
   const inherited = base === undefined ? [] : fieldsOf(schemas, base);
-  const members = Object.entries(own!.properties!)
+  const members = parts
+    .flatMap(({ properties }) => Object.entries(properties ?? {}))
     .filter(([field]) => !inherited.includes(field))
     .map(([field, value]) => `    ${field}: ${valueOf(schemas, value)}\n`);
   return `class ${name}(${base === undefined ? 'TypedDict' : nameOf(base)}, total=False):\n${members.join('') || '    pass\n'}`;
