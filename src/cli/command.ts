@@ -9,6 +9,8 @@ import { RECORD_TYPES } from '../pims/fields.ts';
 export interface CommandContext {
   readonly environment: Environment;
   readonly clock: Clock;
+  /** Whether the answer is one JSON object, with nothing beside it. */
+  readonly asJson: boolean;
   exitCode: number;
 }
 

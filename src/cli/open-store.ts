@@ -1,30 +1,32 @@
 /** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
+import { join, resolve } from 'node:path';
+import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
-import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/port.ts';
-import { openStore, type OpenStoreSettings, type Store, type StoreUser } from '../store/open.ts';
+import { openStore, type OpenStoreSettings, type Store, type StorePlace, type StoreUser } from '../store/open.ts';
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
 import type { CommandContext } from './command.ts';
+import { findFault, formatOrigin } from './service-address.ts';
 import { printable } from './text-table.ts';
 
 /** A command waits for other processes, and its queries may take their time. */
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 
+type Settings = Pick<CommandContext, 'clock' | 'asJson'> & { readonly config: Config };
+
 /** Opens a store, works with it, and closes it. A fatal fault of the store is thrown before what it led to. */
 export async function withOpenedStore<S extends Store, T>(
-  { config, clock }: { config: Config; clock: Clock },
+  { config, clock, asJson }: Settings,
   open: (settings: OpenStoreSettings, user: StoreUser) => S | Promise<S>,
   work: (store: S) => Promise<T>,
+  { create = false } = {},
 ): Promise<T> {
   let fatal: unknown;
   const faults: string[] = [];
-  const print = (event: string): void => void process.stderr.write(`${printable(event)}\n`);
   const store = await open(
     { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
     {
@@ -33,9 +35,11 @@ export async function withOpenedStore<S extends Store, T>(
       onFatal: (fault) => void (fatal ??= fault),
       report: (event, isFault) => void (isFault === true ? faults.push(event) : print(event)),
       clock,
+      refusesEmpty: !create,
     },
   );
   try {
+    if (!asJson) await tellStore(config, store);
     const result = await work(store);
     for (const event of faults) print(event);
     return result;
@@ -48,15 +52,32 @@ export async function withOpenedStore<S extends Store, T>(
   }
 }
 
-/** Opens the store of the settings. A data folder must exist already, unless `create` is set. */
+/** Says which store a command works on. A mistyped setting would otherwise be seen when the new keys are refused. */
+export const printStore = (place: StorePlace): void => print(`Store: ${describeStore(place)}`);
+
+export const describeStore = ({ data, databaseUrl }: StorePlace): string =>
+  databaseUrl === '' ? `${resolve(data)} (SQLite)` : `${hidePassword(databaseUrl)} (PostgreSQL)`;
+
+/** A service leaves its address in its store: one that answers beside a store without an address uses another. */
+async function tellStore(config: Config, { installation }: Store): Promise<void> {
+  printStore(config);
+  if ((await installation.load('origin')) !== undefined) return;
+  const origin = formatOrigin(config.host, config.port);
+  if ((await findFault(`${origin}/healthz`)) === undefined)
+    print(`The service at ${origin} does not use this store. Check STOREROOM_DATA and STOREROOM_DATABASE_URL.`);
+}
+
+const print = (event: string): void => void process.stderr.write(`${printable(event)}\n`);
+
+/** Opens the store of the settings. It must exist already, unless `create` is set. */
 export async function withStore<T>(
-  { environment, clock }: CommandContext,
+  context: CommandContext,
   work: (store: Store) => Promise<T>,
   { create = false } = {},
 ): Promise<T> {
-  const { config } = parseConfig(environment, {});
+  const { config } = parseConfig(context.environment, {});
   if (!create && config.databaseUrl === '') checkFolder(config.data);
-  return withOpenedStore({ config, clock }, openStore, work);
+  return withOpenedStore({ ...context, config }, openStore, work, { create });
 }
 
 /** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
@@ -91,7 +112,10 @@ export function checkFolder(folder: string): void {
   refuseUnfinishedRestore(folder);
   refuseLostFiles(folder);
   if (existsSync(join(folder, 'control.db'))) return;
-  throw refuseCommand(`There is no data in ${folder}. Is STOREROOM_DATA set to the folder the service uses?`);
+  throw refuseCommand(
+    `There is no data in ${resolve(folder)}. Is STOREROOM_DATA set to the folder the service uses? \`storeroom tenant ` +
+      'create --create` makes a new store.',
+  );
 }
 
 /** COMMAND_REFUSED for root on another user's data: the service could not use the files that it would leave there. */

@@ -5,6 +5,7 @@ import { VERSION } from '../assets.ts';
 import { SETTINGS, type Config } from '../config.ts';
 import { BASE_PATH } from '../http/operations/operation.ts';
 import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
+import { describeStore } from './open-store.ts';
 import { findOrigin, formatLink, formatOrigin } from './service-address.ts';
 
 export function printReady(
@@ -17,6 +18,7 @@ export function printReady(
   const baseURL = origin + BASE_PATH;
   const dashboard = `${findOrigin(config, port)}/dashboard/`;
   const reference = `${origin}/docs`;
+  const store = describeStore(config);
   const tenant = demo && {
     teamID: DEMO_TEAM,
     apiID: demo.key.apiId,
@@ -25,7 +27,12 @@ export function printReady(
     ownerLink: formatLink(findOrigin(config, port), demo.linkToken),
   };
   const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
-  const addresses = [`  Base URL    ${baseURL}`, `  Dashboard   ${dashboard}`, `  Reference   ${reference}`];
+  const addresses = [
+    `  Base URL    ${baseURL}`,
+    `  Dashboard   ${dashboard}`,
+    `  Reference   ${reference}`,
+    `  Store       ${store}`,
+  ];
   const lines = [`Storeroom ${VERSION} is ready.`, ...addresses];
   if (tenant)
     lines.push(
@@ -39,7 +46,7 @@ export function printReady(
       call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
     );
   if (isEmpty) lines.push('', ...listFirstSteps(config));
-  const json = JSON.stringify({ version: VERSION, baseURL, dashboard, reference, demo: tenant });
+  const json = JSON.stringify({ version: VERSION, baseURL, dashboard, reference, store, demo: tenant });
   process.stdout.write(asJson ? `${json}\n` : `${lines.join('\n')}\n\n`);
 }
 
@@ -51,7 +58,7 @@ function listFirstSteps({ databaseUrl }: Config): string[] {
   return [
     `There is no tenant yet.${why} Make the first, with the ${variable} of this service:`,
     '  storeroom tenant create acme',
-    '  storeroom keys replace acme                               its API ID and API Secret',
+    '  storeroom keys create acme --name shop                    its first API ID and API Secret',
     '  storeroom user create acme you@example.com --role owner   a link into the dashboard',
   ];
 }

@@ -34,7 +34,7 @@ import { SETTING_EXIT_CODE } from './systemd-unit.ts';
 const INTRODUCTION = `Examples:
   $ storeroom serve                                         the service, on port 8080
   $ storeroom tenant create acme --name 'Acme Ltd.'         a new tenant
-  $ storeroom keys replace acme                             its API ID and secret
+  $ storeroom keys create acme --name shop                  its first API ID and secret
   $ storeroom user create acme ann@example.com --role owner  a user of the dashboard
   $ storeroom import acme orders orders.csv                 its records
   $ storeroom move --to postgres://…                        everything into PostgreSQL, or back with sqlite:FOLDER
@@ -49,7 +49,7 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
     if (fault.code !== 'EPIPE') printFault(fault, asJson);
   });
   try {
-    const context: CommandContext = { environment: readSecretFiles(environment), clock, exitCode: 0 };
+    const context: CommandContext = { environment: readSecretFiles(environment), clock, asJson, exitCode: 0 };
     await buildProgram(context, asJson).parseAsync(argv);
     return context.exitCode;
   } catch (fault) {

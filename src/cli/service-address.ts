@@ -1,5 +1,10 @@
-/** Addresses of the service as they are printed for people: its origin, and the one-time link that sets a password. */
+/**
+ * Addresses of the service as they are printed for people: its origin, and the one-time link that sets a password; and
+ * whether a service answers there.
+ */
 import type { Config } from '../config.ts';
+
+const ANSWER_MS = 3000;
 
 /** The token comes after the #, which browsers do not send, so that no server or proxy logs it. */
 export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
@@ -12,4 +17,16 @@ export const findOrigin = ({ publicUrl, host, port }: Config, boundPort = port):
 export function formatOrigin(host: string, port: number): string {
   const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   return `http://${shown}:${port}`;
+}
+
+/** What is wrong, in words; undefined when the answer is 200. */
+export async function findFault(url: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const text = await response.text();
+    return response.ok ? undefined : `${response.status} ${text}`;
+  } catch (fault) {
+    const { message, cause } = fault as Error & { cause?: { code?: string } };
+    return `no answer (${cause?.code ?? message})`;
+  }
 }

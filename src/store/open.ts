@@ -61,6 +61,8 @@ export interface StoreUser {
   readonly onFatal: (fault: unknown) => void;
   /** Told when a database is gone or back, and of what cannot be used while the rest goes on. */
   readonly report?: Report;
+  /** Whether a database without data is refused. The embedded store is looked at before. */
+  readonly refusesEmpty?: boolean;
   readonly clock: Clock;
 }
 
@@ -70,9 +72,9 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   if (databaseUrl === '') return openEmbedded(settings, user);
   // Loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
-  const { name, busyTimeoutMs, report, clock } = user;
+  const { name, busyTimeoutMs, report, refusesEmpty, clock } = user;
   const own = { url: databaseUrl, connections: databaseConnections, isService: busyTimeoutMs === 0 };
-  return PostgresStore.open({ ...settings, ...own, name, report, clock });
+  return PostgresStore.open({ ...settings, ...own, name, report, refusesEmpty, clock });
 }
 
 export function openEmbedded(

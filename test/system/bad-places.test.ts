@@ -28,7 +28,7 @@ suite('STOREROOM_DATA', () => {
     ['below a file', join(plain, 'data'), /lies below one/],
     ['whose name is too long', `/tmp/${'x'.repeat(300)}`, /it cannot be used \(ENAMETOOLONG\)/],
   ];
-  const create = ['tenant', 'create', 'acme', '--name', 'Acme'];
+  const create = ['tenant', 'create', 'acme', '--name', 'Acme', '--create'];
   for (const [what, folder, reason] of FOLDERS)
     for (const words of what === FOLDERS[0]![0] ? [create, ['serve', '--port', '0']] : [create])
       test(`a folder ${what} ends \`${words[0]}\` with its name and the way out`, async () => {
@@ -54,7 +54,7 @@ suite('STOREROOM_DATA', () => {
 
   test('a backup into such a folder names the folder', async () => {
     const line = openCommandLine();
-    await line.ask('tenant create acme --name Acme');
+    await line.ask('tenant create acme --name Acme --create');
     for (const folder of ['/proc/foo', plain])
       assert.match((await line.refused('backup', folder)).message, /^The folder of the backup is '.*Give a folder/);
   });

@@ -50,7 +50,7 @@ suite('import, beside a running service', () => {
   };
 
   before(async () => {
-    await line.ask('tenant create acme --name Acme');
+    await line.ask('tenant create acme --name Acme --create');
     service = openFolder(line.data, { busyTimeoutMs: 5000 });
     service.lock();
     pims = service.pims((await service.tenants.findTenant('acme'))!);
@@ -94,7 +94,10 @@ suite('import, beside a running service', () => {
     const { exitCode, out, err } = await line.run('import acme orders', file);
     assert.equal(exitCode, 1);
     assert.match(out, /^Imported 1 orders, rejected 1, in /);
-    assert.match(err, /^line 3: FREIGHT must be a decimal number such as '3' or '1.5', not '\u{fffd}\[31mten'\.\n$/u);
+    assert.match(
+      err,
+      /^Store: .*\nline 3: FREIGHT must be a decimal number such as '3' or '1.5', not '\u{fffd}\[31mten'\.\n$/u,
+    );
   });
 
   const BAD_VALUE = 'ORDER_NUMBER,FREIGHT\n800,1\n801,ten\n802,1\n';
@@ -213,7 +216,7 @@ suite('what goes in comes out again', () => {
   });
 
   test('an exported tenant, imported again, exports the same', async () => {
-    await target.ask('tenant create copy --name Copy');
+    await target.ask('tenant create copy --name Copy --create');
     for (const [index, type] of TYPES.entries())
       await target.ask('import copy', type, target.file(`${type}.csv`, exported[index]!));
     assert.deepEqual(await findDifferences(target, 'copy'), []);
@@ -228,7 +231,7 @@ suite('what goes in comes out again', () => {
 
   test('--spreadsheet puts an apostrophe before cells that begin as formulas; without it all bytes stay', async () => {
     const line = openCommandLine();
-    await line.ask('tenant create acme --name Acme');
+    await line.ask('tenant create acme --name Acme --create');
     const cells = [
       '=1+1',
       '+1',
@@ -269,7 +272,7 @@ suite('what goes in comes out again', () => {
 
   test('an export ends quietly when its reader has read enough', async () => {
     const { exitCode, out, err } = await source.runUnread('export demo orders');
-    assert.equal(`${exitCode} ${err}`, '0 ');
+    assert.equal(`${exitCode} ${err}`, `0 Store: ${source.data} (SQLite)\n`);
     assert.ok(out.length > 0 && out.length < exported[1]!.length);
   });
 

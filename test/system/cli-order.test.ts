@@ -33,7 +33,7 @@ suite('the life of an order', () => {
     lines.map((line) => cellsOf(line, 'PART_CODE QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS').join(' '));
 
   before(async () => {
-    await ask('tenant create acme --name Acme');
+    await ask('tenant create acme --name Acme --create');
     await ask('import acme inventory', file('inventory.csv', INVENTORY));
     await ask('import acme orders', file('orders.csv', ORDERS));
     await ask('import acme lines', file('lines.csv', LINES));

@@ -1,13 +1,13 @@
 /** Tenants, their keys, their fields and their usage, from the command line. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { hashSecret, looksLikeSecret, sameHash } from '../../src/tenant/credentials.ts';
 import { openFolder } from '../store/sqlite-folder.ts';
 import { timeAt } from '../kit/clock.ts';
-import type { Keys } from '../kit/service.ts';
+import { ownService, type Keys } from '../kit/service.ts';
 import { cellsOf } from '../kit/lists.ts';
 import { openCommandLine, type CommandLine } from '../kit/cli-process.ts';
 
@@ -33,7 +33,7 @@ suite('tenants', () => {
   const { ask, run, refused } = line;
 
   test('a tenant is made with its settings, and makes the data folder', async () => {
-    const made = await ask('tenant create acme --name', 'Acme Ltd.');
+    const made = await ask('tenant create acme --create --name', 'Acme Ltd.');
     const { createdAt, ...rest } = made;
     assert.match(String(createdAt), /^\d{4}-.*Z$/);
     const unlimited = { monthQuota: null, callsPerSecond: null };
@@ -79,7 +79,8 @@ suite('tenants', () => {
     assert.match((await run('tenant list')).out, /^TEAM +NAME .*\nacme +Acme Ltd\. /);
     const { exitCode, out, err } = await run('tenant set nobody --strict on');
     assert.equal(`${exitCode} ${out}`, '1 ');
-    assert.equal(err, "storeroom: There is no tenant 'nobody'. `storeroom tenant list` shows all tenants.\n");
+    const refusal = "storeroom: There is no tenant 'nobody'. `storeroom tenant list` shows all tenants.";
+    assert.equal(err, `Store: ${line.data} (SQLite)\n${refusal}\n`);
   });
 
   test('a tenant is not removed where nobody can be asked, unless --yes says so', async () => {
@@ -105,12 +106,41 @@ suite('tenants', () => {
   });
 });
 
+suite('which store', () => {
+  const { run, refused, ask, data } = openCommandLine();
+  const create = 'tenant create acme';
+
+  test('a command makes no store unless --create says so, and says how', async () => {
+    const { code, message } = await refused(create);
+    assert.equal(code, 'COMMAND_REFUSED');
+    assert.ok(message.startsWith(`There is no data in ${data}. `) && message.includes('--create'), message);
+    assert.equal(existsSync(data), false);
+    assert.equal((await run(`${create} --create`)).exitCode, 0);
+  });
+
+  test('the store that it worked on is told on standard error, and with --json nothing is', async () => {
+    for (const words of ['tenant list', 'keys create acme --name shop', 'export acme orders', 'check']) {
+      const { out, err } = await run(words);
+      assert.deepEqual([err, out.includes(data)], [`Store: ${data} (SQLite)\n`, false], words);
+    }
+    assert.equal((await ask<{ tenants: unknown[] }>('tenant list')).tenants.length, 1);
+  });
+
+  test('a service that answers beside a store that none has run on is named', async () => {
+    const service = await ownService();
+    const { hostname, port } = new URL(service.origin);
+    const beside = openCommandLine({ STOREROOM_HOST: hostname, STOREROOM_PORT: port });
+    const { err } = await beside.run(`${create} --create`);
+    assert.match(err, new RegExp(`^Store: .*\\nThe service at ${service.origin} does not use this store\\. .*\\n$`));
+  });
+});
+
 suite('keys', () => {
   const line = openCommandLine();
   const { ask, run } = line;
 
   test('the new pair is let in and the old one is not, from that moment on', async () => {
-    await ask('tenant create acme --name Acme');
+    await ask('tenant create acme --create --name Acme');
     const first = await ask<Keys>('keys replace acme');
     assert.deepEqual(Object.keys(first), ['teamID', 'apiID', 'apiSecret']);
     assert.ok(looksLikeSecret(first.apiSecret));
@@ -145,7 +175,7 @@ suite('fields and usage', () => {
   type Fields = { fields: { recordType: string; name: string; type: string; custom: boolean }[] };
 
   test('a tenant gets a field of its own, and no second one of that name', async () => {
-    await ask('tenant create acme --name Acme');
+    await ask('tenant create acme --create --name Acme');
     const before = await ask<Fields>('fields list acme orders');
     await ask('fields add acme orders GIFT_WRAP --type flag');
     const { fields } = await ask<Fields>('fields list acme orders');

@@ -74,7 +74,7 @@ before(async () => {
   const rows = times(CUSTOMERS, (one) => `C${one},Name ${one}`);
   writeFileSync(csv, ['CUSTOMER_CODE,CUSTOMER_NAME', ...rows].join('\n'));
   for (const team of times(TENANTS, String)) {
-    await succeed(store, 'tenant', 'create', `t${team}`);
+    await succeed(store, 'tenant', 'create', `t${team}`, '--create');
     await succeed(store, 'import', `t${team}`, 'customers', csv);
   }
   await succeed(store, 'backup', backup);

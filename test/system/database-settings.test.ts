@@ -78,3 +78,16 @@ test('a wrong password and a database or server that is not there are told in on
   await expectRefusal(nowhere.href, /nowhere/);
   await expectRefusal(gone.href, /ECONNREFUSED/);
 });
+
+test('a database without data gets a store from `serve` or --create alone, and is told without the password', async () => {
+  const name = 'empty';
+  await runStatement(url, `CREATE DATABASE ${name}`);
+  const address = new URL(ownUrl);
+  address.pathname = name;
+  const create = 'tenant create acme';
+  for (const command of ['tenant list', create])
+    await expectRefusal(address.href, /There is no data in the database of STOREROOM_DATABASE_URL.*--create/, command);
+  const { code, stderr } = await runCommand(address.href, [...create.split(' '), '--create']);
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr, `Store: ${address.href.replace(PASSWORD, '…')} (PostgreSQL)\n`);
+});

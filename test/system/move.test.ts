@@ -245,7 +245,7 @@ suite('a move', () => {
 
   test('goes into an empty store alone, and goes on from its own source alone', async () => {
     const other = temporaryFolder();
-    await runCommand(other, ['tenant', 'create', 'other', '--name', 'Other']);
+    await runCommand(other, ['tenant', 'create', 'other', '--name', 'Other', '--create']);
     for (const [from, to] of [
       [other, folder],
       [other, database],

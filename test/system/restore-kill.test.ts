@@ -51,7 +51,7 @@ before(async () => {
   const csv = join(temporaryFolder(), 'customers.csv');
   writeFileSync(csv, ['CUSTOMER_CODE,CUSTOMER_NAME', ...times(CUSTOMERS, (one) => `C${one},Name ${one}`)].join('\n'));
   for (const team of times(TENANTS, String)) {
-    await succeed(runCommand(folder, ['tenant', 'create', `t${team}`]));
+    await succeed(runCommand(folder, ['tenant', 'create', `t${team}`, '--create']));
     await succeed(runCommand(folder, ['import', `t${team}`, 'customers', csv]));
   }
   await succeed(runCommand(folder, ['backup', backup]));
@@ -101,7 +101,7 @@ test(`killed ${KILLS} times, it is never served, and ends whole when it is repea
 test('a move into a folder with an unfinished restore is refused, and what is no backup leaves it unfinished', async () => {
   const [folder, source] = [temporaryFolder(), temporaryFolder()];
   await killRestore(folder, 0);
-  await succeed(runCommand(source, ['tenant', 'create', 'other']));
+  await succeed(runCommand(source, ['tenant', 'create', 'other', '--create']));
   const { code, stderr } = await runCommand(source, ['move', '--to', `sqlite:${folder}`]);
   assert.equal(code, 1);
   assert.match(stderr, UNFINISHED);

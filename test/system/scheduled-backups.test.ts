@@ -51,7 +51,7 @@ async function makeData(): Promise<string> {
   const rows = Array.from({ length: 3000 }, (_, index) => `${index + 20_000},note ${index}`);
   const orders = join(temporaryFolder(), 'orders.csv');
   writeFileSync(orders, `ORDER_NUMBER,NOTES\n${rows.join('\n')}\n`);
-  assert.equal((await runCommand(folder, ['tenant', 'create', 'shop'])).code, 0);
+  assert.equal((await runCommand(folder, ['tenant', 'create', 'shop', '--create'])).code, 0);
   assert.equal((await runCommand(folder, ['import', 'shop', 'orders', orders])).code, 0);
   return folder;
 }

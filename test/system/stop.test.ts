@@ -187,7 +187,7 @@ if (STORE === 'sqlite')
 
     test('is not made beside other tenants', async (context) => {
       const dataFolder = temporaryFolder();
-      assert.equal((await runCommand(dataFolder, ['tenant', 'create', 'acme'])).code, 0);
+      assert.equal((await runCommand(dataFolder, ['tenant', 'create', 'acme', '--create'])).code, 0);
       const service = await start(context, { dataFolder, env: DEMO });
       assert.deepEqual(await teamsOf(service), ['acme']);
       assert.doesNotMatch(service.output, /curl|sr_/);

@@ -8,7 +8,7 @@ import { parseConfig } from '../../config.ts';
 import { checkPlace } from '../../store/open.ts';
 import { checkBackup } from '../../store/sqlite/backup.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder } from '../open-store.ts';
+import { checkFolder, printStore } from '../open-store.ts';
 import { printFault } from '../print-fault.ts';
 import { printable } from '../text-table.ts';
 
@@ -47,11 +47,12 @@ export function addCheckCommand(program: Command, context: CommandContext): void
 }
 
 async function check(
-  { environment, clock }: CommandContext,
+  { environment, clock, asJson }: CommandContext,
   backup: string | undefined,
 ): ReturnType<typeof checkPlace> {
   if (backup !== undefined) return checkBackup(resolve(backup));
   const { config } = parseConfig(environment, {});
   if (config.databaseUrl === '') checkFolder(config.data);
+  if (!asJson) printStore(config);
   return checkPlace(config, clock);
 }

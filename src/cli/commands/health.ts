@@ -2,9 +2,7 @@
 import type { Command } from 'commander';
 import { parseConfig } from '../../config.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { formatOrigin } from '../service-address.ts';
-
-const ANSWER_MS = 3000;
+import { findFault, formatOrigin } from '../service-address.ts';
 
 interface HealthOptions extends CommandOptions {
   readonly ready?: true;
@@ -21,16 +19,4 @@ export function addHealthCommand(program: Command, context: CommandContext): voi
       if (fault !== undefined) context.exitCode = 1;
       printAnswer(options, { url, ok: fault === undefined, answer: fault }, `${url}: ${fault ?? 'ok'}`);
     });
-}
-
-/** What is wrong, in words; undefined when the answer is 200. */
-async function findFault(url: string): Promise<string | undefined> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
-    const text = await response.text();
-    return response.ok ? undefined : `${response.status} ${text}`;
-  } catch (fault) {
-    const { message, cause } = fault as Error & { cause?: { code?: string } };
-    return `no answer (${cause?.code ?? message})`;
-  }
 }

@@ -32,17 +32,17 @@ export function addImportCommand(program: Command, context: CommandContext): voi
         const bar = await createProgressBar();
         const now = timeOf(context.clock);
         const asked = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
-        bar.start(bytes);
-        const importing = withTenant(context, teamId, ({ pims, store }) =>
-          importCsv(pims, {
+        const importing = withTenant(context, teamId, ({ pims, store }) => {
+          bar.start(bytes);
+          return importCsv(pims, {
             ...asked,
             onStored: (imported, rejected) => {
               const detail = { file: basename(file), imported: String(imported), rejected: String(rejected) };
               const at = timeOf(context.clock);
               return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
             },
-          }),
-        );
+          });
+        });
         const report = await importing.finally(bar.stop);
         if (!options.json) printRejections(report);
         printAnswer(options, { ...report }, describeReport(report, asked));

@@ -17,7 +17,7 @@ const NEXT_STEPS = `Next:
   3. See that it is well:                           systemctl status storeroom; journalctl -u storeroom
   4. A tenant and its keys, with the same settings:
        PROGRAM service run -- tenant create acme --name 'Acme Ltd.'
-       PROGRAM service run -- keys replace acme`;
+       PROGRAM service run -- keys create acme --name shop`;
 
 interface ServiceOptions extends CommandOptions {
   readonly root: string;

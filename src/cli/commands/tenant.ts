@@ -14,6 +14,11 @@ import { buildTable } from '../text-table.ts';
 /** Not null for none, which commander would replace. */
 type Limit = number | 'none';
 
+interface CreateOptions extends CommandOptions {
+  readonly name?: string;
+  readonly create?: boolean;
+}
+
 interface SetOptions extends CommandOptions {
   readonly defaultStage?: TenantSettings['defaultStage'];
   readonly strict?: 'on' | 'off';
@@ -35,14 +40,15 @@ function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'")
     .description('Make a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
-    .action(async (teamId: string, { name = teamId, ...options }: CommandOptions & { name?: string }) => {
+    .option('--create', 'make the store too, where there is none')
+    .action(async (teamId: string, { name = teamId, create = false, ...options }: CreateOptions) => {
       checkTeamId(teamId);
       checkTenantName(name);
       const now = timeOf(context.clock);
       const entry = byCommand(now, 'tenant created', teamId, { name });
-      const create = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
-      const made = await withStore(context, create, { create: true });
-      const text = `Made the tenant ${teamId}. \`storeroom keys replace ${teamId}\` issues its keys.`;
+      const add = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
+      const made = await withStore(context, add, { create });
+      const text = `Made the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
       printAnswer(options, viewTenant(orThrow(made)), text);
     });
 }
@@ -105,7 +111,7 @@ function addRestoreCommand(group: Command, context: CommandContext): void {
     .action(async (teamId: string, { from, ...options }: CommandOptions & { from: string; yes?: true }) => {
       const config = parseEmbeddedConfig(context.environment);
       checkFolder(config.data);
-      const old = await withOpenedStore({ config, clock: context.clock }, openEmbedded, async (store) => {
+      const old = await withOpenedStore({ ...context, config }, openEmbedded, async (store) => {
         const tenant = await findTenant(store, teamId);
         if (!options.yes) await confirm(tenant, `This takes back every change to ${tenant.name} since the backup.`);
         const entry = byCommand(timeOf(context.clock), 'tenant restored', teamId, { from });

@@ -3,18 +3,19 @@ import type { Command } from 'commander';
 import { openEmbedded } from '../../store/open.ts';
 import { listUpgrades } from '../../store/sqlite/upgrades.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder, parseEmbeddedConfig, withOpenedStore } from '../open-store.ts';
+import { checkFolder, parseEmbeddedConfig, printStore, withOpenedStore } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
-export function addUpgradeCommand(program: Command, { environment, clock }: CommandContext): void {
+export function addUpgradeCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'upgrade', 'upgrade --dry-run')
     .description('Upgrade all files to the schemas of this version, as a start of the service does by and by.')
     .option('--dry-run', 'say which files that are, and change nothing')
     .action(async ({ dryRun = false, ...options }: CommandOptions & { dryRun?: boolean }) => {
-      const config = parseEmbeddedConfig(environment, 'The first node of a version upgrades PostgreSQL.');
+      const config = parseEmbeddedConfig(context.environment, 'The first node of a version upgrades PostgreSQL.');
       checkFolder(config.data);
       const files = listUpgrades(config.data);
-      if (!dryRun) await withOpenedStore({ config, clock }, openEmbedded, (store) => store.upgradeTenants());
+      if (!dryRun) await withOpenedStore({ ...context, config }, openEmbedded, (store) => store.upgradeTenants());
+      else if (!context.asJson) printStore(config);
       const rows = files.map(({ file, from, to, bytes }) => [file, String(from), String(to), String(bytes)]);
       const table = buildTable([['FILE', 'SCHEMA', 'NEW SCHEMA', 'BYTES'], ...rows]);
       const none = 'All files have the schemas of this version.';

@@ -49,6 +49,8 @@ export interface OpenPostgresOptions {
   readonly isService?: boolean;
   /** Told when the database is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
+  /** Whether a database that no Storeroom has used is refused. */
+  readonly refusesEmpty?: boolean | undefined;
   /** The name of the database in messages, when it is opened for a move. Allows an unfinished move. */
   readonly movedAs?: string;
   readonly clock: Clock;
@@ -152,6 +154,7 @@ export class PostgresStore {
       const connection = await store.#servers.find(store.#connectOwn());
       try {
         await checkServer(connection);
+        if (options.refusesEmpty === true) await refuseEmpty(connection);
         await migrate(connection);
         // Now the node is in pg_stat_activity, where a move looks for it.
         await store.#shared[0]!.ask('SELECT 1', []);
@@ -276,4 +279,14 @@ async function checkServer(connection: Connection): Promise<void> {
       );
   if ((await show('server_encoding')) !== 'UTF8')
     throw refuseCommand(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
+}
+
+/** COMMAND_REFUSED when no service has used the database. */
+async function refuseEmpty(connection: Connection): Promise<void> {
+  const found = await connection.queryOnce(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
+  if (found.length === 0)
+    throw refuseCommand(
+      'There is no data in the database of STOREROOM_DATABASE_URL. Is it the one the service uses? `storeroom tenant ' +
+        'create --create` makes a new store.',
+    );
 }
