@@ -1,11 +1,12 @@
 /** What a release is made with: archives, licences, the bill of materials and the change log's sections. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../../tools/release/changelog.ts';
 import { isAllowed, renderLicences } from '../../tools/release/licences.ts';
+import { renderClientManifest, renderServerManifest, type RootManifest } from '../../tools/release/manifests.ts';
 import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
 import { listShipped } from '../../tools/release/shipped.ts';
 import { packTar } from '../../tools/release/tar.ts';
@@ -66,6 +67,23 @@ test('the bill of materials follows the CycloneDX schema; one that does not is r
   const [first, ...others] = bom.components;
   for (const change of [{ type: 'thing' }, { licenses: [{ license: { id: 'Mine' } }] }, { version: 3 }])
     assert.throws(() => checkSbom({ ...bom, components: [{ ...first, ...change }, ...others] }), /is not valid/);
+});
+
+test('both packages have the addresses that package.json has, and none while it has none', () => {
+  const read = (file: string): object => JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as object;
+  const addresses = {
+    repository: 'https://a.example/x.git',
+    bugs: 'https://a.example/x/bugs',
+    homepage: 'https://a.example',
+  };
+  const none = { repository: undefined, bugs: undefined, homepage: undefined };
+  for (const found of [addresses, none]) {
+    const root = { ...(read('package.json') as RootManifest), ...found };
+    for (const text of [renderServerManifest(root), renderClientManifest(root, read('client/package.json'))]) {
+      const { repository, bugs, homepage } = JSON.parse(text) as RootManifest;
+      assert.deepEqual({ repository, bugs, homepage }, found);
+    }
+  }
 });
 
 test('the change log says which version comes next, and is closed under it', () => {

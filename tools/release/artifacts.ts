@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
+import { renderClientManifest, type RootManifest } from './manifests.ts';
 import { renderSbom } from './sbom.ts';
 import { listShipped } from './shipped.ts';
 import { packTar, type TarFile } from './tar.ts';
@@ -41,9 +42,20 @@ export function makeArtifacts(order: Order): void {
   copyFileSync(join(tree, 'build', server), join(out, server));
 
   run('tsc', '-p', 'client');
-  const client = globSync(['package.json', 'README.md', 'LICENSE', 'dist/**/*.*'], { cwd: join(tree, 'client') });
+  const read = (path: string): object => JSON.parse(readFileSync(join(tree, path), 'utf8')) as object;
+  const manifest = renderClientManifest(read('package.json') as RootManifest, read('client/package.json'));
+  const client = globSync(['README.md', 'LICENSE', 'dist/**/*.*'], { cwd: join(tree, 'client') });
   copyFileSync(join(tree, 'client-python/storeroom.py'), join(out, 'storeroom.py'));
-  write(`storeroom-client-${version}.tgz`, packFolder('package', join(tree, 'client'), client, time));
+  write(
+    `storeroom-client-${version}.tgz`,
+    packTar(
+      [
+        { path: 'package/package.json', bytes: Buffer.from(manifest), isProgram: false },
+        ...client.map((path) => describe('package', join(tree, 'client'), path)),
+      ],
+      time,
+    ),
+  );
 
   mkdirSync(nodes, { recursive: true });
   symlinkSync(nodes, join(tree, 'build/node'));
@@ -54,13 +66,6 @@ export function makeArtifacts(order: Order): void {
     const program = { ...describe(folder, join(tree, 'build'), name), path: `${folder}/storeroom`, isProgram: true };
     write(`${folder}.tar.gz`, packTar([...files, program, describe(folder, out, LICENCES)], time));
   }
-}
-
-function packFolder(folder: string, source: string, paths: readonly string[], time: number): Buffer {
-  return packTar(
-    paths.map((path) => describe(folder, source, path)),
-    time,
-  );
 }
 
 function describe(folder: string, source: string, path: string): TarFile {

@@ -5,25 +5,17 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
+import { LAUNCHER, renderServerManifest, type RootManifest } from './manifests.ts';
 import { checkBundle, listShipped } from './shipped.ts';
 import { packTar } from './tar.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SERVER = join(ROOT, 'build/server');
 const OUT = join(ROOT, 'build/npm');
-const LAUNCHER = 'bin/storeroom.js';
 const COPIED = [LAUNCHER, 'bin/node-26.js', 'README.md', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'openapi.json'];
 const SOURCES = '../src/main.ts';
 
-interface Manifest {
-  readonly version: string;
-  readonly description: string;
-  readonly license: string;
-  readonly engines: Record<string, string>;
-  readonly optionalDependencies: Record<string, string>;
-}
-
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
 const shipped = listShipped(ROOT);
 checkBundle(SERVER, shipped);
 
@@ -31,7 +23,7 @@ const files = new Map<string, Uint8Array>(COPIED.map((path) => [path, readFileSy
 for (const path of globSync('**/*.*', { cwd: SERVER })) files.set(`server/${path}`, readFileSync(join(SERVER, path)));
 files.set(LAUNCHER, Buffer.from(startBundle(files.get(LAUNCHER)!.toString())));
 files.set('THIRD-PARTY-LICENSES.txt', Buffer.from(renderLicences(ROOT, dirname(dirname(process.execPath)), shipped)));
-files.set('package.json', Buffer.from(`${JSON.stringify(describe(manifest), undefined, 2)}\n`));
+files.set('package.json', Buffer.from(renderServerManifest(manifest)));
 
 rmSync(OUT, { recursive: true, force: true });
 for (const [path, bytes] of files) {
@@ -53,19 +45,4 @@ function startBundle(launcher: string): string {
   const parts = launcher.split(SOURCES);
   if (parts.length !== 3) throw new Error(`${LAUNCHER} names ${SOURCES} ${parts.length - 1} times instead of twice.`);
   return parts.join('../server/main.js').replace('src/main.ts', 'server/main.js');
-}
-
-function describe({ version, description, license, engines, optionalDependencies }: Manifest): object {
-  return {
-    name: '@storeroom/server',
-    version,
-    description,
-    keywords: ['inventory', 'orders', 'api', 'openapi', 'sqlite', 'postgresql', 'server'],
-    license,
-    type: 'module',
-    bin: { storeroom: LAUNCHER },
-    engines,
-    optionalDependencies,
-    publishConfig: { access: 'public' },
-  };
 }
