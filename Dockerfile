@@ -33,7 +33,7 @@ FROM scratch
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Storeroom" \
-  org.opencontainers.image.description="A tenant-scoped HTTP API over an inventory management system" \
+  org.opencontainers.image.description="A self-hosted HTTP API for a retailer's orders, customers and stock" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="$VERSION" \
   org.opencontainers.image.revision="$REVISION"

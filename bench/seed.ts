@@ -33,7 +33,9 @@ export async function seed(
   files: readonly RecordFile[],
 ): Promise<{ keys: Keys; imports: RowFigures[] }> {
   const run = (...words: string[]) => runStoreroom(place, words, { checkout, nodeOptions: [PRINT_PEAK] });
-  await run('tenant', 'create', TEAM, '--name', 'Bench');
+  const create = ['tenant', 'create', TEAM, '--name', 'Bench'];
+  // Versions before 0.2.0 make a store unasked, and do not know the option.
+  await run(...create, '--create').catch(() => run(...create));
   const keys = JSON.parse((await run('keys', 'replace', TEAM, '--json')).stdout) as Keys;
   const imports: RowFigures[] = [];
   for (const { name, recordType, file, count } of files) {

@@ -50,7 +50,7 @@ const SECTIONS: [prefix: string, count: number, rules: string][] = [
   ['life: ', 5, 'forward only; first stage; worksheets and quotes; sales orders; invoices'],
   ['life: ', 3, 'drop ships; partial invoices; serial numbers'],
   ['fields: ', 5, 'ORDERS; ORDER_LINEITEMS; CUSTOMER; INVENTORY; lookup'],
-  ['command line: ', 7, 'npx storeroom; serve; tenant create; keys replace; import; export; usage'],
+  ['command line: ', 7, 'npx --no storeroom; serve; tenant create; keys replace; import; export; usage'],
   ['command line: ', 2, '--json and exit codes; beside the service'],
   ['command line: ', 4, 'STOREROOM_DATA; STOREROOM_DATABASE_URL; STOREROOM_PORT; STOREROOM_HOST'],
   ['command line: ', 2, '/healthz; /openapi.json'],

@@ -134,9 +134,9 @@ ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 
 ## Commands
 
-Run them in Storeroom's folder with \`npx storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js
-…\`. They work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while
-services run on it. Every command has \`--help\`, and all but \`service run\`, whose words are another command, have \`--json\`. With \`--json\` it prints one JSON object on
+Run them in a checkout with \`npx --no storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They
+work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while services run on it, and
+print on standard error which that is. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`, and all but \`service run\`, whose words are another command, have \`--json\`. With \`--json\` it prints one JSON object on
 standard output and nothing else; \`serve\` prints it once it is ready.
 
 ${sections.join('\n\n')}

@@ -62,7 +62,9 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
 function buildProgram(context: CommandContext, asJson: boolean): Command {
   const program = new Command('storeroom');
   program
-    .description('A tenant-scoped HTTP API over an inventory management system, and the commands that administer it.')
+    .description(
+      "A self-hosted HTTP API for a retailer's orders, customers and stock, and the commands that administer it.",
+    )
     .version(VERSION, '--version', 'print the version')
     .addHelpText('after', `\n${INTRODUCTION}`)
     .showHelpAfterError('(add --help for what this command takes)')

@@ -75,7 +75,7 @@ if (STORE === 'sqlite')
         ['Node 26', process.env['PATH']!],
         ['the Node of the machine', ownPath.join(delimiter)],
       ] as const)
-        starts.push([`npx storeroom serve and ${node}`, ['npx', 'storeroom', 'serve'], path]);
+        starts.push([`npx --no storeroom serve and ${node}`, ['npx', '--no', 'storeroom', 'serve'], path]);
     for (const [name, [command, ...words], PATH] of starts)
       test(`through ${name}`, async (context) => {
         const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0', PATH };
