@@ -17,7 +17,8 @@ if (isNewEnough) {
   const node = findNode();
   if (node === undefined) {
     console.error(
-      `storeroom needs Node 26 or newer. This is Node ${process.versions.node}: run "npm ci" in its folder.`,
+      `storeroom needs Node 26 or newer, and this is Node ${process.versions.node}. npm did not install the Node that ` +
+        'comes with it: run "npm ci" in a checkout, or install the package again.',
     );
     process.exit(1);
   }
