@@ -1,5 +1,5 @@
 /** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
@@ -115,6 +115,14 @@ export function checkFolder(folder: string): void {
   throw refuseCommand(
     `There is no data in ${resolve(folder)}. Is STOREROOM_DATA set to the folder the service uses? \`storeroom tenant ` +
       'create --create` makes a new store.',
+  );
+}
+
+/** Whether the settings name a folder that somebody has made for a store, and that holds nothing yet. */
+export function isGivenEmpty(environment: Environment): boolean {
+  const folder = environment[SETTINGS.data.variable];
+  return (
+    folder !== undefined && existsSync(folder) && statSync(folder).isDirectory() && readdirSync(folder).length === 0
   );
 }
 

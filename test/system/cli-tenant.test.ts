@@ -7,7 +7,7 @@ import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { hashSecret, looksLikeSecret, sameHash } from '../../src/tenant/credentials.ts';
 import { openFolder } from '../store/sqlite-folder.ts';
 import { timeAt } from '../kit/clock.ts';
-import { ownService, type Keys } from '../kit/service.ts';
+import { ownService, temporaryFolder, type Keys } from '../kit/service.ts';
 import { cellsOf } from '../kit/lists.ts';
 import { openCommandLine, type CommandLine } from '../kit/cli-process.ts';
 
@@ -110,12 +110,15 @@ suite('which store', () => {
   const { run, refused, ask, data } = openCommandLine();
   const create = 'tenant create acme';
 
-  test('a command makes no store unless --create says so, and says how', async () => {
+  test('a command makes no store unless --create or an empty folder says so, and says how', async () => {
     const { code, message } = await refused(create);
     assert.equal(code, 'COMMAND_REFUSED');
     assert.ok(message.startsWith(`There is no data in ${data}. `) && message.includes('--create'), message);
     assert.equal(existsSync(data), false);
     assert.equal((await run(`${create} --create`)).exitCode, 0);
+    const folder = temporaryFolder();
+    const given = openCommandLine({ STOREROOM_DATA: folder });
+    assert.equal((await given.run(create)).exitCode, 0, 'an empty folder was made for a store');
   });
 
   test('the store that it worked on is told on standard error, and with --json nothing is', async () => {

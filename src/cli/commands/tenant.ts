@@ -8,7 +8,15 @@ import { openEmbedded, type Store } from '../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../tenant/port.ts';
 import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder, findTenant, parseEmbeddedConfig, withOpenedStore, withStore, withTenant } from '../open-store.ts';
+import {
+  checkFolder,
+  findTenant,
+  isGivenEmpty,
+  parseEmbeddedConfig,
+  withOpenedStore,
+  withStore,
+  withTenant,
+} from '../open-store.ts';
 import { buildTable } from '../text-table.ts';
 
 /** Not null for none, which commander would replace. */
@@ -40,14 +48,14 @@ function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'")
     .description('Make a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
-    .option('--create', 'make the store too, where there is none')
+    .option('--create', 'make the store too, where there is none; an empty folder in STOREROOM_DATA needs no --create')
     .action(async (teamId: string, { name = teamId, create = false, ...options }: CreateOptions) => {
       checkTeamId(teamId);
       checkTenantName(name);
       const now = timeOf(context.clock);
       const entry = byCommand(now, 'tenant created', teamId, { name });
       const add = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
-      const made = await withStore(context, add, { create });
+      const made = await withStore(context, add, { create: create || isGivenEmpty(context.environment) });
       const text = `Made the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
       printAnswer(options, viewTenant(orThrow(made)), text);
     });
