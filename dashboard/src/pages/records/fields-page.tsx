@@ -28,7 +28,7 @@ const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[
   { value: 'inventory', label: 'Inventory', noun: 'inventory items' },
 ];
 const DESCRIPTION =
-  'Names are upper case. Set by PIMS: never sent. ' +
+  'Names are upper case. Set by PIMS, the inventory management system behind the API: never sent. ' +
   'Indexed: exact filters are quick. Searched: substring filters are quick.';
 const EXAMPLES: Readonly<Record<FieldView['type'], string>> = {
   text: 'Blue mug',
