@@ -80,7 +80,7 @@ export const ERRORS = {
   TOO_MANY_LINES: entry(400, 'write', 'PIMS: the order already has 10,000 lines, the maximum.',
     'Put further lines on another order with the same REFERENCE_NUMBER.'),
   BATCH_TOO_LONG: entry(400, 'batch',
-    'A batch has at most 100 steps, the steps that the rate and the quota of the tenant ever allow at once, 4 MiB of answers, and 10,000 lines of orders whose DROP_SHIP it changes.',
+    'A batch has at most 100 steps, or as many as the rate or the quota of the tenant allows at once; 4 MiB of answers; and 10,000 lines of orders whose DROP_SHIP it changes.',
     'Split the batch into parts that the message allows. Sending it again unchanged never succeeds.'),
   UNKNOWN_OPERATION: entry(400, 'batch', 'A batch does not take this operation.',
     'Use one of the operations that the message lists; make other calls by themselves.'),

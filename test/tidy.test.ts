@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, '..');
 const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({ source }) => source).join('|')})$`);
 
 /** Lines of 120 columns: of the server without the dashboard's part, and of that part (docs/decisions/0043). */
-const LINES_MAX = { api: 14_200, dashboard: 4300 };
+const LINES_MAX = { api: 14_000, dashboard: 4300 };
 const DASHBOARD_PART = anyOf(
   /src\/(account|audit|request-log|http\/dashboard)\/.+/,
   /src\/http\/observers.*/,

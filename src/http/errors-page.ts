@@ -58,7 +58,7 @@ h2 { margin: 3rem 0 1rem }
 h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere }
 h3 a, code { font-family: ui-monospace, monospace; font-size: .95em }
 p { margin: .25rem 0 }
-a { color: light-dark(#0b57d0, #8ab4f8) }
+a { color: light-dark(#0b57d0, #8ab4f8); text-underline-offset: .2em }
 small { margin-inline-start: .5rem; font-weight: 400; color: var(--quiet) }
 section { padding: .9rem .75rem; border-top: 1px solid var(--line); scroll-margin-top: 1rem }
 section:target { background: light-dark(#fff4ce, #3b3413) }
