@@ -29,7 +29,10 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 export const openBrowser = share<Browser>(
   async () => {
     const { executablePath, env } = await unpackChromium();
-    return chromium.launch({ executablePath, args: ARGS, env: { ...process.env, ...env, TMPDIR: temporaryFolder() } });
+    const launch = (): Promise<Browser> =>
+      chromium.launch({ executablePath, args: ARGS, env: { ...process.env, ...env, TMPDIR: temporaryFolder() } });
+    // Chromium can crash (SIGSEGV) while it starts, before anything of ours has run in it.
+    return launch().catch(launch);
   },
   (browser) => browser.close(),
 );
