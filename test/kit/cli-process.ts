@@ -1,14 +1,13 @@
 /**
- * Runs `storeroom` on a data folder of its own that goes when the tests of the file are over: in the process that the
- * commands of a file share, or in one of its own.
+ * Runs `storeroom` on a data folder of its own that goes away with the test process: in the process that the commands of
+ * a file share, or in one of its own.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { clockVariable } from './clock.ts';
 import { runInRunner, runProcess, type Outcome } from './commands.ts';
+import { temporaryFolder } from './service.ts';
 
 const EMPTY = { PATH: process.env['PATH'], ...clockVariable(0) };
 
@@ -46,8 +45,7 @@ const wordsOf = (line: string, more: readonly string[] = []): string[] => [...li
 
 /** A command line with nothing but this in its environment. */
 export function openCommandLine(environment: Record<string, string> = {}): CommandLine {
-  const folder = mkdtempSync(join(tmpdir(), 'storeroom-cli-'));
-  after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const data = join(folder, 'data');
   const env = { ...EMPTY, STOREROOM_DATA: data, ...environment };
   const run = (line: string, ...more: string[]): Promise<Outcome> => runInRunner({ words: wordsOf(line, more), env });

@@ -116,8 +116,7 @@ suite('which store', () => {
     assert.ok(message.startsWith(`There is no data in ${data}. `) && message.includes('--create'), message);
     assert.equal(existsSync(data), false);
     assert.equal((await run(`${create} --create`)).exitCode, 0);
-    const folder = temporaryFolder();
-    const given = openCommandLine({ STOREROOM_DATA: folder });
+    const given = openCommandLine({ STOREROOM_DATA: temporaryFolder() });
     assert.equal((await given.run(create)).exitCode, 0, 'an empty folder was made for a store');
   });
 
