@@ -48,9 +48,9 @@ for (const file of globSync('examples/bruno/**/*.bru', { cwd: ROOT }).filter((on
   if (!isCheck) rmSync(join(ROOT, file));
 }
 if (isCheck && behind.length > 0) {
-  console.error(`Not in step with the code: ${behind.join(', ')}. Run "npm run generate" and look at what changed.`);
+  console.log(`Not in step with the code: ${behind.join(', ')}. Run "npm run generate" and look at what changed.`);
   process.exitCode = 1;
-}
+} else if (isCheck) console.log('All generated files are in step with the code.');
 
 function readOrNothing(file: string): string {
   try {
