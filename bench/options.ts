@@ -19,6 +19,8 @@ export interface Options {
   readonly peers: readonly PeerName[];
   readonly rounds: number;
   readonly seconds: number;
+  /** How often the services are started, with all rounds each time; the one that starts first changes. */
+  readonly starts: number;
   readonly orders: number;
   /** The commit to compare this checkout with, instead of peers. */
   readonly against: string | undefined;
@@ -35,6 +37,7 @@ export function readOptions(words: readonly string[]): Options {
       peer: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
+      starts: { type: 'string', default: '1' },
       orders: { type: 'string', default: '100000' },
       against: { type: 'string' },
     },
@@ -48,6 +51,7 @@ export function readOptions(words: readonly string[]): Options {
     peers: values.peer === 'none' ? [] : readList('--peer', values.peer ?? PEERS.join(','), PEERS),
     rounds: readCount('--rounds', values.rounds),
     seconds: readCount('--seconds', values.seconds),
+    starts: readCount('--starts', values.starts),
     orders,
     against: values.against,
     isWhole: values.workload === undefined && values.against === undefined && hasPeers,

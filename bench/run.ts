@@ -15,8 +15,15 @@ import { startPeers } from './peers/start.ts';
 import { openPlaces, type Places } from './places.ts';
 import { writeRecordFiles, type RecordFile } from './records.ts';
 import { describeMachine, reportBars } from './report.ts';
-import { BARE, concludeRows, concludeWorkload, printHeadings, type StoreResults } from './results.ts';
-import { measureRounds, takeTurns } from './rounds.ts';
+import {
+  BARE,
+  concludeRows,
+  concludeWorkload,
+  printHeadings,
+  type StoreResults,
+  type WorkloadResult,
+} from './results.ts';
+import { measureRounds, takeTurns, type LoadedSide, type SideFigures } from './rounds.ts';
 import { exportRecords, seed, type RowFigures } from './seed.ts';
 import { checkOut, nameCheckout, startServer, startService, THIS_CHECKOUT } from './servers.ts';
 import { ourDialect, type Side } from './side.ts';
@@ -85,12 +92,28 @@ async function measurePages(ours: readonly Side[], results: StoreResults): Promi
   results.rows.push(...concludeRows(Object.keys(checkouts), figures));
 }
 
-async function startOurs(store: StoreName, places: Places, place: string, keys: Keys): Promise<Side[]> {
+interface Copy {
+  readonly name: string;
+  readonly place: string;
+  readonly checkout: string;
+}
+
+async function copyForEach(places: Places, place: string): Promise<Copy[]> {
+  const copies: Copy[] = [];
+  for (const [name, checkout] of Object.entries(checkouts))
+    copies.push({ name, checkout, place: await places.copy(place, name) });
+  return copies;
+}
+
+/** In the order of the copies, whichever of them starts first. */
+async function startOurs(store: StoreName, copies: readonly Copy[], keys: Keys, first = 0): Promise<Side[]> {
   const sides: Side[] = [];
-  for (const [name, checkout] of Object.entries(checkouts)) {
-    const own = await places.copy(place, name);
-    const databaseUrl = store === 'postgres' ? own : undefined;
-    sides.push({ name, server: await startService(own, checkout), dialect: ourDialect(keys), databaseUrl });
+  for (let n = 0; n < copies.length; n++) {
+    const index = (first + n) % copies.length;
+    const { name, place, checkout } = copies[index]!;
+    const server = await startService(place, checkout);
+    const databaseUrl = store === 'postgres' ? place : undefined;
+    sides[index] = { name, server, dialect: ourDialect(keys), databaseUrl };
   }
   return sides;
 }
@@ -104,22 +127,39 @@ async function startBare(ours: Side): Promise<Side> {
   return { name: BARE, server, dialect: ours.dialect };
 }
 
-async function measureLoad(ours: Side[], others: Side[], bare: Side[], results: StoreResults): Promise<void> {
-  printHeadings();
-  for (const workload of workloads) {
-    const load = (side: Side) => ({ side, requests: workload.requestsOf(side.dialect) });
-    const compared = [...ours, ...(workload.isOwn ? [] : others)].map(load);
-    for (const other of compared.slice(1)) await compareAnswers(workload, compared[0]!, other);
-    const sides = [...compared, ...bare.map(load)];
-    const figures = await measureRounds(sides, { ...options, connections: workload.connections });
-    results.workloads.push(
-      concludeWorkload(
-        workload,
-        sides.map(({ side }) => side.name),
-        figures,
-      ),
-    );
+const load = (workload: Workload, sides: readonly Side[]): LoadedSide[] =>
+  sides.map((side) => ({ side, requests: workload.requestsOf(side.dialect) }));
+
+/** Reads are compared before anything is written: records that each side wrote have times of their own. */
+async function compareAll(ours: readonly Side[], others: readonly Side[]): Promise<void> {
+  for (const workload of workloads.toSorted((a, b) => Number(Boolean(a.written)) - Number(Boolean(b.written)))) {
+    const [first, ...rest] = load(workload, [...ours, ...(workload.isOwn ? [] : others)]);
+    for (const other of rest) await compareAnswers(workload, first!, other);
   }
+}
+
+/** Two processes of one program differ by up to a fifth for as long as they live: `--starts` starts them again. */
+async function measureLoad(
+  start: (turn: number) => Promise<Side[]>,
+  others: readonly Side[],
+  bare: readonly Side[],
+): Promise<WorkloadResult[]> {
+  const results: WorkloadResult[] = [];
+  const earlier = new Map<Workload, SideFigures[][]>();
+  printHeadings();
+  for (let turn = 1; turn <= options.starts; turn++) {
+    const ours = await start(turn);
+    if (turn === 1) await compareAll(ours, others);
+    for (const workload of workloads) {
+      const sides = load(workload, [...ours, ...(workload.isOwn ? [] : others), ...bare]);
+      const found = await measureRounds(sides, { ...options, connections: workload.connections });
+      const figures = found.map((ofSide, index) => [...(earlier.get(workload)?.[index] ?? []), ...ofSide]);
+      earlier.set(workload, figures);
+      const names = sides.map(({ side }) => side.name);
+      if (turn === options.starts) results.push(concludeWorkload(workload, names, figures));
+    }
+  }
+  return results;
 }
 
 async function measureStore(store: StoreName): Promise<StoreResults> {
@@ -144,15 +184,24 @@ async function measureStore(store: StoreName): Promise<StoreResults> {
     if (wanted.includes('tenants')) await measureTenants(store, await places.make(), options);
     if (workloads.length === 0 && !wanted.includes('W10') && !wanted.includes('start')) return results;
     const { place, keys } = imported ?? (await seedOnce(places, files));
-    const ours = await startOurs(store, places, place, keys);
+    const copies = await copyForEach(places, place);
+    let ours = await startOurs(store, copies, keys);
     running.push(...ours);
+    const startAgain = async (turn: number): Promise<Side[]> => {
+      if (turn === 1) return ours;
+      for (const { server } of ours) await server.stop();
+      running.splice(0, ours.length);
+      ours = await startOurs(store, copies, keys, turn);
+      running.unshift(...ours);
+      return ours;
+    };
     const bare = options.against === undefined ? [await startBare(ours[0]!)] : [];
     running.push(...bare);
     const others = await startPeers(peers, store, places, place);
     running.push(...others);
     for (const { name, version } of others) results.peers[name] = version;
     await places.settle();
-    await measureLoad(ours, others, bare, results);
+    results.workloads.push(...(await measureLoad(startAgain, others, bare)));
     if (wanted.includes('W10')) await measurePages(ours, results);
     if (wanted.includes('start') && options.against === undefined) {
       const [first] = buildWorkloads(orders)[0]!.requestsOf(ourDialect(keys));
