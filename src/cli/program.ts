@@ -21,6 +21,7 @@ import { addKeyCommands } from './commands/keys.ts';
 import { addMcpCommand } from './commands/mcp.ts';
 import { addMoveCommand } from './commands/move.ts';
 import { addOrderCommands } from './commands/order.ts';
+import { addRequestsCommand } from './commands/requests.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { addServiceCommands } from './commands/service.ts';
 import { addConfigCommand } from './commands/config.ts';
@@ -84,6 +85,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
   addImportCommand(program, context);
   addExportCommand(program, context);
   addUsageCommand(program, context);
+  addRequestsCommand(program, context);
   addAuditCommands(program, context);
   addBackupCommands(program, context);
   addUpgradeCommand(program, context);

@@ -7,7 +7,7 @@ import { openCommandLine, readOneObject } from '../kit/cli-process.ts';
 
 const COMMANDS = (
   'serve, tenant create, tenant list, tenant set, tenant remove, keys create, keys list, keys replace, keys end, fields list, fields add, ' +
-  'order approve, order invoice, order show, import, export, usage, backup, restore, config'
+  'order approve, order invoice, order show, import, export, usage, requests, backup, restore, config'
 ).split(', ');
 
 const WRONG_USE = [

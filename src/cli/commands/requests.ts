@@ -1,0 +1,54 @@
+/** `storeroom requests`: the request log of a tenant, newest first, or one request whole. */
+import type { Command } from 'commander';
+import type { FoundRequest, FoundRequests, RequestsQuery } from '../../request-log/logged-request.ts';
+import { findRequest, searchRequests } from '../../request-log/search.ts';
+import { Refusal } from '../../errors.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
+import { withTenant } from '../open-store.ts';
+import { buildTable } from '../text-table.ts';
+
+type Options = CommandOptions & RequestsQuery & { id?: string };
+
+export function addRequestsCommand(program: Command, context: CommandContext): void {
+  addCommand(program, 'requests <team>', 'requests acme --status 5xx --from 2026-11-20T22:00:00Z')
+    .description('Show the logged requests, newest first, 50 at a time.')
+    .option('--status <status>', 'a status such as 404, or a class such as 5xx')
+    .option('--operation <name>', 'an operation such as createOrder')
+    .option('--from <time>', 'UTC, such as 2026-11-20T09:30:00Z')
+    .option('--to <time>', 'UTC; requests before this time')
+    .option('--cursor <cursor>', 'the next 50, as the output before names it')
+    .option('--id <request-id>', 'one request with its parameters and its body')
+    .action((teamId: string, options: Options) =>
+      withTenant(context, teamId, async ({ store: { requests }, tenant }) => {
+        if (options.id === undefined) {
+          const page = await searchRequests(requests, teamId, options, tenant.createdAt);
+          return printAnswer(options, { teamID: teamId, ...page }, formatPage(page));
+        }
+        const request = await findRequest(requests, teamId, options.id);
+        if (!request) throw new Refusal('NOT_FOUND', `The request log has no request '${options.id}'.`);
+        const rows = Object.entries(request).map(([name, value]) => [name, tell(value)]);
+        printAnswer(options, { teamID: teamId, request }, buildTable(rows));
+      }),
+    );
+}
+
+const HEAD = ['AT', 'STATUS', 'CODE', 'OPERATION', 'MS', 'CALLER', 'CLIENT', 'REQUEST ID'];
+
+function formatPage({ requests, next, searchedTo }: Omit<FoundRequests, 'keptDays'>): string {
+  const rows = requests.map((request) => [
+    request.at,
+    String(request.httpStatus),
+    request.code ?? '',
+    request.operation,
+    String(request.milliseconds),
+    callerOf(request),
+    request.client,
+    request.requestID,
+  ]);
+  const more = next === null ? '' : `\n\nThis goes back to ${searchedTo}. For more, add --cursor ${next}`;
+  return buildTable([HEAD, ...rows]) + more;
+}
+
+const callerOf = ({ keyName, apiID, explorerUser }: FoundRequest): string => keyName ?? apiID ?? explorerUser ?? '';
+
+const tell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
