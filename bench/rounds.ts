@@ -38,27 +38,29 @@ export interface RoundOptions {
 }
 
 /** What each of the measures finds, one a round. Each round begins with another one. */
-export async function takeTurns<T>(rounds: number, measures: readonly (() => Promise<T>)[]): Promise<T[][]> {
+export async function takeTurns<T>(rounds: number, measures: readonly (() => Promise<T>)[], first = 0): Promise<T[][]> {
   const found = measures.map((): T[] => []);
   for (let round = 0; round < rounds; round++)
     for (let place = 0; place < measures.length; place++) {
-      const index = (round + place) % measures.length;
+      const index = (first + round + place) % measures.length;
       found[index]!.push(await measures[index]!());
     }
   return found;
 }
 
-/** The figures of each side, one a round, after a round that warms up. */
+/** The figures of each side, one a round, after a round that warms up. `first` is the side that begins. */
 export async function measureRounds(
   sides: readonly LoadedSide[],
   { rounds, seconds, connections }: RoundOptions,
+  first = 0,
 ): Promise<SideFigures[][]> {
-  for (const loaded of sides) await measure(loaded, { connections, seconds: WARM_UP_SECONDS, seed: 0 });
+  const warmUps = sides.map((loaded) => () => measure(loaded, { connections, seconds: WARM_UP_SECONDS, seed: 0 }));
+  await takeTurns(1, warmUps, first);
   const measures = sides.map((loaded) => {
     let seed = 0;
     return () => measure(loaded, { connections, seconds, seed: ++seed });
   });
-  return takeTurns(rounds, measures);
+  return takeTurns(rounds, measures, first);
 }
 
 /**

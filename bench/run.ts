@@ -152,7 +152,7 @@ async function measureLoad(
     if (turn === 1) await compareAll(ours, others);
     for (const workload of workloads) {
       const sides = load(workload, [...ours, ...(workload.isOwn ? [] : others), ...bare]);
-      const found = await measureRounds(sides, { ...options, connections: workload.connections });
+      const found = await measureRounds(sides, { ...options, connections: workload.connections }, turn);
       const figures = found.map((ofSide, index) => [...(earlier.get(workload)?.[index] ?? []), ...ofSide]);
       earlier.set(workload, figures);
       const names = sides.map(({ side }) => side.name);
