@@ -3,17 +3,22 @@ import { readFileSync } from 'node:fs';
 import { SETTINGS, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 
-/** The environment with the values of such files in it. Throws WRONG_SETTING. */
+/** The environment with the value of such a file, which is read when it is asked for: WRONG_SETTING when it cannot be. */
 export function readSecretFiles(environment: Environment): Environment {
   const { variable } = SETTINGS.databaseUrl;
   const name = `${variable}_FILE`;
   const { [name]: file, ...others } = environment;
   if (!file) return others;
-  if (others[variable]) throw new Refusal('WRONG_SETTING', `Set either ${variable} or ${name}, not both.`);
-  try {
-    return { ...others, [variable]: readFileSync(file, 'utf8').trim() };
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
-    throw new Refusal('WRONG_SETTING', `${name} is '${file}', which cannot be read (${code}).`);
-  }
+  return {
+    ...others,
+    get [variable]() {
+      if (others[variable]) throw new Refusal('WRONG_SETTING', `Set either ${variable} or ${name}, not both.`);
+      try {
+        return readFileSync(file, 'utf8').trim();
+      } catch (fault) {
+        const { code } = fault as NodeJS.ErrnoException;
+        throw new Refusal('WRONG_SETTING', `${name} is '${file}', which cannot be read (${code}).`);
+      }
+    },
+  };
 }

@@ -134,6 +134,8 @@ test('STOREROOM_DATABASE_URL_FILE names a file with the address; one that cannot
     const { code, stderr } = await runCommand('', ['config'], { env: { ...UNSET, ...env } });
     assert.equal(code, 78);
     assert.match(stderr, says);
+    // Help needs no setting.
+    assert.equal((await runCommand('', ['--help'], { env: { ...UNSET, ...env } })).code, 0);
   }
 });
 

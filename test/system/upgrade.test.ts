@@ -59,7 +59,8 @@ test('is found whole, and so is a backup of it, and nothing of it is changed', a
   assert.match(await succeed(folder, 'upgrade', '--dry-run'), /All files have the schemas of this version/);
   const [lost] = globSync('tenants/*.db', { cwd: folder });
   rmSync(join(folder, lost!));
-  assert.match((await runCommand(folder, ['upgrade'])).stderr, new RegExp(`set apart.*${lost!}: it is missing`));
+  const { code, stderr } = await runCommand(folder, ['upgrade']);
+  assert.match(`${code} ${stderr}`, new RegExp(`^1 .*set apart.*${lost!}: it is missing`, 's'));
 });
 
 test('is upgraded by a start, tenants that nobody calls too, and its first backup is good', async () => {

@@ -8,13 +8,19 @@ import { buildTable } from '../text-table.ts';
 
 export function addUpgradeCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'upgrade', 'upgrade --dry-run')
-    .description('Upgrade all files to the schemas of this version, as a start of the service does by and by.')
+    .description(
+      'Upgrade all files to the schemas of this version, as a start of the service does by and by. Ends with 1 if a file is lost or damaged.',
+    )
     .option('--dry-run', 'say which files that are, and change nothing')
     .action(async ({ dryRun = false, ...options }: CommandOptions & { dryRun?: boolean }) => {
       const config = parseEmbeddedConfig(context.environment, 'The first node of a version upgrades PostgreSQL.');
       checkFolder(config.data);
       const files = listUpgrades(config.data);
-      if (!dryRun) await withOpenedStore({ ...context, config }, openEmbedded, (store) => store.upgradeTenants());
+      if (!dryRun)
+        await withOpenedStore({ ...context, config }, openEmbedded, async (store) => {
+          await store.upgradeTenants();
+          if (store.measure().apartTenants) context.exitCode = 1;
+        });
       else if (!context.asJson) printStore(config);
       const rows = files.map(({ file, from, to, bytes }) => [file, String(from), String(to), String(bytes)]);
       const table = buildTable([['FILE', 'SCHEMA', 'NEW SCHEMA', 'BYTES'], ...rows]);
