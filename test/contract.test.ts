@@ -261,6 +261,17 @@ test('an error says what to do and where it is described; counted answers tell t
     }
 });
 
+test('what the nginx of docs/nginx.conf answers when no node does is an error of the contract', () => {
+  const [, body] = /return 503 '(\{.*\})';/.exec(readFileSync(join(ROOT, 'docs/nginx.conf'), 'utf8'))!;
+  const error = JSON.parse(body!) as { code: ErrorCode; remedy: string; docs: string };
+  const { required } = document.components.schemas['ApiError'] as { required: string[] };
+  assert.deepEqual(
+    required.filter((name) => !(name in error)),
+    [],
+  );
+  assert.deepEqual([error.remedy, error.docs], [ERRORS[error.code].remedy, `/docs/errors#${error.code}`]);
+});
+
 test('every request body and every answer has an example, which its schema allows', () => {
   let examples = 0;
   for (const { operationId, requestBody, responses } of operations) {

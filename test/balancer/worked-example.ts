@@ -132,8 +132,9 @@ suite('three nodes behind the nginx of the example', () => {
     });
     const answering = bare.map((reference) => create(reference));
     const repeating = keyed.map((reference) => create(reference, { 'idempotency-key': reference }));
-    const [answers, repeated] = await Promise.all([Promise.all(answering), Promise.all(repeating)]);
-    process.kill(nodes[2]!.pid, 'SIGCONT');
+    const [answers, repeated] = await Promise.all([Promise.all(answering), Promise.all(repeating)]).finally(() =>
+      process.kill(nodes[2]!.pid, 'SIGCONT'),
+    );
     await untilAllServe();
 
     for (const { reference, status, text } of repeated) assert.equal(status, 200, `${reference}: ${text}`);
