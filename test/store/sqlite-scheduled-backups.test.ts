@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -182,6 +183,13 @@ suite('backups by themselves', () => {
     assert.match(event, /^No backup was made in .*tenants\/shop.*\.db: /);
     assert.deepEqual([isFault, schedule.names], [true, [nameOf(START - 2 * DAY)]]);
     assert.equal(schedule.backups.reading.failures, 1);
+  });
+
+  test('a lost file is told in one sentence, and the next try in another', async () => {
+    const { folder, file } = copyData();
+    rmSync(file);
+    const { event } = await new Schedule({ folder }).moveTo(FIRST_LOOK);
+    assert.match(event, /is missing, or empty\. The next try is in an hour\.$/);
   });
 
   test('records that disagree are told: the copy is kept under another name, and pushes no good one out', async () => {

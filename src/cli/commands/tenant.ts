@@ -125,8 +125,8 @@ function addRestoreCommand(group: Command, context: CommandContext): void {
         const entry = byCommand(timeOf(context.clock), 'tenant restored', teamId, { from });
         return store.restoreTenant(tenant, from, entry);
       });
-      const text = `Restored ${teamId}. Its former file is kept: ${old}. Delete it when you no longer need it.`;
-      printAnswer(options, { teamID: teamId, restored: true, formerFile: old }, text);
+      const kept = old === null ? '' : ` Its former file is kept: ${old}. Delete it when you no longer need it.`;
+      printAnswer(options, { teamID: teamId, restored: true, formerFile: old }, `Restored ${teamId}.${kept}`);
     });
 }
 

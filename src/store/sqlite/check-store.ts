@@ -16,6 +16,10 @@ const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'It is not made anew. Put it back from the last good backup.';
+const OF_PART = {
+  tenant: '`storeroom tenant restore` puts it back from the last backup that `storeroom check --backup` finds whole.',
+  requests: 'Stop the service, move it and its -wal away, and start: the request log begins anew, all else stays.',
+};
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
 
 export class SqliteCheckStore implements CheckedStore {
@@ -80,13 +84,21 @@ export class SqliteCheckStore implements CheckedStore {
     const isThere = isFileThere(file);
     if (!isThere && mayLack) return;
     const faults = isThere ? faultsOfFile(file) : ['it is missing, or empty'];
-    for (const fault of faults) findings.addDamage(name, fault, isThere ? undefined : LOST);
+    const remedy = this.#remedyOf(part) ?? (isThere ? undefined : LOST);
+    for (const fault of faults) findings.addDamage(name, fault, remedy);
     if (faults.length > 0) return void this.#unreadable.add(name);
     await this.#open(part, (db) => {
       const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
-      if (first) findings.addDamage(name, `a row of ${first[0]} belongs to nothing that is there`);
-      if (typeof part === 'object') checkSearch(db, name, findings);
+      if (first) findings.addDamage(name, `a row of ${first[0]} belongs to nothing that is there`, remedy);
+      if (typeof part === 'object') checkSearch(db, name, findings, remedy);
     });
+  }
+
+  /** Of one file, so that nobody takes the writes of all others back. */
+  #remedyOf(part: CheckedPart): string | undefined {
+    if (Object.keys(this.#hashes).length > 0) return OTHER_BACKUP;
+    if (typeof part === 'object') return OF_PART.tenant;
+    return part === 'requests' ? OF_PART.requests : undefined;
   }
 
   /** Hands over a connection that reads a file; of one with an older schema, a copy that was migrated. */
@@ -117,11 +129,11 @@ export class SqliteCheckStore implements CheckedStore {
 }
 
 /** Each record has its row in the search index. */
-function checkSearch(db: Database, place: string, findings: Findings): void {
+function checkSearch(db: Database, place: string, findings: Findings, remedy?: string): void {
   for (const table of SEARCHED) {
     const unlike = `SELECT count(*) FROM (SELECT ID FROM ${table} EXCEPT SELECT id FROM ${table}_SEARCH_docsize)`;
     const [count] = db.row<[number]>(unlike) ?? [0];
-    if (count > 0) findings.addDamage(place, `${count} rows of ${table} are not in its search index`);
+    if (count > 0) findings.addDamage(place, `${count} rows of ${table} are not in its search index`, remedy);
   }
 }
 

@@ -197,7 +197,7 @@ export class ScheduledBackups {
     if (this.#stop.signal.aborted) return;
     this.#failures++;
     this.#retryAt = this.#options.clock.now() + HOUR_MS;
-    const reason = fault instanceof Error ? fault.message : String(fault);
+    const reason = (fault instanceof Error ? fault.message : String(fault)).replace(/\.$/, '');
     this.#options.report(
       `No backup was made in ${this.#options.backupDir}: ${reason}. The next try is in an hour.`,
       true,

@@ -191,14 +191,14 @@ export class SqliteStore {
 
   /**
    * Puts a tenant's records back to what they are in a backup, while services run: in a new file, which takes the place
-   * of the old one at once. Answers the old one, which stays. COMMAND_REFUSED changes nothing.
+   * of the old one at once. Answers the old one, which stays where it is there. COMMAND_REFUSED changes nothing.
    */
-  async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string> {
+  async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string | null> {
     const old = this.#file(tenant.storeId);
     const storeId = newStoreId(tenant.teamId);
     copyTenant(source, tenant.teamId, this.#file(storeId), old);
     orThrow(await this.#control.transaction(() => replaceStore({ ...tenant, storeId }, entry)));
-    return old;
+    return isFileThere(old) ? old : null;
   }
 
   endQueries(): void {
