@@ -116,7 +116,7 @@ suite('the file of a tenant', () => {
 
 for (const file of ['control.db', 'usage.db'])
   suite(file, () => {
-    for (const [how, damage] of choose(['removed']))
+    for (const [how, damage] of choose(MOST_UNLIKE))
       test(`${how}: no call is let through, and nothing is made anew`, async () => {
         const folder = damaged(file, damage);
         const service = await Service.start({ place: folder }).catch((fault: Error) => {
@@ -129,7 +129,10 @@ for (const file of ['control.db', 'usage.db'])
           await service.stop();
         }
         if (GONE.includes(how)) assert.ok(!existsSync(join(folder, file)) || statSync(join(folder, file)).size === 0);
-        assert.notEqual((await runCommand(folder, ['check'])).code, 0);
+        const { code, stdout } = await runCommand(folder, ['check']);
+        assert.notEqual(code, 0);
+        if (file === 'usage.db' && !GONE.includes(how))
+          assert.match(stdout, /^usage\.db: [^]*\n {2}.* copy it from the last good backup: counts/m);
         await expectNoGoodBackup(folder);
       });
   });

@@ -18,6 +18,8 @@ const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'It is not made anew. Put it back from the last good backup.';
 const OF_PART = {
   tenant: '`storeroom tenant restore` puts it back from the last backup that `storeroom check --backup` finds whole.',
+  usage:
+    'Stop the service, move it and its -wal away, and copy it from the last good backup: counts since then are lost.',
   requests: 'Stop the service, move it and its -wal away, and start: the request log begins anew, all else stays.',
 };
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
@@ -98,7 +100,7 @@ export class SqliteCheckStore implements CheckedStore {
   #remedyOf(part: CheckedPart): string | undefined {
     if (Object.keys(this.#hashes).length > 0) return OTHER_BACKUP;
     if (typeof part === 'object') return OF_PART.tenant;
-    return part === 'requests' ? OF_PART.requests : undefined;
+    return part === 'control' ? undefined : OF_PART[part];
   }
 
   /** Hands over a connection that reads a file; of one with an older schema, a copy that was migrated. */
