@@ -13,10 +13,14 @@ interface PrintedFault {
   readonly stack?: string | undefined;
 }
 
-export function printFault(fault: unknown, asJson: boolean): void {
+/** With a `priority` at the head of each line, for the journal. */
+export function printFault(fault: unknown, asJson: boolean, priority = ''): void {
   const { stack, ...printed } = describeFault(fault);
   if (asJson) printErrorObject(printed);
-  else process.stderr.write(`storeroom: ${stack ?? printed.message.split('\n').map(printable).join('\n')}\n`);
+  else {
+    const text = `storeroom: ${stack ?? printed.message.split('\n').map(printable).join('\n')}\n`;
+    process.stderr.write(text.replace(/^(?=.)/gm, priority));
+  }
 }
 
 export function printErrorObject(error: Omit<PrintedFault, 'stack'>): void {

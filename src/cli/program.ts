@@ -30,7 +30,7 @@ import { addUpgradeCommand } from './commands/upgrade.ts';
 import { addUsageCommand } from './commands/usage.ts';
 import { addUserCommands } from './commands/user.ts';
 import { readSecretFiles } from './secret-files.ts';
-import { SETTING_EXIT_CODE } from './systemd-unit.ts';
+import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './systemd-unit.ts';
 
 const INTRODUCTION = `Examples:
   $ storeroom serve                                         the service, on port 8080
@@ -55,7 +55,7 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
     return context.exitCode;
   } catch (fault) {
     if (fault instanceof CommanderError) return endUsage(fault, asJson);
-    printFault(fault, asJson);
+    printFault(fault, asJson, isJournal(environment) ? ERROR_PRIORITY : '');
     return fault instanceof Refusal && fault.code === 'WRONG_SETTING' ? SETTING_EXIT_CODE : 1;
   }
 }

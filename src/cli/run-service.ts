@@ -75,9 +75,9 @@ export async function runService(
     const hasBackups = embedded !== undefined && config.backupDir !== '';
     const backups = hasBackups ? await scheduleBackups(config, store, log, clock) : undefined;
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
-    const isDiskNearlyFull = (): boolean => disk?.isNearlyFull === true;
+    const isDiskUnfit = (): boolean => disk?.isUnfit === true;
     const isCounting = (): boolean => meter.isCounting;
-    const state: ServiceState = { isUsable, isDiskNearlyFull, isCounting, stopping: false, inFlight: 0 };
+    const state: ServiceState = { isUsable, isDiskUnfit, isCounting, stopping: false, inFlight: 0 };
     const { tenants, audit, usage, requests } = store;
     const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
     const app = await buildApp({

@@ -125,7 +125,10 @@ export function isJournal({ JOURNAL_STREAM }: Environment): boolean {
   return JOURNAL_STREAM === `${dev}:${ino}`;
 }
 
-/** What the journal takes a line's priority from, by pino's level: `<4>` for a warning. */
+/** What the journal takes a line's priority from. */
+export const ERROR_PRIORITY = '<3>';
+
+/** The same by pino's level: `<4>` for a warning. */
 export function priorityOf(line: string): string {
   const tens = Number(line.at('{"level":'.length));
   return `<${tens < 3 ? 7 : [6, 4, 3, 2][tens - 3]}>`;

@@ -8,8 +8,8 @@ import { JSON_TYPE } from './envelope.ts';
 export interface ServiceState {
   /** Whether the store answers. */
   readonly isUsable: () => boolean;
-  /** Whether the disk of the store is so full that writes will soon be refused. */
-  readonly isDiskNearlyFull: () => boolean;
+  /** Whether the disk of the store is read-only, or so full that writes will soon be refused. */
+  readonly isDiskUnfit: () => boolean;
   /** Whether calls can be counted. Else all of them are refused. */
   readonly isCounting: () => boolean;
   /** Set before the service stops, so that a balancer sends no more. */
@@ -22,7 +22,7 @@ export interface ServiceState {
 export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'counting' | '' | undefined {
   const isCounting = state.isCounting();
   if (stopping || !state.isUsable()) return '';
-  if (state.isDiskNearlyFull()) return 'disk';
+  if (state.isDiskUnfit()) return 'disk';
   return isCounting ? undefined : 'counting';
 }
 

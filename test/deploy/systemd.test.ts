@@ -4,7 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { SETTINGS } from '../../src/config.ts';
@@ -66,6 +76,18 @@ suite('storeroom service', () => {
     assert.equal((await runService('uninstall', '--root', root)).exitCode, 0);
     assert.equal(readFileSync(file, 'utf8'), 'STOREROOM_PORT=9000\n');
     assert.throws(() => statSync(join(root, UNIT)), { code: 'ENOENT' });
+  });
+
+  test('a wrong setting ends the service with 78, by one sentence that the journal takes for an error', () => {
+    const file = join(temporaryFolder(), 'journal');
+    const descriptor = openSync(file, 'w');
+    const { dev, ino } = fstatSync(descriptor);
+    const env = { ...process.env, STOREROOM_PORT: 'nine', JOURNAL_STREAM: `${dev}:${ino}` };
+    const words = [join(import.meta.dirname, '../../src/main.ts'), 'serve'];
+    const { status } = spawnSync(process.execPath, words, { env, stdio: ['ignore', 'ignore', descriptor] });
+    closeSync(descriptor);
+    assert.equal(status, 78);
+    assert.match(readFileSync(file, 'utf8'), /^<3>storeroom: STOREROOM_PORT must be [^\n]+, not 'nine'\.\n$/);
   });
 
   test('is refused for a program that the service could not read', () => {

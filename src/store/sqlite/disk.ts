@@ -1,9 +1,9 @@
 /**
- * Free space of the disk of the embedded store, measured once a second. The request log stops at a bound, well before
- * writes are refused. Source: decision 0032.
+ * The disk of the embedded store, looked at once a second: its free space, and whether it may be written. The request log
+ * stops at a bound, well before writes are refused. Source: decision 0032.
  */
 import { every, type Clock } from '../../clock.ts';
-import { statfs, statfsSync, type StatsFs } from 'node:fs';
+import { access, constants, statfs, statfsSync, type StatsFs } from 'node:fs';
 
 const MEASURE_MS = 1000;
 const MIB = 1024 * 1024;
@@ -30,13 +30,17 @@ export class Disk {
   #free = Infinity;
   #size = 0;
   #isLow = false;
+  #isReadOnly = false;
 
   /** Measures at once, and then by itself until the process ends. */
   constructor(folder: string, bounds: DiskBounds, { report, clock }: DiskObserver) {
     this.#bounds = bounds;
     this.#report = report;
     this.#note(statfsSync(folder));
-    const measure = (): void => statfs(folder, (fault, stats) => void (fault ?? this.#note(stats)));
+    const measure = (): void => {
+      statfs(folder, (fault, stats) => void (fault ?? this.#note(stats)));
+      access(folder, constants.W_OK, (fault) => void (this.#isReadOnly = fault !== null));
+    };
     every(clock, MEASURE_MS, measure);
   }
 
@@ -59,9 +63,9 @@ export class Disk {
     return this.#isLow;
   }
 
-  /** Whether writes will soon be refused. */
-  get isNearlyFull(): boolean {
-    return this.#free < this.#bounds.readyFreeMb * MIB;
+  /** Whether writes are refused, or will be soon. */
+  get isUnfit(): boolean {
+    return this.#isReadOnly || this.#free < this.#bounds.readyFreeMb * MIB;
   }
 
   #note({ bavail, blocks, bsize }: StatsFs): void {
