@@ -34,7 +34,7 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
     for (const place of [folder, join(folder, 'tenants')])
       accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK);
     // Opened, as `access` does not tell of a disk that the kernel has made read-only after a fault.
-    if (existsSync(control)) closeSync(openSync(control, 'r+'));
+    if (statSync(control, { throwIfNoEntry: false })?.isFile()) closeSync(openSync(control, 'r+'));
   } catch (fault) {
     throw refuseFolder(folder, name, (fault as NodeJS.ErrnoException).code);
   }
