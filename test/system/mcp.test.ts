@@ -54,9 +54,9 @@ class Agent {
     return agent;
   }
 
-  static start(options: string, of: Keys = keys): Promise<Agent> {
+  static start(options: string, of: Keys = keys, env: Record<string, string> = {}): Promise<Agent> {
     const args = [...BEFORE, 'mcp', ...options.split(' ').filter(Boolean)];
-    return Agent.connect(new StdioClientTransport({ command: COMMAND, args, env: envOf(of) }));
+    return Agent.connect(new StdioClientTransport({ command: COMMAND, args, env: { ...envOf(of), ...env } }));
   }
 
   async listTools(): Promise<Tool[]> {
@@ -213,6 +213,11 @@ suite('refusals and bounds', () => {
       /^INVALID_CREDENTIALS: .*\nWhat to do: .*STOREROOM_TEAM_ID, STOREROOM_API_ID, STOREROOM_API_SECRET/,
     );
     assert.ok(!told.includes('wrong-and-secret'));
+    const away = await Agent.start('--write', keys, { STOREROOM_URL: 'http://127.0.0.1:1' });
+    assert.match(
+      await away.refused('createOrder', { body: {}, idempotencyKey: 'mine' }),
+      /^NO_ANSWER: .*127\.0\.0\.1:1.*\nWhat to do: .*STOREROOM_URL.*\nIt is not known .* idempotencyKey "mine"\.$/,
+    );
     const { code, stderr } = await runCommand('', ['mcp'], {
       env: { STOREROOM_TEAM_ID: 'acme', STOREROOM_API_ID: '' },
     });

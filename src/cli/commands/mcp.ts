@@ -4,7 +4,7 @@ import { addGroup, type CommandContext } from '../command.ts';
 
 const BYTES = { fallback: 40_000, least: 2000, most: 10_000_000 };
 
-export function addMcpCommand(program: Command, { environment, clock }: CommandContext): void {
+export function addMcpCommand(program: Command, { environment }: CommandContext): void {
   addGroup(program, 'mcp', 'mcp --write')
     .description(
       'Offer the API to agents over the Model Context Protocol, on standard input and output. Reads STOREROOM_URL, ' +
@@ -15,7 +15,7 @@ export function addMcpCommand(program: Command, { environment, clock }: CommandC
     .option('--max-bytes <bytes>', 'most bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
       const { runMcp } = await import('../mcp/run-mcp.ts');
-      await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http, clock });
+      await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
     });
 }
 

@@ -1,10 +1,9 @@
 /** Runs the server on standard input and output, or on a port, until the client is gone. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import type { Clock } from '../../clock.ts';
 import { parseConfig, type Environment } from '../../config.ts';
 import { renderContract } from '../../http/contract.ts';
 import { allOperations } from '../../http/operations/all-operations.ts';
-import { readService } from './caller.ts';
+import { openCaller } from './caller.ts';
 import { listenHttp } from './listen-http.ts';
 import { createServer, type ServerOptions } from './server.ts';
 import { listTools, type Contract } from './tools.ts';
@@ -18,18 +17,17 @@ export interface McpOptions {
   readonly bytesMost: number;
   /** undefined: standard input and output. */
   readonly port: number | undefined;
-  readonly clock: Clock;
 }
 
 /** Throws COMMAND_REFUSED when the environment lacks the keys, or the port cannot be had. */
 export async function runMcp(environment: Environment, { port, ...options }: McpOptions): Promise<void> {
   const { config } = parseConfig(environment, {});
-  const service = readService(environment);
+  const caller = openCaller(environment);
   const contract = renderContract(
     allOperations({ ...config, cursorKey: NO_KEY }),
     config.idempotencyHours * HOUR_MS,
   ) as unknown as Contract;
-  const serverOptions: ServerOptions = { ...options, service, contract, tools: listTools(contract) };
+  const serverOptions: ServerOptions = { ...options, caller, contract, tools: listTools(contract) };
   if (port !== undefined) {
     // Standard output is for the address alone.
     process.stdout.write(`${await listenHttp(serverOptions, port)}\n`);

@@ -9,22 +9,21 @@ import {
   ReadResourceRequestSchema,
   type CallToolResult,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { Caller } from '../../../client/src/caller.ts';
 import { VERSION } from '../../assets.ts';
-import type { Clock } from '../../clock.ts';
 import { ERRORS, Refusal } from '../../errors.ts';
-import { callService, type Service } from './caller.ts';
+import { callService } from './caller.ts';
 import { renderAnswer } from './cut.ts';
 import { buildRequest, type Contract, type Tool } from './tools.ts';
 
 export interface ServerOptions {
-  readonly service: Service;
+  readonly caller: Caller;
   readonly contract: Contract;
   /** All of them; writes are refused unless `canWrite`. */
   readonly tools: readonly Tool[];
   readonly canWrite: boolean;
   /** Most bytes of an answer. */
   readonly bytesMost: number;
-  readonly clock: Clock;
 }
 
 const INSTRUCTIONS = `Orders, line items, customers and parts of one team of Storeroom, an inventory system.
@@ -72,7 +71,7 @@ export function createServer(options: ServerOptions): Server {
 }
 
 async function callTool(
-  { service, clock, tools, canWrite, bytesMost }: ServerOptions,
+  { caller, tools, canWrite, bytesMost }: ServerOptions,
   name: string,
   given: Record<string, unknown>,
   signal: AbortSignal,
@@ -82,7 +81,7 @@ async function callTool(
   if (tool.isWrite && !canWrite)
     return tell(`${name} writes, and this server only reads. Tell the user to start it with --write.`, true);
   try {
-    const reply = await callService({ service, clock }, tool, buildRequest(tool, given), signal);
+    const reply = await callService(caller, tool, buildRequest(tool, given), signal);
     return reply.isError ? tell(reply.message, true) : tell(renderAnswer(reply.answer, bytesMost), false);
   } catch (fault) {
     if (fault instanceof Refusal) return tell(`${fault.code}: ${fault.message}`, true);

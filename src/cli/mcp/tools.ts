@@ -27,8 +27,6 @@ export interface Tool {
   readonly description: string;
   readonly inputSchema: { readonly type: 'object' } & Json;
   readonly annotations: Readonly<Record<string, boolean>>;
-  readonly method: string;
-  readonly path: string;
   readonly isWrite: boolean;
   /** The arguments that are parameters of the query, and the headers that others become. */
   readonly query: readonly string[];
@@ -53,14 +51,14 @@ const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool asks for 
 const PATHS_OF_SERVICE = 'Service';
 
 export function listTools(contract: Contract): Tool[] {
-  return Object.entries(contract.paths).flatMap(([path, methods]) =>
+  return Object.values(contract.paths).flatMap((methods) =>
     Object.entries(methods)
       .filter(([, { tags }]) => !tags.includes(PATHS_OF_SERVICE))
-      .map(([method, operation]) => describeTool(contract, operation, method.toUpperCase(), path)),
+      .map(([method, operation]) => describeTool(contract, operation, method)),
   );
 }
 
-function describeTool({ components }: Contract, operation: ContractOperation, method: string, path: string): Tool {
+function describeTool({ components }: Contract, operation: ContractOperation, method: string): Tool {
   const { operationId: name, summary, description = '', parameters = [], requestBody } = operation;
   const properties: Record<string, unknown> = {};
   const needed: string[] = [];
@@ -91,9 +89,9 @@ function describeTool({ components }: Contract, operation: ContractOperation, me
   const annotations = {
     readOnlyHint: !isWrite,
     // What PUT adds stands beside what is there; other writes change or cancel it.
-    destructiveHint: isWrite && method !== 'PUT',
+    destructiveHint: isWrite && method !== 'put',
     // Sent again without its key, a new record or a batch comes twice.
-    idempotentHint: !isWrite || ('ifMatch' in headers && method !== 'PUT'),
+    idempotentHint: !isWrite || ('ifMatch' in headers && method !== 'put'),
     openWorldHint: false,
   };
   const words = `${summary}. ${description}`;
@@ -103,8 +101,6 @@ function describeTool({ components }: Contract, operation: ContractOperation, me
     description: words,
     inputSchema,
     annotations,
-    method,
-    path,
     isWrite,
     query,
     headers,
