@@ -48,13 +48,13 @@ const MAY_IMPORT: Record<string, RegExp> = {
   'dashboard/src/': anyOf(
     /dashboard\/src\/.+|preact(\/.+)?|uqr/,
     /src\/((account|pims|request-log)\/limits|account\/roles|http\/operations\/names)\.ts/,
-    /src\/(pims\/(decimal|lists|stages)|tenant\/(keys|tenant))\.ts/,
+    /src\/(pims\/(decimal|lists|stages)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
   ),
 };
 /** Beyond that, with `import type` alone. */
 const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
-  'dashboard/src/': /^src\/(errors|http\/dashboard\/interface|pims\/(fields|filter|storefront|values))\.ts$/,
+  'dashboard/src/': /^(src\/(errors|http\/dashboard\/interface|pims\/(fields|filter|values))|client\/src\/contract)\.ts$/,
 };
 
 const RULES = {

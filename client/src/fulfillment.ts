@@ -44,9 +44,7 @@ type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member
  * partial invoice has parted the two, the one it has in another record.
  */
 export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {
-  const binding = orders.filter(
-    ({ order_type: stage, cancelled }) => !cancelled && (stage === 'invoice' || stage === 'sales_order'),
-  );
+  const binding = orders.filter(isBinding);
   const lines = addUp(binding);
   const total = (member: 'ordered' | 'shipped' | 'open'): number =>
     lines.reduce((sum, line) => add(sum, line[member]), 0);
@@ -61,6 +59,10 @@ export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>):
     lines,
   };
 }
+
+/** Whether its units are ordered: those of a quote are only asked for. */
+export const isBinding = ({ order_type: stage, cancelled }: StorefrontOrder): boolean =>
+  !cancelled && (stage === 'invoice' || stage === 'sales_order');
 
 /** Where something is open, or where there is nothing to ship. */
 function stateOf(binding: readonly StorefrontOrder[], shipped: number): Fulfillment['state'] {

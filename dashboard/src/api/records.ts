@@ -3,7 +3,7 @@
  * metered.
  */
 import { FILTERS_MAX } from '../../../src/pims/limits.ts';
-import type { StorefrontLookup } from '../../../src/pims/storefront.ts';
+import type { StorefrontLookup } from '../../../client/src/contract.ts';
 import type { Values } from '../../../src/pims/values.ts';
 import { KEY_CHARACTERS_MAX } from '../../../src/pims/limits.ts';
 import type { RECORD_TYPES, RecordType } from '../../../src/pims/fields.ts';

@@ -1,9 +1,7 @@
-/**
- * How far a storefront order is fulfilled: units ordered, shipped, invoiced and open, a row per part, over all its
- * records, as docs/api-guide.md, "Deriving fulfilment", explains.
- */
-import { addDecimals, compareDecimals, subtractDecimals } from '../../../../src/pims/decimal.ts';
-import type { StorefrontOrder } from '../../../../src/pims/storefront.ts';
+/** All records of a storefront order, a row per part: the sums of the client, and beside them the units of each record. */
+import { deriveFulfillment, type Fulfillment } from '../../../../client/src/fulfillment.ts';
+import { addDecimals } from '../../../../src/pims/decimal.ts';
+import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 
 export interface PartRow {
   readonly part: string;
@@ -16,88 +14,52 @@ export interface PartRow {
   /** Units in each record, in their order; undefined where the record has none of it. */
   readonly records: readonly (Units | undefined)[];
 }
+
 interface Units {
   readonly quantity: string;
   readonly shipped: string;
 }
-export type FulfilmentState = 'complete' | 'partly shipped' | 'nothing shipped' | 'not ordered yet' | 'cancelled';
-export interface Fulfilment {
+
+export interface Comparison {
   readonly rows: readonly PartRow[];
   readonly total: PartRow;
-  readonly state: FulfilmentState;
-  /** Whether all quantities are as they were sent: a JSON number keeps 15 digits. */
-  readonly isExact: boolean;
+  readonly state: Fulfillment['state'];
 }
 
-/**
- * Sales orders and invoices are ordered. Quotes and worksheets count only while there is nothing else, and what is
- * cancelled never does.
- */
-export const isBinding = ({ order_type: stage, cancelled }: StorefrontOrder): boolean =>
-  stage === 'invoice' || (stage === 'sales_order' && !cancelled);
-export const isLoose = (record: StorefrontOrder): boolean => !record.cancelled && !isBinding(record);
+type Item = StorefrontOrder['items'][number];
 
-export function sumFulfilment(records: readonly StorefrontOrder[]): Fulfilment {
-  const hasBinding = records.some(isBinding);
-  const counted = records.map((record) => isBinding(record) || (!hasBinding && isLoose(record)));
-  const parts = new Map(records.flatMap(({ items }) => items).map((item) => [keyOf(item), item]));
-  const rows = [...parts].map(([key, { part_number, is_care_plan, description }]) => {
-    const units = records.map(({ items }) => unitsOf(items.filter((item) => keyOf(item) === key)));
+export function compareRecords(records: readonly StorefrontOrder[]): Comparison {
+  const { lines, state } = deriveFulfillment({ orders: records });
+  const rowOf = (isOf: (part: string, isCarePlan: boolean) => boolean) => {
+    const own = lines.filter(({ partNumber, isCarePlan }) => isOf(partNumber, isCarePlan));
+    const units = records.map(({ items }) =>
+      unitsOf(items.filter(({ part_number, is_care_plan }) => isOf(part_number, is_care_plan))),
+    );
     return {
-      part: part_number,
-      isCarePlan: is_care_plan,
-      description,
-      ...sumsOf(records, counted, units),
+      ordered: sum(own, 'ordered'),
+      shipped: sum(own, 'shipped'),
+      invoiced: sum(
+        units.filter((_, index) => records[index]!.order_type === 'invoice'),
+        'quantity',
+      ),
+      open: sum(own, 'open'),
       records: units,
     };
-  });
-  const all = records.map((_, index) =>
-    rows.reduce<Units | undefined>((before, row) => together(before, row.records[index]), undefined),
-  );
-  const total = { part: '', isCarePlan: false, description: '', ...sumsOf(records, counted, all), records: all };
-  const isExact = records.every(({ items }) =>
-    items.every(({ quantity, shipped }) => isKept(quantity) && isKept(shipped)),
-  );
-  const looseState = records.some(isLoose) ? 'not ordered yet' : 'cancelled';
-  return { rows, total, state: hasBinding ? stateOf(rows) : looseState, isExact };
-}
-
-const sum = (quantities: readonly string[]): string => quantities.reduce(addDecimals, '0');
-const isKept = (quantity: number): boolean => String(quantity).replace(/e.*|\D/g, '').length <= 15;
-const keyOf = ({ part_number, is_care_plan }: StorefrontOrder['items'][number]): string =>
-  `${is_care_plan} ${part_number}`;
-
-const together = (a: Units | undefined, b: Units | undefined): Units | undefined =>
-  a === undefined || b === undefined
-    ? (a ?? b)
-    : { quantity: addDecimals(a.quantity, b.quantity), shipped: addDecimals(a.shipped, b.shipped) };
-
-const unitsOf = (items: StorefrontOrder['items']): Units | undefined =>
-  items.length === 0
-    ? undefined
-    : {
-        quantity: sum(items.map((item) => String(item.quantity))),
-        shipped: sum(items.map((item) => String(item.shipped))),
-      };
-
-function sumsOf(
-  records: readonly StorefrontOrder[],
-  counted: readonly boolean[],
-  units: readonly (Units | undefined)[],
-) {
-  const pick = (which: (index: number) => boolean, of: keyof Units) =>
-    sum(units.flatMap((one, index) => (one !== undefined && which(index) ? [one[of]] : [])));
-  const ordered = pick((index) => counted[index]!, 'quantity');
-  const shipped = pick((index) => counted[index]!, 'shipped');
-  return {
-    ordered,
-    shipped,
-    invoiced: pick((index) => records[index]!.order_type === 'invoice', 'quantity'),
-    open: subtractDecimals(ordered, shipped),
   };
+  const items = records.flatMap((record) => record.items);
+  const parts = new Map(items.map((item) => [`${item.is_care_plan} ${item.part_number}`, item]));
+  const rows = [...parts.values()].map(({ part_number: part, is_care_plan: isPlan, description }) => {
+    const sums = rowOf((name, isCarePlan) => name === part && isCarePlan === isPlan);
+    return { part, isCarePlan: isPlan, description, ...sums };
+  });
+  return { rows, total: { part: '', isCarePlan: false, description: '', ...rowOf(() => true) }, state };
 }
 
-function stateOf(rows: readonly PartRow[]): FulfilmentState {
-  if (rows.every(({ ordered, shipped }) => compareDecimals(shipped, ordered) >= 0)) return 'complete';
-  return rows.some(({ shipped }) => compareDecimals(shipped, '0') > 0) ? 'partly shipped' : 'nothing shipped';
-}
+const unitsOf = (items: readonly Item[]): Units | undefined =>
+  items.length === 0 ? undefined : { quantity: sum(items, 'quantity'), shipped: sum(items, 'shipped') };
+
+/** As written in decimal: 0.1 and 0.2 make 0.3. */
+const sum = <Name extends string>(
+  of: readonly (Readonly<Record<Name, string | number>> | undefined)[],
+  name: Name,
+): string => of.map((one) => String(one?.[name] ?? 0)).reduce(addDecimals, '0');

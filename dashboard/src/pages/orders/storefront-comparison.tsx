@@ -2,15 +2,9 @@
  * All records of a storefront order side by side, a row per part, with sums over them.
  */
 import { useMemo } from 'preact/hooks';
-import {
-  isBinding,
-  isLoose,
-  sumFulfilment,
-  type Fulfilment,
-  type PartRow,
-  type FulfilmentState,
-} from './fulfilment.ts';
-import type { StorefrontOrder } from '../../../../src/pims/storefront.ts';
+import { isBinding } from '../../../../client/src/fulfillment.ts';
+import { compareRecords, type Comparison, type PartRow } from './fulfilment.ts';
+import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
@@ -21,11 +15,12 @@ import { Section } from '../../ui/page.tsx';
 import { shorten } from '../../ui/text.tsx';
 import { Table, type TableColumn } from '../../ui/table.tsx';
 
-const STATES: Readonly<Record<FulfilmentState, readonly [label: string, tone: Tone]>> = {
-  complete: ['Complete', 'good'],
-  'partly shipped': ['Partly shipped', 'warn'],
-  'nothing shipped': ['Nothing shipped', 'neutral'],
-  'not ordered yet': ['Not ordered yet', 'neutral'],
+const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {
+  unknown: ['No records', 'neutral'],
+  draft: ['Not ordered yet', 'neutral'],
+  open: ['Nothing shipped', 'neutral'],
+  partly_shipped: ['Partly shipped', 'warn'],
+  shipped: ['Shipped', 'good'],
   cancelled: ['Cancelled', 'neutral'],
 };
 
@@ -46,17 +41,14 @@ export function StorefrontComparison({ reference, number, round }: StorefrontPro
     >
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Skeleton lines={4} />}
-      {data !== undefined && <Comparison records={data.orders} number={number} />}
+      {data !== undefined && <ComparisonTable records={data.orders} number={number} />}
       <ApiCall label="API call of the lookup" call={lookupCall(reference)} />
     </Section>
   );
 }
 
-function Comparison({ records, number }: { records: readonly StorefrontOrder[]; number: string }) {
-  const fulfilment = useMemo(() => sumFulfilment(records), [records]);
-  const { rows, total, isExact } = fulfilment;
-  const loose = records.filter(isLoose).length;
-  const hasBinding = records.some(isBinding);
+function ComparisonTable({ records, number }: { records: readonly StorefrontOrder[]; number: string }) {
+  const { rows, total, state } = useMemo(() => compareRecords(records), [records]);
   return (
     <>
       <Table
@@ -68,7 +60,7 @@ function Comparison({ records, number }: { records: readonly StorefrontOrder[]; 
           {
             key: 'part',
             head: 'Part',
-            cell: (row) => (row === total ? <Sum fulfilment={fulfilment} /> : <Part row={row} />),
+            cell: (row) => (row === total ? <Sum state={state} /> : <Part row={row} />),
           },
           ...(['ordered', 'shipped', 'invoiced', 'open'] as const).map((name): TableColumn<PartRow> => ({
             key: name,
@@ -79,33 +71,21 @@ function Comparison({ records, number }: { records: readonly StorefrontOrder[]; 
           ...records.map((record, index): TableColumn<PartRow> => ({
             key: `record ${index}`,
             head: <RecordHead record={record} isHere={record.pims_order_number === number} />,
-            cell: (row) => (
-              <RecordCell row={row} index={index} isCounted={isBinding(record) || (!hasBinding && isLoose(record))} />
-            ),
+            cell: (row) => <RecordCell row={row} index={index} isCounted={isBinding(record)} />,
             align: 'end',
           })),
         ]}
       />
-      {!isExact && (
-        <p class="hint under-table">
-          The lookup gives quantities as JSON numbers, and one here has more digits than those keep: Lines has it
-          exactly.
-        </p>
+      {!records.every(isBinding) && (
+        <p class="hint under-table">Quotes, worksheets and cancelled orders are not counted.</p>
       )}
-      {loose > 0 && hasBinding && (
-        <p class="hint under-table">Quotes and worksheets are not ordered yet: their units are not counted.</p>
-      )}
-      {loose > 0 && !hasBinding && (
-        <p class="hint under-table">Quotes and worksheets commit nothing: these units are asked for, not ordered.</p>
-      )}
-      {records.some(({ cancelled }) => cancelled) && <p class="hint under-table">What is cancelled is not counted.</p>}
     </>
   );
 }
 
 const HEADS = { ordered: 'Ordered in all', shipped: 'Shipped', invoiced: 'Invoiced', open: 'Still open' };
 
-function Sum({ fulfilment: { state } }: { fulfilment: Fulfilment }) {
+function Sum({ state }: { state: Comparison['state'] }) {
   const [label, tone] = STATES[state];
   return (
     <span class="with-badge">
