@@ -64,6 +64,17 @@ suite('a run', () => {
     assert.deepEqual(readdirSync(place), []);
   });
 
+  test('ends with what is wrong with the tests that failed', async () => {
+    const { child, output } = startRun(`
+      test('breaks', () => { throw new Error('the reason'); });
+      test('goes on', () => undefined);`);
+    assert.deepEqual(await once(child, 'close'), [1, null], output());
+    assert.match(
+      output(),
+      /^Not good:\n.*example\.test\.mjs on \w+: a test failed.*\n[^]*✖ breaks[^]*the reason[^]*ℹ tests 2$/m,
+    );
+  });
+
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     test(`that ${signal} cuts short fails, and removes its folder`, async () => {
       const { child, place, output } = startRun(`

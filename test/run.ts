@@ -36,6 +36,9 @@ const FILE_MS = 600_000;
 /** A hundred power losses take as long on a busy machine. */
 const FAULTS_FILE_MS = 1_800_000;
 const FAULTS = /^test\/faults\//;
+/** What the reporter writes before what is wrong with the tests that failed. Told again at the end, where one looks. */
+const FAILURES = /^.*failing tests:$/m;
+const FAILURES_CHARACTERS_MAX = 6000;
 const END_MS = 30_000;
 const CLEAR_LOOK_MS = 20;
 /** These are taken early, so that the last file to end is a short one. */
@@ -141,7 +144,10 @@ function addOutcome(file: string, outcome: FileReport | string): void {
   }
   process.stdout.write(outcome.text);
   for (const [name, count] of Object.entries(outcome.counts)) sums[name as keyof typeof sums] += count;
-  if (!outcome.isGood) bad.push(`${file}: a test failed, was skipped or todo, or there is none`);
+  if (outcome.isGood) return;
+  bad.push(`${file}: a test failed, was skipped or todo, or there is none`);
+  const failures = outcome.text.split(FAILURES)[1];
+  if (failures) bad.push(failures.trim().slice(0, FAILURES_CHARACTERS_MAX));
 }
 
 /** Ends a worker and all that it has started. */

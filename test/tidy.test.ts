@@ -54,7 +54,8 @@ const MAY_IMPORT: Record<string, RegExp> = {
 /** Beyond that, with `import type` alone. */
 const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
-  'dashboard/src/': /^(src\/(errors|http\/dashboard\/interface|pims\/(fields|filter|values))|client\/src\/contract)\.ts$/,
+  'dashboard/src/':
+    /^(src\/(errors|http\/dashboard\/interface|pims\/(fields|filter|values))|client\/src\/contract)\.ts$/,
 };
 
 const RULES = {
