@@ -114,6 +114,37 @@ suite('the file of a tenant', () => {
     });
 });
 
+suite('a file removed while the service has it open', () => {
+  const removeAll = (service: Service, pattern: string): void => {
+    for (const name of globSync(pattern, { cwd: service.place })) rmSync(join(service.place, name));
+  };
+
+  for (const pattern of ['tenants/bad.*.db*', 'tenants/bad.*.db', 'tenants/bad.*.db-wal'])
+    test(`${pattern}: no write of its tenant is taken any more, and those of others are`, async () => {
+      const service = await ownService({ place: copied() });
+      const last = (await createOrder(service, keys['bad']!)).body.data as string;
+      assert.equal(last, String(10_001 + ORDERS));
+      removeAll(service, pattern);
+      for (const { status, body } of [
+        await createOrder(service, keys['bad']!),
+        await createOrder(service, keys['bad']!),
+      ])
+        assert.deepEqual([status, body.code], [503, 'TENANT_UNAVAILABLE']);
+      assert.equal((await createOrder(service, keys['good']!)).status, 200);
+      await service.said((output) => output.includes('it was removed while it was open'));
+      assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 1);
+    });
+
+  test('usage.db: the process ends, and no start makes it anew', async () => {
+    const service = await ownService({ place: copied() });
+    assert.equal((await createOrder(service, keys['good']!)).status, 200);
+    removeAll(service, 'usage.db*');
+    await createOrder(service, keys['good']!).catch(() => undefined);
+    await service.said((output) => /usage\.db: it was removed while it was open/.test(output));
+    await assert.rejects(Service.start({ place: service.place }), /usage\.db is lost/);
+  });
+});
+
 for (const file of ['control.db', 'usage.db'])
   suite(file, () => {
     for (const [how, damage] of choose(MOST_UNLIKE))

@@ -2,7 +2,7 @@
  * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
  * the write-ahead log short, with checkpoints off the event loop. Source: decisions 0008, 0037.
  */
-import { close, fdatasync, openSync, statSync } from 'node:fs';
+import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Clock } from '../../clock.ts';
@@ -155,6 +155,7 @@ export class SqliteWriteQueue {
       }
       this.#db.run('COMMIT');
       if (this.#options.syncAfterCommit) await this.sync();
+      if (this.#isRemoved()) throw new Error('it was removed while it was open');
     } catch (fault) {
       this.#rollBack();
       if (faultOf(fault) === 'full' && !isLastTry && (await this.#beginLogAnew())) return this.#commit(group, true);
@@ -223,6 +224,11 @@ export class SqliteWriteQueue {
     }
     this.#unsynced = undefined;
     resolve();
+  }
+
+  /** An open file without a name takes writes, and goes with the process. */
+  #isRemoved(): boolean {
+    return !existsSync(this.#db.file) || (this.#logFile !== undefined && fstatSync(this.#logFile).nlink === 0);
   }
 
   /** On a full disk the log has space once a checkpoint lets it start over, so that reads are still counted. */
