@@ -1,7 +1,7 @@
 /** What a release is made with: archives, licences, the bill of materials and the change log's sections. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../../tools/release/changelog.ts';
@@ -86,12 +86,37 @@ test('both packages have the addresses that package.json has, and none while it 
   }
 });
 
+test('a schema has a version of its own: that of the program is the one whose row has the newest migrations', () => {
+  const rows = readFileSync(join(ROOT, 'docs/versions.md'), 'utf8').matchAll(/^\| (\d+\.\d+\.\d+) \| ([\d, |]+) \|$/gm);
+  const [newest, ...earlier] = [...rows].map(([, version, schemas]) => ({ version, schemas }));
+  const migrations = (store: string, name: string): number =>
+    globSync(`src/store/${store}/migrations/${name}-*.sql`, { cwd: ROOT }).length;
+  const schemas = [
+    ...['control', 'usage', 'requests', 'pims'].map((name) => migrations('sqlite', name)),
+    ...['control', 'pims'].map((name) => migrations('postgres', name)),
+  ].join(' | ');
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
+  assert.equal(newest?.schemas, schemas, 'a new schema: see "A change of a schema" in docs/releasing.md');
+  assert.equal(
+    earlier.find((row) => row.schemas === schemas),
+    undefined,
+    'a row for each change of a schema',
+  );
+  const compare = (a = '', b = ''): number => a.localeCompare(b, 'en', { numeric: true });
+  assert.ok(compare(version, newest.version) >= 0, 'the version is that of the row, or a later one');
+  assert.deepEqual(
+    earlier.filter((row) => compare(row.version, newest.version) >= 0),
+    [],
+  );
+});
+
 test('the change log says which version comes next, and is closed under it', () => {
   const changelog =
     '# Changelog\n\n## [Unreleased]\n\n### Fixed\n\n- A fault.\n\n## [0.1.0] - 2026-11-21\n\n- Begun.\n';
   assert.equal(readUnreleased(changelog), '### Fixed\n\n- A fault.');
-  assert.equal(chooseVersion('0.1.0', '### Fixed\n\n- A fault.'), '0.1.1');
-  assert.equal(chooseVersion('0.1.9', '### Added\n\n- A thing.'), '0.2.0');
+  assert.equal(chooseVersion('0.1.0', changelog), '0.1.1');
+  assert.equal(chooseVersion('0.1.0', changelog.replace('Fixed', 'Added')), '0.2.0');
+  assert.equal(chooseVersion('0.3.0', changelog), '0.3.0', 'raised by hand since');
   const closed = closeUnreleased(changelog, '0.1.1', '2026-11-22');
   assert.equal(readSection(closed, '## [0.1.1]'), '### Fixed\n\n- A fault.');
   assert.throws(() => readUnreleased(closed), /no entry under Unreleased/);

@@ -21,8 +21,13 @@ export function readUnreleased(changelog: string): string {
   return text;
 }
 
-/** After a version: the next minor one, or the next patch when nothing was added, changed or removed. */
-export function chooseVersion(last: string, unreleased: string): string {
+/**
+ * After a version: the next minor one, or the next patch when nothing was added, changed or removed. The same where it
+ * was raised since the last release.
+ */
+export function chooseVersion(last: string, changelog: string): string {
+  if (!changelog.includes(`\n## [${last}]`)) return last;
+  const unreleased = readUnreleased(changelog);
   const [major = 0, minor = 0, patch = 0] = last.split('.').map(Number);
   const isMinor = /^### (Added|Changed|Deprecated|Removed)$/m.test(unreleased);
   return isMinor ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;

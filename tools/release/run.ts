@@ -1,7 +1,8 @@
 /**
  * `npm run release`: makes the next release of this checkout into build/release, commits and tags it. With --dry-run it
  * changes nothing but build/; with --publish it gives the packages to npm; with --platform NAME it makes that executable
- * and no other. It asks nothing. On a commit that is already tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run.
+ * and no other. With --raise VERSION it sets the version of this checkout and makes nothing. On a commit that is
+ * tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run. It asks nothing.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -46,13 +47,15 @@ const { values: options } = parseArgs({
     'dry-run': { type: 'boolean' },
     publish: { type: 'boolean' },
     version: { type: 'string' },
+    raise: { type: 'string' },
     platform: { type: 'string', multiple: true, default: [] },
   },
 });
 
 removeTree();
 try {
-  release();
+  if (options.raise === undefined) release();
+  else setVersions(ROOT, readVersion(), parseVersion(options.raise));
 } catch (error) {
   console.error(`The release failed. ${(error as Error).message}`);
   process.exitCode = 1;
@@ -100,13 +103,12 @@ function planRelease(): Plan {
   if (git('status', '--porcelain') !== '') throw new Error('The checkout has changes: commit them first.');
   const time = Number(git('log', '-1', '--format=%ct'));
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
-  const { version: last } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const last = readVersion();
   if (git('tag', '--points-at', 'HEAD').split('\n').includes(`v${last}`))
     return { last, version: last, notes: readSection(changelog, `## [${last}]`), isMade: true, time };
   if (!options['dry-run'] && git('branch', '--show-current') !== 'main') throw new Error('Releases are made on main.');
   const notes = readUnreleased(changelog);
-  const version = options.version ?? chooseVersion(last, notes);
-  if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is not a version such as 1.2.3.`);
+  const version = parseVersion(options.version ?? chooseVersion(last, changelog));
   if (git('tag', '--list', `v${version}`) !== '') throw new Error(`The tag v${version} is there already.`);
   return { last, version, notes, isMade: false, time };
 }
@@ -116,10 +118,9 @@ function prepareTree({ last, version, isMade, time }: Plan, environment: NodeJS.
   git('worktree', 'add', '--quiet', '--detach', TREE, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(TREE, 'node_modules'));
   if (isMade) return git('rev-parse', 'HEAD');
-  for (const file of MANIFESTS) edit(file, (text) => setVersion(text, version));
-  for (const file of NAMING) edit(file, (text) => renameVersion(file, text, last, version));
+  setVersions(TREE, last, version);
   const day = new Date(time * 1000).toISOString().slice(0, 10);
-  edit('CHANGELOG.md', (text) => closeUnreleased(text, version, day));
+  edit(join(TREE, 'CHANGELOG.md'), (text) => closeUnreleased(text, version, day));
   execFileSync(process.execPath, ['tools/generate.ts'], { cwd: TREE, env: environment, stdio: LOUD });
   const date = `${time} +0000`;
   const dates = { ...environment, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
@@ -128,8 +129,22 @@ function prepareTree({ last, version, isMade, time }: Plan, environment: NodeJS.
   return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: TREE, encoding: 'utf8' }).trim();
 }
 
-function edit(file: string, change: (text: string) => string): void {
-  const path = join(TREE, file);
+function setVersions(tree: string, last: string, version: string): void {
+  if (version === last) return;
+  for (const file of MANIFESTS) edit(join(tree, file), (text) => setVersion(text, version));
+  for (const file of NAMING) edit(join(tree, file), (text) => renameVersion(file, text, last, version));
+}
+
+function readVersion(): string {
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+function parseVersion(text: string): string {
+  if (!/^\d+\.\d+\.\d+$/.test(text)) throw new Error(`${text} is not a version such as 1.2.3.`);
+  return text;
+}
+
+function edit(path: string, change: (text: string) => string): void {
   writeFileSync(path, change(readFileSync(path, 'utf8')));
 }
 
