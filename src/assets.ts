@@ -39,7 +39,7 @@ export function startThread(source: URL, options: WorkerOptions): Worker {
   return new Worker(ROOT + name, options);
 }
 
-/** Of package.json; the build adds the commit it was made from. */
+/** Version in package.json; the build adds the commit it was made from. */
 export const { version: VERSION, commit: COMMIT } = JSON.parse(readAsset('package.json').toString()) as {
   readonly version: string;
   readonly commit?: string;

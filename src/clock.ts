@@ -6,9 +6,9 @@ export interface Clock {
   readonly now: () => number;
   /** Milliseconds since some moment of the process, for what is waited for. They never go back. */
   readonly elapsed: () => number;
-  /** Runs `work` once, so many milliseconds later, unless it is closed. It does not keep the process alive. */
+  /** Runs `work` once after `ms` milliseconds, unless it is closed. Does not keep the process alive. */
   readonly after: (ms: number, work: () => void) => Timer;
-  /** Resolves so many milliseconds later. It keeps the process alive. */
+  /** Resolves after `ms` milliseconds. Keeps the process alive. */
   readonly sleep: (ms: number) => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
   sleep: (ms) => sleep(ms),
 };
 
-/** Runs `work` again and again, so many milliseconds apart, until it is closed. */
+/** Runs `work` every `ms` milliseconds until it is closed. */
 export function every({ after }: Clock, ms: number, work: () => void): Timer {
   const again = (): Timer =>
     after(ms, () => {

@@ -184,7 +184,7 @@ export const SETTINGS = {
   backupDir: {
     ...anyText('STOREROOM_BACKUP_DIR', ''),
     meaning:
-      'Folder into which the service backs up the embedded store by itself, one folder of its own for each store. Not ' +
+      'Folder into which the service backs up the embedded store by itself, in a separate folder for each store. Not ' +
       'set: it makes none. PostgreSQL has its own tools.',
   },
   backupHours: {
@@ -206,7 +206,7 @@ export const SETTINGS = {
   },
   trafficBytesMost: {
     ...wholeNumber('STOREROOM_TRAFFIC_BYTES_MOST', 96 * MIB, [MIB, 512 * MIB]),
-    meaning: 'Bytes of bodies that calls bring, and of answers that wait to be taken (half of them of one tenant).',
+    meaning: 'Memory in bytes for request bodies and unsent answers; one tenant may use half of it.',
   },
   keepAliveMs: {
     ...wholeNumber('STOREROOM_KEEP_ALIVE_MS', 72_000, [1000, 600_000]),

@@ -167,7 +167,7 @@ export class Refusal extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** The step of a batch that is refused. */
   readonly step: number | undefined;
-  /** What stands for the state that the record is in. */
+  /** ETag of the record's current state. */
   readonly tag: string | undefined;
 
   constructor(
@@ -175,7 +175,7 @@ export class Refusal extends Error {
     message: string = ERRORS[code].message,
     about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step' | 'tag'>> = {},
   ) {
-    // Nobody reads the stack of a refusal, and capturing one costs more than the rest of the answer.
+    // A refusal's stack is never read, and capturing one costs more than the rest of the answer.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message);

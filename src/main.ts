@@ -28,5 +28,5 @@ const { systemClock } = await import('./clock.ts');
 
 const exitCode = await runCommandLine(process.argv, process.env, systemClock);
 if (exitCode !== 0) process.exitCode = exitCode;
-// Else it is written when the process ends, which one that is killed never does.
+// Written now: a killed process never writes its compile cache.
 flushCompileCache();

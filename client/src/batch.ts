@@ -20,7 +20,7 @@ type DataOf<Custom, Name extends Operation> = Name extends Operation
 
 const REFERENCE = Symbol('reference');
 
-/** Stands for a text that an earlier step answers: its data, or a field of it. */
+/** Refers to a text that an earlier step returns: its data, or a field of it. */
 export interface Reference<At extends number = number, Name extends string = string> {
   readonly [REFERENCE]: readonly [at: At, name: Name];
 }
@@ -98,7 +98,7 @@ type CheckedValue<Value, Before> =
         : `There is no step ${At} before this one.`
     : Value;
 
-/** The steps as they are sent: references in the words of the API, and texts that only look like one marked. */
+/** Returns the steps to send: references in the API's notation, and texts that only look like one escaped. */
 export function renderSteps(steps: readonly BatchStep[]): object[] {
   return steps.map(({ operation, body }) => ({
     operation,

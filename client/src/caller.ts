@@ -20,7 +20,7 @@ export interface StoreroomOptions {
   readonly tries?: number | undefined;
   /** Milliseconds before the second try when the service names no time: 1,000 by default, doubled up to 30,000. */
   readonly firstWaitMs?: number | undefined;
-  /** Told of every try, for logs and figures. */
+  /** Called after every try, for logs and figures. */
   readonly onTry?: ((tried: Try) => void) | undefined;
   /** Instead of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -38,9 +38,9 @@ export interface Try {
   readonly operation: OperationName;
   /** Which one of the call, from 1. */
   readonly number: number;
-  /** Of HTTP; 0 without an answer. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
-  /** Of an error. */
+  /** Error code, if it failed. */
   readonly code: string | undefined;
   readonly requestId: string | undefined;
   /** The team's calls of this month, this one included. */
@@ -59,7 +59,7 @@ export interface Call {
   readonly options?: CallOptions | undefined;
 }
 
-/** An answer without an error. Of a 304 the body is undefined. */
+/** A successful answer. The body of a 304 is undefined. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

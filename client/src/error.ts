@@ -36,7 +36,7 @@ const REPEATED_STATUSES: readonly number[] = [200, 408, 425, 429];
 export class StoreroomError extends Error {
   override readonly name = 'StoreroomError';
   readonly code: ErrorCode | 'NO_ANSWER' | 'UNREADABLE_ANSWER' | (string & Record<never, never>);
-  /** Of HTTP; 0 without an answer. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   /** Name of the operation, such as `createOrder`. */
   readonly operation: string;
@@ -54,11 +54,11 @@ export class StoreroomError extends Error {
   readonly requestId: string | undefined;
   /** Seconds to wait. For `QUOTA_EXCEEDED` they are days long. */
   readonly retryAfter: number | undefined;
-  /** Of `RECORD_CHANGED`: the ETag of now. */
+  /** For `RECORD_CHANGED`, the current ETag. */
   readonly etag: string | undefined;
-  /** Of `BATCH_TOO_LONG`: the most steps that a batch of this tenant may have, if its rate limits them. */
+  /** For `BATCH_TOO_LONG`, the maximum steps of a batch of this tenant, if its rate limits them. */
   readonly stepsMax: number | undefined;
-  /** Of `createWithLines`: the order that the batches before have written, if there is one. */
+  /** For `createWithLines`, the order that earlier batches have written, if there is one. */
   readonly orderNumber: string | undefined = undefined;
   /** Whether the same call may succeed later. The client has then used up its tries or its time. */
   readonly repeatable: boolean;

@@ -1,6 +1,5 @@
 /**
- * What became of a storefront order: the storefront lookup gives its records as they are, and this adds them up. Nothing
- * is called.
+ * Fulfilment of a storefront order, added up from the records that the storefront lookup returns. Calls nothing.
  */
 import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contract.ts';
 
@@ -14,7 +13,7 @@ export interface Fulfillment {
   readonly ordered: number;
   readonly shipped: number;
   readonly open: number;
-  /** Of the records, each once, those of the newest invoice first. A shipped order may have none. */
+  /** Tracking numbers of the records, each once, newest invoice first. A shipped order may have none. */
   readonly trackingNumbers: readonly string[];
   readonly lines: readonly FulfillmentLine[];
 }
@@ -29,10 +28,10 @@ export interface FulfillmentLine {
   readonly open: number;
   /** Units of lines with a negative quantity; they count nowhere else. */
   readonly returned: number;
-  /** Of the units shipped. A care plan has those of its parent. */
+  /** Serial numbers of the units shipped. A care plan has those of its parent. */
   readonly serialNumbers: readonly string[];
   readonly isCarePlan: boolean;
-  /** Of a care plan: the partNumber of the product it covers, if that can be told. */
+  /** For a care plan, the partNumber of the product it covers, if that is known. */
   readonly parent: string | undefined;
 }
 
@@ -130,10 +129,10 @@ function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, stri
       if (parent !== undefined)
         parents.set(part, parents.has(part) && parents.get(part) !== parent ? undefined : parent);
     }
-  // Of a plan that never stands beside a product: the only product there is.
+  // A plan that is never in a record with a product belongs to the only product, if there is one.
   if (products.size === 1) for (const plan of plans) if (!parents.has(plan)) parents.set(plan, [...products][0]);
   return parents;
 }
 
-/** Decimals as they are written: 0.1 and 0.2 make 0.3. */
+/** Adds in decimal: 0.1 and 0.2 make 0.3. */
 const add = (a: number, b: number): number => Number((a + b).toPrecision(15));

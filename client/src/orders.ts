@@ -59,7 +59,7 @@ export class Orders<Custom> {
     return orUndefined(this.get(orderNumber, options));
   }
 
-  /** The orders that pass the filters; all of them without any. `include: 'lines'` brings the lines of each. */
+  /** The orders that pass the filters; all of them without any. `include: 'lines'` adds the lines of each. */
   query<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
     filters: readonly Filter<keyof records.OrderFields<Custom>>[] | undefined,
     options: QueryOptions<Name, keyof records.OrderFields<Custom>> & { readonly include: 'lines' },

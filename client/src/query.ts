@@ -42,7 +42,7 @@ export class Query<T> implements AsyncIterable<T> {
     return (await this.#load({ pageSize: 1 })).records[0];
   }
 
-  /** So many records at most, in a list. */
+  /** Returns a list of at most `limit` records. */
   async toArray({ limit }: { readonly limit: number }): Promise<T[]> {
     const found: T[] = [];
     if (limit > 0)

@@ -1,4 +1,4 @@
-/** Records with the custom fields of a tenant, as they are read, written, filtered and sorted. */
+/** Types of records with the custom fields of a tenant: to read, write, filter and sort. */
 import type { CallOptions } from './caller.ts';
 import type * as contract from './contract.ts';
 
@@ -12,9 +12,9 @@ type NamesOf<Custom, Type extends RecordType> = Type extends keyof Custom
     ? Custom[Type]
     : never
   : never;
-/** As they are read: every value is a text. */
+/** Fields of a record that was read: every value is a text. */
 type Read<Custom, Type extends RecordType> = { readonly [Name in NamesOf<Custom, Type>]: string };
-/** As they are written. */
+/** Fields of a record to write. */
 export type Written<Custom, Type extends RecordType> = {
   readonly [Name in NamesOf<Custom, Type>]?: contract.Value | undefined;
 };
@@ -44,7 +44,7 @@ export interface WrittenOrder<Custom = unknown> extends WithLines<Custom> {
   readonly orderNumber: string;
 }
 
-/** An order as it is read by its number. */
+/** An order read by its number. */
 export type Order<Custom = unknown, Name extends keyof OrderFields<Custom> = keyof OrderFields<Custom>> = Pick<
   OrderFields<Custom>,
   Name
@@ -52,7 +52,7 @@ export type Order<Custom = unknown, Name extends keyof OrderFields<Custom> = key
   WithLines<Custom> &
   WithETag;
 
-/** Stands for what was answered: for `ifMatch` of a write and `ifNoneMatch` of the next read. */
+/** Identifies this version of the record: for `ifMatch` of a write and `ifNoneMatch` of the next read. */
 export interface WithETag {
   readonly etag: string;
 }

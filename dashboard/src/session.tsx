@@ -66,7 +66,7 @@ export function useSessionState(): SessionState {
 }
 
 export interface UserSession extends SessionView {
-  /** Loads it anew: after the second factor, the password or the tenant's name changed. */
+  /** Loads it again after the second factor, the password or the tenant's name has changed. */
   readonly reload: () => Promise<void>;
   /** Whether to show what needs at least this role: `may('developer')`. */
   readonly may: (needed: Role) => boolean;
@@ -83,7 +83,7 @@ export function useSession(): UserSession {
   return { ...session, baseURL: toAddress(session.baseURL), reload: load, may };
 }
 
-/** Ends the session and forgets all that the page holds, by loading it anew. */
+/** Ends the session and reloads the page, so that nothing it held is left. */
 export async function signOut(): Promise<void> {
   await post('/sign-out', {});
   location.assign('/dashboard/sign-in');

@@ -10,12 +10,12 @@ export interface PoolLoad {
 export interface StoreLoad {
   /** Long queries and searches of logs. */
   readonly queries: { readonly running: number; readonly waiting: number };
-  /** Of PostgreSQL: connections for writes and for long queries, those lent, and callers that wait for one. */
+  /** PostgreSQL: connections for writes and for long queries, those lent, and callers that wait for one. */
   readonly pools?: Readonly<Record<'writes' | 'queries', PoolLoad>>;
-  /** Of the embedded store: bytes of the write-ahead log of each database; of tenants, the longest of the open ones. */
+  /** Embedded store: bytes of the write-ahead log of each database; of tenants, the longest of the open ones. */
   readonly logBytes?: Readonly<Record<'control' | 'usage' | 'requests' | 'tenants', number>>;
-  /** Of the embedded store: tenants whose files are open. */
+  /** Embedded store: tenants whose files are open. */
   readonly openTenants?: number;
-  /** Of the embedded store: tenants whose files are missing or damaged. */
+  /** Embedded store: tenants whose files are missing or damaged. */
   readonly apartTenants?: number;
 }

@@ -59,7 +59,7 @@ export interface StoreUser {
   /** How long to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Told when a database is gone or back, and of what cannot be used while the rest goes on. */
+  /** Called when a database is gone or back, or when a part of the store cannot be used. */
   readonly report?: Report;
   /** Whether a database without data is refused. The embedded store is looked at before. */
   readonly refusesEmpty?: boolean;

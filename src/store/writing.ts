@@ -15,7 +15,7 @@ export interface Statement {
   readonly change?: RowChange;
   /** Whether it may go out before others that write. */
   readonly commutes?: boolean;
-  /** Set when it only brings a record's search index up to date, so that it may come later in the transaction. */
+  /** The update of a record's search index that this is, if it is one: it may run later in the transaction. */
   readonly search?: SearchChange;
 }
 
@@ -30,7 +30,7 @@ export interface RowChange {
 
 export interface SearchChange {
   readonly table: string;
-  /** Of a record that was there before; a new one has been inserted just before. */
+  /** Key of a record that existed before. Without it, the record was inserted by the statement before. */
   readonly sortKey?: string;
   readonly text: string;
 }

@@ -7,7 +7,7 @@ import { Refusal, type Outcome } from '../errors.ts';
 import type { Tenant } from './port.ts';
 
 export interface TurnBounds {
-  /** Of all tenants. One more place is for a tenant that has nothing running. */
+  /** Maximum running for all tenants. One more place is for a tenant that has nothing running. */
   readonly running: number;
   readonly tenantRunning: number;
   readonly tenantWaiting: number;
@@ -40,7 +40,7 @@ interface Queue {
   readonly waiting: Job[];
 }
 
-/** Nobody reads this; the request log shows it. */
+/** Never sent; the request log shows it. */
 const GONE = new Refusal('QUERY_TOO_COSTLY', 'The caller closed the connection before the query had finished.');
 const STOPPING = new Refusal('SERVICE_BUSY', 'The service is stopping.', { retryAfterSeconds: 1 });
 /** How often callers are looked after. */
@@ -149,7 +149,7 @@ export class Turns {
     }
   }
 
-  /** Ends what nobody waits for any more. */
+  /** Ends the work of callers that no longer wait. */
   #look(): void {
     if (this.#queues.size === 0) {
       this.#looking?.close();

@@ -11,7 +11,7 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/;
 /** How a secret begins: one that was pasted would be shown everywhere. */
 const SECRET = /sr_sk_/i;
 
-/** Throws SCOPE_MISSING for keys that may only read. Nobody has keys in the dashboard, whose roles decide. */
+/** Throws SCOPE_MISSING for keys that may only read. In the dashboard there are no keys, and roles decide. */
 export function checkMayWrite(key: CallingKey | null): void {
   if (key?.scope !== 'read') return;
   const message = `The API keys '${key.name}' have the scope read: they may call what only reads.`;

@@ -16,14 +16,14 @@ export const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;
 /** Pairs in force, and as many again that were replaced and are still valid. */
 export const PAIRS_MAX = 20;
-/** Of a pair that is made to end. */
+/** Maximum lifetime of a pair that ends. */
 export const DAYS_MAX = 3650;
 
 /** When keys replaced now end, UTC ISO 8601. */
 export const endOfOverlap = (overlap: Overlap, nowMs: number): string =>
   new Date(nowMs + OVERLAPS_MS[overlap]).toISOString();
 
-/** When a pair made now for so many days ends, UTC ISO 8601; '' without days: it does not end by itself. */
+/** Returns when a pair made now ends, UTC ISO 8601; '' without days, as it then does not end by itself. */
 export const endOfDays = (days: number | undefined, nowMs: number): string =>
   days === undefined ? '' : new Date(nowMs + days * DAY_MS).toISOString();
 

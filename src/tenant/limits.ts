@@ -51,7 +51,7 @@ class RateBuckets {
 const LOOKS_PER_SECOND = 20;
 const LOOKS_BURST = 200;
 
-/** Looking at records in the dashboard is not metered, so it has a limit of its own, for each user. */
+/** Looking at records in the dashboard is not metered, so it has a separate limit for each user. */
 export class LookLimit {
   readonly #buckets = new RateBuckets();
 

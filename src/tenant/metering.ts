@@ -24,7 +24,7 @@ const PROBE_MS = 1000;
 
 export interface MeterOptions {
   readonly clock: Clock;
-  /** Told when calls cannot be counted, and when they can again. */
+  /** Called when calls cannot be counted, and when they can again. */
   readonly report: (event: string) => void;
   /** Whether the store answers. */
   readonly isUsable: () => boolean;
@@ -82,7 +82,7 @@ export class Meter {
 
   #openBatch(): CountBatch {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, number>>();
-    // Nobody may wait for a batch: the clients of its calls can be gone.
+    // A batch may have no one waiting, as its callers can be gone.
     promise.catch(() => undefined);
     if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
     return { counts: new Map(), byKey: new Map(), added: promise, settle: { resolve, reject } };

@@ -3,14 +3,14 @@
  * and what stands under the name of a secret. Source: decision 0032.
  */
 
-/** What stands for a text that is hidden. */
+/** Shown in place of a hidden text. */
 export const HIDDEN = '…';
 
 /** A long text is searched in parts that overlap by half. A secret encoded twice has some hundred characters. */
 const PART_CHARACTERS = 2048;
 /** Encodings within encodings. */
 const DEPTH_MAX = 6;
-/** Of all that a part decodes to, and the parts of a body; if it is more, the text is hidden. */
+/** Maximum of all that a part decodes to, and of the parts of a body. A longer text is hidden. */
 const PART_DECODED_MAX = 4 * 1024;
 const BODY_DECODED_MAX = 16 * 1024;
 
@@ -47,7 +47,7 @@ export function hideSecrets(text: string, budget?: Budget): string {
 
 const isSuspicious = (text: string): boolean => ESCAPE_OR_SCHEME.test(text) || LONG_WORD.test(text);
 
-/** Whether the value of a parameter or field with this name is hidden, whatever it is. */
+/** Whether the value of a parameter or field with this name is always hidden. */
 export const isSecretName = (name: string): boolean =>
   SECRET_NAME.test(/[%\\]/.test(name) ? decodeEscapes(name) : name);
 

@@ -175,7 +175,7 @@ suite('requests.db', () => {
       assert.equal((await createOrder(service, keys['good']!)).body.data, String(10_001 + ORDERS));
       assert.equal(await service.usageOf('good'), ORDERS + 1);
       assert.equal(await service.stop(), 0);
-      if (!GONE.includes(how)) await expectFound(service.place, 'requests.db', 'the request log begins anew');
+      if (!GONE.includes(how)) await expectFound(service.place, 'requests.db', 'a new request log begins');
     });
 });
 

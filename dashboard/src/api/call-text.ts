@@ -12,7 +12,7 @@ export interface ApiCallText {
   readonly query?: QueryValues | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** In its place: a body that is a text already and stays as it is. */
+  /** In its place: a body that is already a text, sent unchanged. */
   readonly bodyText?: string | undefined;
   /** Beyond that of the body. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,11 +28,11 @@ export function callURL(
   return addQuery(`${baseURL}${path}`, Object.fromEntries(given.map(([name, value]) => [name, String(value)])));
 }
 
-/** Adds the parameters as they are, also those that are empty. */
+/** Adds the parameters unchanged, also empty ones. */
 export const addQuery = (url: string, query: Readonly<Record<string, string>>): string =>
   `${url}?${new URLSearchParams(query).toString().replaceAll('+', '%20')}`;
 
-/** A body as it is shown: one member a line where a list of objects would be too long for one. */
+/** Formats a body for reading: one member a line where a list of objects would be too long for one. */
 export function formatBody(body: unknown): string {
   if (!Array.isArray(body) || body.length === 0) return JSON.stringify(body, null, 2);
   return `[\n${body.map((item) => `  ${JSON.stringify(item)}`).join(',\n')}\n]`;

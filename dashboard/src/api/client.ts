@@ -52,8 +52,8 @@ export async function get<Path extends PathWith<'GET'>>(
 }
 
 /**
- * Example: `await post('/keys/replace', { overlap: '24h' })`. Where the service needs a proof first, the user is asked
- * for it, and the call goes on.
+ * Example: `await post('/keys/replace', { overlap: '24h' })`. Where the service needs a proof first, asks the user
+ * for it and then makes the call.
  */
 export async function post<Path extends PathWith<'POST'>>(
   path: Path,
@@ -90,8 +90,8 @@ export interface OperationAnswer {
 
 /**
  * An operation of the API by its path, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 },
- * [])`. Returns every answer, also refusals; `readOperation` below throws them instead. A body that is a text is JSON
- * already and sent as it is. Throws only when no answer came, or the session has ended.
+ * [])`. Returns every answer, also refusals; `readOperation` below throws them instead. A body that is a text is
+ * sent unchanged, as JSON. Throws only when no answer came, or the session has ended.
  */
 export async function callOperation(
   entry: Entry,

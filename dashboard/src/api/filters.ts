@@ -8,7 +8,7 @@ export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';
   readonly field: string;
   readonly op: FilterOp;
-  /** Of `in`: values with commas between them. */
+  /** For `in`, comma-separated values. */
   readonly value: string;
 }
 

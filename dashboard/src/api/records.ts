@@ -80,7 +80,7 @@ interface SingleAnswer {
 }
 export interface LoadedRecord {
   readonly values: Values;
-  /** Of an order. */
+  /** Lines of an order. */
   readonly lines: readonly Values[];
 }
 

@@ -5,7 +5,7 @@ import { ApiError } from './client.ts';
 
 /**
  * Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other
- * refusals pass as they are.
+ * refusals pass unchanged.
  */
 export async function rewordError<T>(answer: Promise<T>, code: string, message: string, field?: string): Promise<T> {
   try {

@@ -14,7 +14,7 @@ interface PagesState<Page> {
 export interface LoadedPages<Page> {
   /** Empty until there is one. */
   readonly pages: readonly Page[];
-  /** Of the last try; the pages before stay. */
+  /** Error of the last try; the pages before it stay. */
   readonly error: ApiError | undefined;
   readonly isBusy: boolean;
   /** undefined when there is nothing further. */

@@ -1,5 +1,5 @@
 /**
- * Asks for the password where the service needs a proof of who the user is; what they were doing then goes on.
+ * Asks for the password where the service needs a proof of who the user is, and then continues what they were doing.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES } from '../../../src/account/limits.ts';

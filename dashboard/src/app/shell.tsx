@@ -14,7 +14,7 @@ import { Copy } from '../ui/copy.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toaster.tsx';
 
-/** Of the service, put in by the build. */
+/** Version of the service, set by the build. */
 declare const VERSION: string;
 
 interface Item {

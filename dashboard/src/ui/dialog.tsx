@@ -15,7 +15,7 @@ export interface DialogProps {
 }
 
 /**
- * Open as long as it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form
+ * Open while it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form
  * …/></Dialog>}`.
  */
 export function Dialog({ title, description, onClose, width = 'narrow', children }: DialogProps) {

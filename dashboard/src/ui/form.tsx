@@ -36,7 +36,7 @@ const formatWait = (seconds: number): string =>
   seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 
 export interface FormProps {
-  /** Throws what `post` throws; may also throw an ApiError of its own with a `field`. */
+  /** Throws what `post` throws; may also throw another ApiError with a `field`. */
   onSubmit: () => Promise<unknown>;
   children: ComponentChildren;
   label?: string | undefined;

@@ -7,7 +7,7 @@ import { holdPage, navigate } from '../router.tsx';
 import { Actions, Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** Example: `<LeaveGuard what="The API Secret is" />`, which begins the sentence that goes on `not shown again`. */
+/** Example: `<LeaveGuard what="The API Secret is" />`, the beginning of a sentence that ends in `not shown again`. */
 export function LeaveGuard({ what }: { what: string }) {
   const [target, setTarget] = useState<string>();
   useEffect(() => {

@@ -12,7 +12,7 @@ import { announce } from './toaster.tsx';
 
 export interface OneTimePanelProps {
   title: string;
-  /** What it is, up to the verb: `The API Secret is`. Goes on with `not shown again`. */
+  /** The beginning of a sentence that ends in `not shown again`: `The API Secret is`. */
   what: string;
   /** `I have stored it`, if nothing else. */
   action?: string;

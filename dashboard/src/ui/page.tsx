@@ -50,7 +50,7 @@ export interface SectionProps {
 }
 
 /**
- * A part of a page under a heading of its own. Example: `<Section title="Sessions" actions={<Button>End all
+ * A part of a page with a heading. Example: `<Section title="Sessions" actions={<Button>End all
  * others</Button>}>…</Section>`.
  */
 export function Section({ title, description, actions, children }: SectionProps) {

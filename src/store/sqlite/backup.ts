@@ -23,9 +23,9 @@ interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
   readonly sqlite: string;
-  /** Of the store. */
+  /** Identity of the store. */
   readonly identity: string;
-  /** Of Storeroom. */
+  /** Version of Storeroom. */
   readonly version: string;
   readonly schemas: Readonly<Record<SqliteSchema, number>>;
   /** UTC ISO 8601. */

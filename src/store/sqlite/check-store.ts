@@ -15,12 +15,12 @@ import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
-const LOST = 'It is not made anew. Put it back from the last good backup.';
+const LOST = 'It is never created again. Put it back from the last good backup.';
 const OF_PART = {
   tenant: '`storeroom tenant restore` puts it back from the last backup that `storeroom check --backup` finds whole.',
   usage:
     'Stop the service, move it and its -wal away, and copy it from the last good backup: counts since then are lost.',
-  requests: 'Stop the service, move it and its -wal away, and start: the request log begins anew, all else stays.',
+  requests: 'Stop the service, move it and its -wal away, and start: a new request log begins, all else stays.',
 };
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
 
@@ -96,7 +96,7 @@ export class SqliteCheckStore implements CheckedStore {
     });
   }
 
-  /** Of one file, so that nobody takes the writes of all others back. */
+  /** Returns how to put this one file right, so that no one undoes the writes to all others. */
   #remedyOf(part: CheckedPart): string | undefined {
     if (Object.keys(this.#hashes).length > 0) return OTHER_BACKUP;
     if (typeof part === 'object') return OF_PART.tenant;

@@ -18,7 +18,7 @@ import { Sessions } from './session-list.tsx';
 
 export function AccountPage() {
   const { user, tenant } = useSession();
-  // Another password ends the other sessions, so their table is loaded anew.
+  // A new password ends the other sessions, so their table is loaded again.
   const [round, setRound] = useState(0);
   return (
     <Page title="Account" width="narrow">
@@ -37,7 +37,7 @@ export function AccountPage() {
           ]}
         />
       </Card>
-      <Section title="Password" description="Changing it ends all your other sessions; this one goes on.">
+      <Section title="Password" description="Changing it ends all your other sessions, but not this one.">
         <Card>
           <PasswordForm onChanged={() => setRound(round + 1)} />
         </Card>

@@ -24,7 +24,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
   return (
     <FormDialog
       title="Create Keys"
-      description="One more pair, for a program of its own. The other pairs stay as they are."
+      description="Creates one more pair, for another program. The other pairs do not change."
       onClose={onClose}
       action="Create"
       onSubmit={create}

@@ -3,7 +3,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 
-/** Milliseconds since 1970, anew every so many. Example: `const now = useNow(15_000)`. */
+/** Returns the milliseconds since 1970, updated every `everyMs`. Example: `const now = useNow(15_000)`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

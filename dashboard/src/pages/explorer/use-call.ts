@@ -20,9 +20,9 @@ export interface CallInput {
 export interface ExplorerCall {
   readonly input: CallInput;
   readonly change: (change: Partial<CallInput>) => void;
-  /** Throws an ApiError that names the field when something cannot be sent as it is. */
+  /** Throws an ApiError that names the field when a value cannot be sent. */
   readonly send: () => Promise<void>;
-  /** Goes on behind the answer: the same call with its cursor. */
+  /** Requests the next page: the same call with the cursor of the answer. */
   readonly sendNext: (cursor: string) => void;
   readonly isSending: boolean;
   readonly answer: OperationAnswer | undefined;

@@ -17,7 +17,7 @@ let count = 0;
 
 const parseMark = (): number | undefined => (history.state as { requestList?: number } | null)?.requestList;
 
-/** Of the entry of history that is shown; undefined unless it was left with this key. */
+/** Returns the list kept for the current history entry; undefined unless it was left with this key. */
 export function findKept(key: string): KeptList | undefined {
   const found = kept.get(parseMark() ?? 0);
   return found?.key === key ? found : undefined;
@@ -26,7 +26,7 @@ export function findKept(key: string): KeptList | undefined {
 const findRegion = (): HTMLElement | null => document.querySelector('.requests .table-region');
 
 /**
- * Marks the entry of history (anew when `search`, the query string, replaced it), puts the scrolling and the focus
+ * Marks the history entry (again when `search`, the query string, replaced it), puts the scrolling and the focus
  * back, and keeps the list when it is left.
  */
 export function useKeeping(
@@ -39,7 +39,7 @@ export function useKeeping(
   latest.current = pages;
   const tops = useRef<[number, number]>([0, 0]);
   useEffect(() => {
-    // Noted while it goes on: when the page is left the router has already scrolled to the top.
+    // Noted while the user scrolls: when the page is left the router has already scrolled to the top.
     const note = () => {
       tops.current = [findRegion()?.scrollTop ?? 0, scrollY];
     };

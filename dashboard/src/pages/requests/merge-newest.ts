@@ -3,7 +3,7 @@
  */
 import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 
-/** So many stay; behind them it begins anew with the newest page. */
+/** Maximum number of rows kept. Beyond it the list starts again with the newest page. */
 const ROWS_MAX = 1000;
 
 /**

@@ -159,7 +159,7 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
   );
 }
 
-/** Indented; as it is when it is cut, or holds numbers this browser would change. */
+/** Returns the body indented, or unchanged when it is cut or holds numbers that this browser would change. */
 function parseBody(body: string): { shown: string; isCut: boolean } {
   try {
     const value: unknown = JSON.parse(body);

@@ -29,7 +29,7 @@ const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {
 };
 const STRICT_ON =
   'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
-const STRICT_OFF = 'Codes of parts, customers and locations are taken as they are, also unknown ones.';
+const STRICT_OFF = 'Any codes of parts, customers and locations are accepted, also unknown ones.';
 
 const count = new Intl.NumberFormat('en');
 const limit = (most: number | null): string => (most === null ? 'No limit' : count.format(most));

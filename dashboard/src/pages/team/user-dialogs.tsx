@@ -86,7 +86,7 @@ export function ChangeRole({
       onChanged();
       if (user.isYou) {
         await reload();
-        focusHeading(); // Of what a page says to those who are no owners.
+        focusHeading(); // Users who are not owners now see another page.
       }
     }
     onClose();

@@ -14,7 +14,7 @@ import { TABLES_ID } from './tables.tsx';
 const HEIGHT = 240;
 const [TOP, BOTTOM] = [14, 26];
 const FLOOR = HEIGHT - BOTTOM;
-/** At most so many lines above the floor. */
+/** Maximum number of lines above the floor. */
 const GRID_LINES = 5;
 const RIGHT = 4;
 /** Width of a character of the labels, about. */

@@ -86,7 +86,7 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
   );
 }
 
-/** The calls that came with no pair, or before pairs were counted, are a row of their own. */
+/** Calls without a pair, or from before pairs were counted, have a separate row. */
 function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
   const others = total - byKey.reduce((sum, { calls }) => sum + calls, 0);
   const rest = { apiID: '', name: 'The explorer, and calls from before keys had names', calls: others };
