@@ -125,7 +125,8 @@ export function joinLookups(
   return joinList(answers.map(({ json }) => json));
 }
 
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Compares by characters, as the stores sort: `<` compares by UTF-16 units, which puts an emoji before a wide letter. */
+const compareText = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
 function viewOrder(order: Values) {
   const address = Object.fromEntries(

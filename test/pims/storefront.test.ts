@@ -41,9 +41,11 @@ test('within a stage the newest comes first, one without a date last; then the o
     order('99', '2026-03-04T09:30:00.000Z'),
     order('7', '2026-03-04T09:30:00.001Z'),
     order('A1', '2026-03-04T09:30:00.000Z'),
+    order('😀1', '2026-03-04T09:30:00.000Z'),
+    order('Ｗ1', '2026-03-04T09:30:00.000Z'),
     order('0', ''),
   ];
-  assert.deepEqual(valuesOf(view(orders), 'pims_order_number'), ['7', '99', '100', 'A1', '0', '1']);
+  assert.deepEqual(valuesOf(view(orders), 'pims_order_number'), ['7', '99', '100', 'A1', 'Ｗ1', '😀1', '0', '1']);
 });
 
 test('the order of the answer depends on the orders alone, not on how the store brings them', () => {
