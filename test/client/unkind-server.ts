@@ -48,7 +48,9 @@ export class UnkindServer {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
-    const received = { method, url, headers, body: await text(request) };
+    const body = await text(request).catch(() => undefined);
+    if (body === undefined) return; // its sender was killed
+    const received = { method, url, headers, body };
     this.received.push(received);
     this.#told.emit('request');
     const [answer] = this.#answers.length > 1 ? this.#answers.splice(0, 1) : this.#answers;

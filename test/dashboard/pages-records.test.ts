@@ -290,7 +290,7 @@ test('a cancelled order says so, goes no further, and is not counted as ordered'
   assert.equal(await page.getByText('Sales order, cancelled').count(), 2, 'beside the title, and in the comparison');
   const sums = await rowOf(page, 'Ordered and shipped, part by part', 'PHONE');
   assert.equal(sums[1], '5', `of order ${open} alone`);
-  await page.getByText('What is cancelled is not counted.').waitFor();
+  await page.getByText('Quotes, worksheets and cancelled orders are not counted.').waitFor();
 });
 
 test('a viewer cannot approve or invoice, and is told why', async (context) => {
