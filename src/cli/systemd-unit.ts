@@ -108,6 +108,9 @@ export function askSystemdToRun(words: readonly string[]): string[] {
     `Environment=${ENVIRONMENT}`,
     `EnvironmentFile=-/${SETTINGS_FILE}`,
     `WorkingDirectory=${DATA}`,
+    // Makes the folder for a restore after it was moved away.
+    'StateDirectory=storeroom',
+    'StateDirectoryMode=0700',
     'UMask=0077',
   ];
   const options = ['--quiet', '--wait', '--collect', '--pipe', ...properties.map((one) => `--property=${one}`), '--'];

@@ -210,6 +210,9 @@ suite('restore', () => {
     refused(backup, used);
     refused(used, newFolder());
     assert.deepEqual(readdirSync(used), ['mine.txt']);
+    const disk = newFolder();
+    mkdirSync(join(disk, 'lost+found'), { recursive: true });
+    assert.ok(restoreBackup(backup, disk).includes('control.db'));
   });
 });
 

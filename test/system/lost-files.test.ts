@@ -114,6 +114,21 @@ suite('the file of a tenant', () => {
     });
 });
 
+test('a file that cannot be opened may be whole: neither check nor tenant restore has it replaced', async () => {
+  const folder = copied();
+  const file = join(folder, fileOf(folder));
+  mkdirSync(`${file}-wal`);
+  await expectFound(folder, fileOf(folder), 'The file may be whole');
+  const backup = join(temporaryFolder(), 'backup');
+  rmSync(`${file}-wal`, { recursive: true });
+  assert.equal((await runCommand(folder, ['backup', backup])).code, 0);
+  mkdirSync(`${file}-wal`);
+  const { code, stderr } = await runCommand(folder, ['tenant', 'restore', 'bad', '--from', backup, '--yes']);
+  assert.deepEqual([code, /cannot be opened .*may be whole/.test(stderr)], [1, true], stderr);
+  rmSync(`${file}-wal`, { recursive: true });
+  assert.equal((await runCommand(folder, ['check'])).code, 0);
+});
+
 suite('a file removed while the service has it open', () => {
   const removeAll = (service: Service, pattern: string): void => {
     for (const name of globSync(pattern, { cwd: service.place })) rmSync(join(service.place, name));

@@ -13,7 +13,7 @@ import { Database, sqliteVersion } from './database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
 import { newestSchemas, type SqliteSchema } from './migrate.ts';
 import { mayLackFiles } from './tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, isOutOfReach } from './whole-files.ts';
 
 const MANIFEST = 'storeroom-backup.json';
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
@@ -139,7 +139,7 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
   }
 }
 
-/** Empty when the file is lost or damaged. */
+/** Returns nothing when the file is lost or damaged. COMMAND_REFUSED when it may be whole. */
 function readNextNumbers(file: string): [counter: string, next: number][] {
   try {
     const db = new Database(file, READ);
@@ -148,7 +148,12 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
     } finally {
       db.close();
     }
-  } catch {
+  } catch (fault) {
+    if (isOutOfReach(file, fault))
+      throw refuseCommand(
+        `${file} cannot be opened (${(fault as Error).message}), and may be whole: without it, numbers would be given ` +
+          'out again. Give it the owner and the mode of the others, or move it away.',
+      );
     return [];
   }
 }
@@ -178,17 +183,21 @@ export function identityOf(folder: string): string | undefined {
 /** COMMAND_REFUSED when the folder is no backup. */
 function readManifest(folder: string): Manifest {
   const file = join(folder, MANIFEST);
-  if (!existsSync(file)) throw refuseCommand(`${folder} is not a backup: ${MANIFEST} is missing.`);
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
-  } catch {
-    throw refuseCommand(`${file} is damaged (it is no JSON); use another backup.`);
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException;
+    if (code === undefined) throw refuseCommand(`${file} is damaged (it is no JSON); use another backup.`);
+    const reason = code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`;
+    throw refuseCommand(`${folder} is not a backup: ${MANIFEST} ${reason}.`);
   }
 }
 
 function requireEmpty(folder: string, why: string): void {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder && readdirSync(folder).length > 0) throw refuseCommand(`${folder} is not empty; ${why}.`);
+  // A disk of its own begins with that folder.
+  if (isFolder && readdirSync(folder).some((name) => name !== 'lost+found'))
+    throw refuseCommand(`${folder} is not empty; ${why}.`);
 }
 
 function checkDatabase(file: string, hash: string): void {

@@ -10,12 +10,14 @@ import { Database, faultOf } from './database.ts';
 import { isFileThere } from './folder.ts';
 import { isNewest, migrate, type SqliteSchema } from './migrate.ts';
 import { mayLackFiles } from './tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile } from './whole-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED } from './whole-files.ts';
 
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'It is never created again. Put it back from the last good backup.';
+const OPEN_IT =
+  'The file may be whole. Give it the owner and the mode of the others, or make space on its disk, and check again.';
 const OF_PART = {
   tenant: '`storeroom tenant restore` puts it back from the last backup that `storeroom check --backup` finds whole.',
   usage:
@@ -86,7 +88,8 @@ export class SqliteCheckStore implements CheckedStore {
     const isThere = isFileThere(file);
     if (!isThere && mayLack) return;
     const faults = isThere ? faultsOfFile(file) : ['it is missing, or empty'];
-    const remedy = this.#remedyOf(part) ?? (isThere ? undefined : LOST);
+    const isShut = faults[0]?.startsWith(NOT_CHECKED) === true;
+    const remedy = isShut ? OPEN_IT : (this.#remedyOf(part) ?? (isThere ? undefined : LOST));
     for (const fault of faults) findings.addDamage(name, fault, remedy);
     if (faults.length > 0) return void this.#unreadable.add(name);
     await this.#open(part, (db) => {

@@ -36,7 +36,12 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
     // Opened, as `access` does not tell of a disk that the kernel has made read-only after a fault.
     if (statSync(control, { throwIfNoEntry: false })?.isFile()) closeSync(openSync(control, 'r+'));
   } catch (fault) {
-    throw refuseFolder(folder, name, (fault as NodeJS.ErrnoException).code);
+    const { code, path } = fault as NodeJS.ErrnoException;
+    if (path?.endsWith('control.db') && code === 'EACCES')
+      throw refuseCommand(
+        `${path}: this user may not read and write it (EACCES). Give it the owner of the other files.`,
+      );
+    throw refuseFolder(folder, name, code);
   }
 }
 
@@ -72,7 +77,10 @@ export function refuseLostFiles(folder: string): void {
   if (globSync('tenants/*.db', { cwd: folder }).length === 0) return;
   for (const name of ['control.db', 'usage.db'])
     if (!isFileThere(join(folder, name)))
-      throw refuseCommand(`${join(folder, name)} is lost. Copy it from the last good backup, and start again.`);
+      throw refuseCommand(
+        `${join(folder, name)} is lost. Remove its -wal and -shm if they are there, copy it from the last good backup, ` +
+          'and start again.',
+      );
 }
 
 /** SQLite takes an empty file for an empty database. */

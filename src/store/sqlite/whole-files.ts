@@ -1,6 +1,6 @@
 /** Database files as a whole: copies while they are in use, their hashes, and what SQLite finds wrong with them. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { backup } from 'node:sqlite';
 import { Database, faultOf } from './database.ts';
 
@@ -9,6 +9,8 @@ const PAGES_PER_STEP = 1000;
 const FAULTS_TOLD = 5;
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const CHUNK_BYTES = 1024 * 1024;
+const SQLITE_READONLY = 8;
+const SQLITE_CANTOPEN = 14;
 
 /** The open read holds the snapshot: without it every commit of the service would restart the copy. */
 export async function copyDatabase(source: string, target: string): Promise<void> {
@@ -32,6 +34,16 @@ export function hashFile(file: string): string {
   return sum.digest('hex');
 }
 
+/** How the fault of a file begins that may be whole: its disk is full or read-only, or this user may not open it. */
+export const NOT_CHECKED = 'it could not be checked';
+
+/** Whether the file exists and may be whole, though it cannot be opened. */
+export function isOutOfReach(file: string, fault: unknown): boolean {
+  const code = Number((fault as { errcode?: number }).errcode) & 0xff;
+  const isShut = code === SQLITE_CANTOPEN || code === SQLITE_READONLY || faultOf(fault) === 'full';
+  return isShut && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+}
+
 /** What SQLite finds in a file; empty when it is whole. */
 export function faultsOfFile(file: string): string[] {
   try {
@@ -44,6 +56,7 @@ export function faultsOfFile(file: string): string[] {
     }
   } catch (fault) {
     if (faultOf(fault) === 'busy') throw fault;
-    return [(fault as Error).message];
+    const { message } = fault as Error;
+    return [isOutOfReach(file, fault) ? `${NOT_CHECKED}: ${message}` : message];
   }
 }
