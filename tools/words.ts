@@ -1,0 +1,86 @@
+/**
+ * The words that comments and texts of the code may not have, and the openings that a comment may not have. Part of
+ * `npm run check`, which prints each with its place and what to write instead. CONTRIBUTING.md has the reasons.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+
+const ROOT = join(import.meta.dirname, '..');
+const FILES = ['src/**/*.ts', 'dashboard/src/**/*.{ts,tsx}', 'client/src/**/*.ts', '{tools,bench}/**/*.ts'];
+/** These list what is forbidden. */
+const EXEMPT = ['tools/words.ts'];
+
+/** What to write instead, by what may not be written. */
+const WORDS: readonly (readonly [found: RegExp, better: string])[] = [
+  [/\bnobody\b/i, 'no one'],
+  [/\banew\b/i, 'again'],
+  [/\bwhatever\b/i, 'any'],
+  [/\boftener\b/i, 'more often'],
+  [/\bdear(er|est)?\b/i, 'expensive'],
+  [/\bst(and|ood|ands) for\b/i, 'represents, means'],
+  [/\bgo(es|ing)? on\b|\bwent on\b/i, 'continues'],
+  [/\btravel(s|led)?\b/i, 'is sent'],
+  [/\b(is|are|was|were|be|been) told\b/i, 'reports, is informed'],
+  [/\bcomes? (of|by)\b/i, 'results from'],
+  [/\bof (its|their|his|our) own\b/i, 'separate, its own …'],
+  [/\bas (it is|they are)\b/i, 'unchanged'],
+  [/\bso many\b/i, 'that many, the number of'],
+  [/\b(brings?|brought)\b/i, 'contains, has'],
+  [/\bthat (of|which)\b/i, 'name the thing'],
+  [/\bno longer changes\b/i, 'cannot be changed'],
+];
+const OPENINGS =
+  /^(Of|What|Those|Such|So|As|Else|Set (when|by|in)|Also|Not|Beside|For (it|them)|In which|From which|To which|With which|By which)\b/;
+
+interface Text {
+  readonly offset: number;
+  readonly text: string;
+  readonly isComment: boolean;
+}
+
+let found = 0;
+const wanted = process.argv.slice(2);
+for (const file of globSync(FILES, { cwd: ROOT }).toSorted()) {
+  if (EXEMPT.includes(file) || (wanted.length > 0 && !wanted.some((part) => file.startsWith(part)))) continue;
+  const code = readFileSync(join(ROOT, file), 'utf8');
+  for (const { offset, text, isComment } of readTexts(file, code)) {
+    const faults = WORDS.flatMap(([word, better]) => {
+      const match = word.exec(text);
+      return match ? [`"${match[0]}": write ${better}`] : [];
+    });
+    const opening = isComment ? OPENINGS.exec(text) : null;
+    if (opening) faults.push(`begins with "${opening[0]}": begin with a verb or a noun phrase`);
+    found += faults.length;
+    const line = code.slice(0, offset).split('\n').length;
+    for (const fault of faults) console.log(`${file}:${line} ${fault}`);
+  }
+}
+if (found > 0) {
+  console.log(`${found} words or openings that prose may not have.`);
+  process.exitCode = 1;
+}
+
+/** Comments, each run of `//` lines as one, and the strings of a file. */
+function readTexts(file: string, code: string): Text[] {
+  const { program, comments } = parseSync(file, code);
+  const texts: Text[] = [];
+  let lineEnd = -1;
+  for (const { type, value, start, end } of comments) {
+    const text = value.replace(/^\s*\*?\s?/gm, '').trim();
+    const previous = texts.at(-1);
+    const follows = type === 'Line' && previous && /^\n[ \t]*$/.test(code.slice(lineEnd, start));
+    if (follows) texts[texts.length - 1] = { ...previous, text: `${previous.text} ${text}` };
+    else texts.push({ offset: start, text, isComment: true });
+    lineEnd = end;
+  }
+  const add = (offset: number, text: unknown): void => {
+    if (typeof text === 'string' && text.includes(' ')) texts.push({ offset, text, isComment: false });
+  };
+  new Visitor({
+    Literal: ({ start, value }) => add(start, value),
+    TemplateElement: ({ start, value }) => add(start, value.cooked),
+    JSXText: ({ start, value }) => add(start, value),
+  }).visit(program);
+  return texts;
+}
