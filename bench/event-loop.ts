@@ -10,7 +10,7 @@ import { BODY_BYTES_MAX } from '../src/http/body.ts';
 import type { Filter } from '../src/pims/filter.ts';
 import type { ImportRow } from '../src/pims/import.ts';
 import { createCustomer } from '../src/pims/operations.ts';
-import { Database } from '../src/store/sqlite/database.ts';
+import { Database } from '../src/store/sqlite/files/database.ts';
 import { SqliteStore } from '../src/store/sqlite/store.ts';
 import { formatBody } from '../src/request-log/texts.ts';
 import { PATIENT, TURNS } from '../test/kit/caller.ts';

@@ -327,6 +327,7 @@ const PLANTS: Plant[] = [
 const IMPORTERS = [
   ...Object.keys(MAY_IMPORT),
   'src/store/sqlite/',
+  'src/store/sqlite/reads/',
   'src/http/dashboard/',
   'dashboard/src/ui/',
   'dashboard/src/pages/usage/',

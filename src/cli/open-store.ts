@@ -5,7 +5,7 @@ import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } fr
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/port.ts';
 import { openStore, type OpenStoreSettings, type Store, type StorePlace, type StoreUser } from '../store/open.ts';
-import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/folder.ts';
+import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/port.ts';
 import type { CommandContext } from './command.ts';

@@ -1,7 +1,7 @@
 /** Prints what went wrong: a sentence for refusals, files and locks; for everything else a stack. */
 import { Refusal } from '../errors.ts';
 import { NewerStore } from '../store/control/installation.ts';
-import { faultOf } from '../store/sqlite/database.ts';
+import { faultOf } from '../store/sqlite/files/database.ts';
 import { printable } from './text-table.ts';
 
 const FULL = 'The disk of STOREROOM_DATA is full; nothing was written. Free space on it, or set another folder.';

@@ -1,7 +1,7 @@
 /** Kept answers: found in the state they were read in alone, and never more than fit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptAnswers } from '../../src/store/sqlite/kept-answers.ts';
+import { KeptAnswers } from '../../src/store/sqlite/reads/kept-answers.ts';
 import { times } from '../kit/lists.ts';
 
 const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>): void => {

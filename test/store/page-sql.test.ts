@@ -7,10 +7,10 @@ import { buildDictionaries } from '../../src/pims/fields.ts';
 import { parseFilters, type Filter } from '../../src/pims/filter.ts';
 import { parseSort } from '../../src/pims/sort.ts';
 import { sortKey } from '../../src/pims/values.ts';
-import { Database } from '../../src/store/sqlite/database.ts';
-import { EntryCounts } from '../../src/store/sqlite/entry-counts.ts';
-import { migrate } from '../../src/store/sqlite/migrate.ts';
-import { PageBuilder, type PageSql } from '../../src/store/sqlite/page-sql.ts';
+import { Database } from '../../src/store/sqlite/files/database.ts';
+import { EntryCounts } from '../../src/store/sqlite/reads/entry-counts.ts';
+import { migrate } from '../../src/store/sqlite/files/migrate.ts';
+import { PageBuilder, type PageSql } from '../../src/store/sqlite/reads/page-sql.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder } from './sqlite-folder.ts';
 

@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, trunc
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { passing } from '../kit/clock.ts';
-import { restoreBackup } from '../../src/store/sqlite/backup.ts';
-import { ScheduledBackups } from '../../src/store/sqlite/scheduled-backups.ts';
+import { restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
+import { ScheduledBackups } from '../../src/store/sqlite/backup/scheduled-backups.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { times } from '../kit/lists.ts';

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import { BUILT_IN_FIELDS, RECORD_TYPES, type RecordType } from '../../src/pims/fields.ts';
-import { Database } from '../../src/store/sqlite/database.ts';
+import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { times } from '../kit/lists.ts';

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suite, test, type TestContext } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/filter.ts';
-import { Database } from '../../src/store/sqlite/database.ts';
+import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/port.ts';
 import { PATIENT } from '../kit/caller.ts';

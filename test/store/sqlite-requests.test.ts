@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import type { RequestBlock } from '../../src/request-log/port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openMoveStore } from '../../src/store/open.ts';
-import { restoreBackup } from '../../src/store/sqlite/backup.ts';
+import { restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
 import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';

@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ScheduledBackups, type BackupOptions } from '../../src/store/sqlite/scheduled-backups.ts';
+import { ScheduledBackups, type BackupOptions } from '../../src/store/sqlite/backup/scheduled-backups.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';

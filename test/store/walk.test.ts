@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Database } from '../../src/store/sqlite/database.ts';
+import { Database } from '../../src/store/sqlite/files/database.ts';
 import { range } from '../kit/lists.ts';
 import { temporaryFolder } from '../kit/service.ts';
 

@@ -6,9 +6,9 @@ import { buildDictionaries, type RecordType } from '../../src/pims/fields.ts';
 import type { PimsStore } from '../../src/pims/port.ts';
 import type { Values } from '../../src/pims/values.ts';
 import { runScript, ScriptRunner } from '../../src/store/pims/script-runner.ts';
-import { Database, runWriting } from '../../src/store/sqlite/database.ts';
-import { migrate } from '../../src/store/sqlite/migrate.ts';
-import { buildPimsSql } from '../../src/store/sqlite/pims-sql.ts';
+import { Database, runWriting } from '../../src/store/sqlite/files/database.ts';
+import { migrate } from '../../src/store/sqlite/files/migrate.ts';
+import { buildPimsSql } from '../../src/store/sqlite/reads/pims-sql.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { assertRefused, idempotency, NOW, write, Pims } from './store-under-test.ts';
 

@@ -13,8 +13,8 @@ const OUT = join(ROOT, 'build/server');
 const ENTRIES = [
   'src/main.ts',
   'src/http/reference-worker.ts',
-  'src/store/sqlite/backup-worker.ts',
-  'src/store/sqlite/store-worker.ts',
+  'src/store/sqlite/backup/backup-worker.ts',
+  'src/store/sqlite/workers/store-worker.ts',
 ];
 const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql', 'src/http/*.md'];
 

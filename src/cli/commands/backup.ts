@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 import { openEmbedded } from '../../store/open.ts';
-import { restoreBackup } from '../../store/sqlite/backup.ts';
-import { ScheduledBackups } from '../../store/sqlite/scheduled-backups.ts';
+import { restoreBackup } from '../../store/sqlite/backup/backup.ts';
+import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder, parseEmbeddedConfig, withOpenedStore } from '../open-store.ts';
 

@@ -1,7 +1,7 @@
 /** `storeroom upgrade`: brings all files of the embedded store to the schemas of this version, or says what it would do. */
 import type { Command } from 'commander';
 import { openEmbedded } from '../../store/open.ts';
-import { listUpgrades } from '../../store/sqlite/upgrades.ts';
+import { listUpgrades } from '../../store/sqlite/files/upgrades.ts';
 import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
 import { checkFolder, parseEmbeddedConfig, printStore, withOpenedStore } from '../open-store.ts';
 import { buildTable } from '../text-table.ts';

@@ -6,11 +6,11 @@ import { refuseCommand } from '../../errors.ts';
 import type { Findings } from '../check/findings.ts';
 import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
 import type { Row } from '../writing.ts';
-import { Database, faultOf } from './database.ts';
-import { isFileThere } from './folder.ts';
-import { isNewest, migrate, type SqliteSchema } from './migrate.ts';
-import { mayLackFiles } from './tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED } from './whole-files.ts';
+import { Database, faultOf } from './files/database.ts';
+import { isFileThere } from './files/folder.ts';
+import { isNewest, migrate, type SqliteSchema } from './files/migrate.ts';
+import { mayLackFiles } from './files/tenant-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED } from './files/whole-files.ts';
 
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;

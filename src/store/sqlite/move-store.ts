@@ -8,11 +8,11 @@ import type { Tenant, TenantStore } from '../../tenant/port.ts';
 import { USAGE_TABLES } from '../control/usage-store.ts';
 import { buildInsert } from '../pims/script-sql.ts';
 import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
-import { Database } from './database.ts';
-import { sync } from './folder.ts';
-import { migrate } from './migrate.ts';
+import { Database } from './files/database.ts';
+import { sync } from './files/folder.ts';
+import { migrate } from './files/migrate.ts';
 import { SqliteStore } from './store.ts';
-import { scriptDialect } from './pims-sql.ts';
+import { scriptDialect } from './reads/pims-sql.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 const PAGES_PER_CHECKPOINT = 4000;

@@ -13,16 +13,16 @@ import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
 import { sortKey } from '../../pims/values.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
-import { CUT_SHORT, Database, faultOf, runWriting, syncLog, type OnFatal } from './database.ts';
-import { EntryCounts } from './entry-counts.ts';
-import type { KeptAnswers } from './kept-answers.ts';
-import { Lookups, remember } from './lookups.ts';
-import { isNewest, migrate } from './migrate.ts';
-import { buildPimsSql, type SqlitePimsSql } from './pims-sql.ts';
-import { readOrder, runRead, type FoundBy, type Read } from './query.ts';
-import { TurnReader } from './turn-reader.ts';
-import type { WorkerPool } from './worker-pool.ts';
-import { SqliteWriteQueue } from './write-queue.ts';
+import { CUT_SHORT, Database, faultOf, runWriting, syncLog, type OnFatal } from './files/database.ts';
+import { EntryCounts } from './reads/entry-counts.ts';
+import type { KeptAnswers } from './reads/kept-answers.ts';
+import { Lookups, remember } from './reads/lookups.ts';
+import { isNewest, migrate } from './files/migrate.ts';
+import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
+import { readOrder, runRead, type FoundBy, type Read } from './reads/query.ts';
+import { TurnReader } from './reads/turn-reader.ts';
+import type { WorkerPool } from './workers/worker-pool.ts';
+import { SqliteWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsStoreOptions {
   readonly workers: WorkerPool;

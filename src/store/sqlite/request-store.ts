@@ -8,9 +8,9 @@ import { orThrow, Refusal } from '../../errors.ts';
 import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
 import { END_OF_TIME, type KeyUseOfTeam, type OwnRequests } from '../control/request-store.ts';
 import type { Bound, Row } from '../writing.ts';
-import { Database } from './database.ts';
-import { migrate } from './migrate.ts';
-import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
+import { Database } from './files/database.ts';
+import { migrate } from './files/migrate.ts';
+import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
 interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint' | 'clock'> {
   readonly busyTimeoutMs: number;

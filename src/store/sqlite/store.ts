@@ -19,9 +19,9 @@ import { SqlTenantStore } from '../control/tenant-store.ts';
 import { SqlUsageStore } from '../control/usage-store.ts';
 import { SqlUserStore } from '../control/user-store.ts';
 import type { StoreLoad } from '../load.ts';
-import { backupStore, copyTenant } from './backup.ts';
+import { backupStore, copyTenant } from './backup/backup.ts';
 import { SqliteControl } from './control-database.ts';
-import { Database, nameFile, sqliteVersion, type OnFatal } from './database.ts';
+import { Database, nameFile, sqliteVersion, type OnFatal } from './files/database.ts';
 import {
   DATA_FOLDER,
   isFileThere,
@@ -29,16 +29,16 @@ import {
   makeStoreFolder,
   refuseLostFiles,
   refuseUnfinishedRestore,
-} from './folder.ts';
-import { KeptAnswers } from './kept-answers.ts';
-import { OpenTenants } from './open-tenants.ts';
+} from './files/folder.ts';
+import { KeptAnswers } from './reads/kept-answers.ts';
+import { OpenTenants } from './files/open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { SqliteRequests } from './request-store.ts';
-import { makeLackingFiles, makeTenantFile, tenantFileOf } from './tenant-files.ts';
+import { makeLackingFiles, makeTenantFile, tenantFileOf } from './files/tenant-files.ts';
 import { newStoreId, replaceStore, SqliteTenants } from './tenant-store.ts';
-import { Upgrades } from './upgrades.ts';
+import { Upgrades } from './files/upgrades.ts';
 import { SqliteUsage } from './usage-store.ts';
-import { WorkerPool } from './worker-pool.ts';
+import { WorkerPool } from './workers/worker-pool.ts';
 
 export type Report = (event: string, isFault?: boolean) => void;
 

@@ -6,9 +6,9 @@ import { orThrow, Refusal } from '../../errors.ts';
 import type { KeyCount, UsageCount } from '../../tenant/port.ts';
 import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
-import type { Database } from './database.ts';
-import { migrate } from './migrate.ts';
-import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
+import type { Database } from './files/database.ts';
+import { migrate } from './files/migrate.ts';
+import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
 const ADD_MONTH = `INSERT INTO MONTH_USAGE VALUES (?, ?, '', '', ?, '')

@@ -1,7 +1,7 @@
 /** A thread that makes one backup and checks it, so that the event loop never waits. It gives way to calls. */
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CheckResult } from '../check/check.ts';
+import type { CheckResult } from '../../check/check.ts';
 import { backupStore, checkBackup } from './backup.ts';
 
 export interface BackupJob {

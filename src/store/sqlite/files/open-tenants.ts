@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { Refusal } from '../../errors.ts';
+import { Refusal } from '../../../errors.ts';
 import { faultOf, type OnFatal } from './database.ts';
-import type { SqlitePimsStore } from './pims-store.ts';
+import type { SqlitePimsStore } from '../pims-store.ts';
 
 interface OpenTenant {
   readonly storeId: string;

@@ -6,11 +6,11 @@
 import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startThread } from '../../assets.ts';
-import type { Clock, Timer } from '../../clock.ts';
+import { startThread } from '../../../assets.ts';
+import type { Clock, Timer } from '../../../clock.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
 import { identityOf } from './backup.ts';
-import { makeFolder, sync } from './folder.ts';
+import { makeFolder, sync } from '../files/folder.ts';
 
 export interface BackupOptions {
   /** Of the data. */

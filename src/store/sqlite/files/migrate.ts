@@ -4,9 +4,9 @@
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { listAssets, readAsset } from '../../assets.ts';
-import { NewerStore, selectInstallation } from '../control/installation.ts';
-import { newVersion } from '../pims/random-text.ts';
+import { listAssets, readAsset } from '../../../assets.ts';
+import { NewerStore, selectInstallation } from '../../control/installation.ts';
+import { newVersion } from '../../pims/random-text.ts';
 import { Database, OPENING_TIMEOUT_MS, retryWhileBusy } from './database.ts';
 
 export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';

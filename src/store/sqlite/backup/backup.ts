@@ -4,16 +4,16 @@
  */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { refuseCommand, type Refusal } from '../../errors.ts';
-import { VERSION } from '../../assets.ts';
-import { checkStore, type CheckResult } from '../check/check.ts';
-import { selectInstallation } from '../control/installation.ts';
-import { SqliteCheckStore } from './check-store.ts';
-import { Database, sqliteVersion } from './database.ts';
-import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from './folder.ts';
-import { newestSchemas, type SqliteSchema } from './migrate.ts';
-import { mayLackFiles } from './tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile, isOutOfReach } from './whole-files.ts';
+import { refuseCommand, type Refusal } from '../../../errors.ts';
+import { VERSION } from '../../../assets.ts';
+import { checkStore, type CheckResult } from '../../check/check.ts';
+import { selectInstallation } from '../../control/installation.ts';
+import { SqliteCheckStore } from '../check-store.ts';
+import { Database, sqliteVersion } from '../files/database.ts';
+import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
+import { newestSchemas, type SqliteSchema } from '../files/migrate.ts';
+import { mayLackFiles } from '../files/tenant-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, isOutOfReach } from '../files/whole-files.ts';
 
 const MANIFEST = 'storeroom-backup.json';
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;

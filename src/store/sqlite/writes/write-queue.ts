@@ -5,9 +5,9 @@
 import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Clock } from '../../clock.ts';
-import { Refusal, type Outcome } from '../../errors.ts';
-import { faultOf, type Database, type LateWork, type OnFatal } from './database.ts';
+import type { Clock } from '../../../clock.ts';
+import { Refusal, type Outcome } from '../../../errors.ts';
+import { faultOf, type Database, type LateWork, type OnFatal } from '../files/database.ts';
 
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);

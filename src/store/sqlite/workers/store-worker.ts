@@ -1,12 +1,12 @@
 /** A worker thread of the embedded store: large reads and work on whole files, so that the event loop never waits. */
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Refusal } from '../../errors.ts';
-import type { Json, Rendered } from '../../pims/script.ts';
-import { CUT_SHORT, Database, faultOf } from './database.ts';
-import { faultsOfFile } from './whole-files.ts';
-import { migrate, type Upgrade } from './migrate.ts';
-import { runRead, TOO_LARGE, type FoundBy, type Read } from './query.ts';
+import { Refusal } from '../../../errors.ts';
+import type { Json, Rendered } from '../../../pims/script.ts';
+import { CUT_SHORT, Database, faultOf } from '../files/database.ts';
+import { faultsOfFile } from '../files/whole-files.ts';
+import { migrate, type Upgrade } from '../files/migrate.ts';
+import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/query.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }

@@ -1,8 +1,8 @@
 /** Storefront lookups of one tenant: what is kept, and all else with one statement, however many numbers are asked. */
-import { Refusal, type Outcome } from '../../errors.ts';
-import type { LookupOptions } from '../../pims/port.ts';
-import type { Rendered } from '../../pims/script.ts';
-import { joinLookups, refuseLargeList, refuseLargeLookup, type LookedUp } from '../../pims/storefront.ts';
+import { Refusal, type Outcome } from '../../../errors.ts';
+import type { LookupOptions } from '../../../pims/port.ts';
+import type { Rendered } from '../../../pims/script.ts';
+import { joinLookups, refuseLargeList, refuseLargeLookup, type LookedUp } from '../../../pims/storefront.ts';
 import { TOO_LARGE, type FoundBy, type LookupRead } from './query.ts';
 
 type Found = FoundBy<LookupRead>;

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { refuseCommand, type Refusal } from '../../errors.ts';
+import { refuseCommand, type Refusal } from '../../../errors.ts';
 import { Database, faultOf } from './database.ts';
 
 /** What holds the folder of all data in messages. */

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { Refusal } from '../../errors.ts';
-import { compareDecimals } from '../../pims/decimal.ts';
-import { containsFolded } from '../../pims/filter.ts';
-import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
-import type { Bound, Row, SearchChange, Writing } from '../writing.ts';
+import type { Refusal } from '../../../errors.ts';
+import { compareDecimals } from '../../../pims/decimal.ts';
+import { containsFolded } from '../../../pims/filter.ts';
+import { ORDER_CHARACTERS_MAX } from '../../../pims/limits.ts';
+import type { Bound, Row, SearchChange, Writing } from '../../writing.ts';
 
 export interface OpenOptions {
   /** `write`: the one writer of a process. `make`: the same, and makes a file that is missing. `read`: never writes. */

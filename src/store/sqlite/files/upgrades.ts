@@ -1,11 +1,11 @@
 /** Upgrades tenants' files of an older schema off the event loop, one after the other. Source: decision 0063. */
 import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../clock.ts';
-import { orThrow, Refusal } from '../../errors.ts';
+import type { Clock } from '../../../clock.ts';
+import { orThrow, Refusal } from '../../../errors.ts';
 import { isFileThere } from './folder.ts';
 import { plannedUpgrade, type SqliteSchema, type Upgrade } from './migrate.ts';
-import type { WorkerPool } from './worker-pool.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
 
 /** Of a call whose tenant is being upgraded. */
 const WAIT_MS = 50;

@@ -2,9 +2,9 @@
  * The SQL of pages on SQLite. Each alternative walks one index in the order of keys, alternatives are merged on the
  * way, and JSON is built for the page alone: it costs what it holds, not what matches. Source: decisions 0035, 0050.
  */
-import { RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
-import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
-import type { Sort } from '../../pims/sort.ts';
+import { RECORD_TYPES, type KeyedType } from '../../../pims/fields.ts';
+import type { FilterTerm, FilterTree } from '../../../pims/filter.ts';
+import type { Sort } from '../../../pims/sort.ts';
 import {
   buildTerm,
   findNeedle,
@@ -15,7 +15,7 @@ import {
   takeBounds,
   type Bounds,
   type Dialect,
-} from '../pims/where.ts';
+} from '../../pims/where.ts';
 import { quote, type Candidate, type EntryCounts } from './entry-counts.ts';
 
 /**

@@ -2,17 +2,17 @@
  * Reads that may turn out large: pages, orders with their lines, storefront lookups. The event loop runs them within
  * milliseconds or not at all; worker threads run them to their end.
  */
-import type { Outcome } from '../../errors.ts';
-import type { OrderFound, Page } from '../../pims/port.ts';
-import type { Json } from '../../pims/script.ts';
-import { refuseLargeOrder } from '../../pims/line-item.ts';
-import { LOOKUP_CHARACTERS_MAX } from '../../pims/limits.ts';
-import { renderItem, renderStorefrontOrders, type LookedUp, type OrderWithItems } from '../../pims/storefront.ts';
-import { formatPosition, parsePosition } from '../../pims/sort.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
-import type { Bound } from '../writing.ts';
-import { PageFiller } from '../pims/page.ts';
-import { CUT_SHORT, type Budget, type Database } from './database.ts';
+import type { Outcome } from '../../../errors.ts';
+import type { OrderFound, Page } from '../../../pims/port.ts';
+import type { Json } from '../../../pims/script.ts';
+import { refuseLargeOrder } from '../../../pims/line-item.ts';
+import { LOOKUP_CHARACTERS_MAX } from '../../../pims/limits.ts';
+import { renderItem, renderStorefrontOrders, type LookedUp, type OrderWithItems } from '../../../pims/storefront.ts';
+import { formatPosition, parsePosition } from '../../../pims/sort.ts';
+import { sortKey, type Values } from '../../../pims/values.ts';
+import type { Bound } from '../../writing.ts';
+import { PageFiller } from '../../pims/page.ts';
+import { CUT_SHORT, type Budget, type Database } from '../files/database.ts';
 import type { PageSql, SortedSql } from './page-sql.ts';
 
 /** See PageSql. */

@@ -3,7 +3,7 @@
  * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0030, 0037.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { faultOf, type Database, type OnFatal } from './database.ts';
+import { faultOf, type Database, type OnFatal } from '../files/database.ts';
 
 /** Reads for longer than this go on in the next turn, so that others come in between. */
 const TURN_MS = 4;

@@ -2,7 +2,7 @@
  * The disk of the embedded store, looked at once a second: its free space, and whether it may be written. The request log
  * stops at a bound, well before writes are refused. Source: decision 0032.
  */
-import { every, type Clock } from '../../clock.ts';
+import { every, type Clock } from '../../../clock.ts';
 import { access, constants, statfs, statfsSync, type StatsFs } from 'node:fs';
 
 const MEASURE_MS = 1000;

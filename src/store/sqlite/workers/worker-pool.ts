@@ -1,9 +1,9 @@
 /** A few threads for long work, each with one job at a time. What waits for one is bounded by its users. */
 import type { Worker } from 'node:worker_threads';
-import { startThread } from '../../assets.ts';
-import { every, type Clock, type Timer } from '../../clock.ts';
-import { Refusal, type Outcome } from '../../errors.ts';
-import type { Turn } from '../../tenant/admission.ts';
+import { startThread } from '../../../assets.ts';
+import { every, type Clock, type Timer } from '../../../clock.ts';
+import { Refusal, type Outcome } from '../../../errors.ts';
+import type { Turn } from '../../../tenant/admission.ts';
 import type { Job, Reply, WorkerData } from './store-worker.ts';
 
 interface Thread {

@@ -9,11 +9,11 @@ import {
   type Dictionaries,
   type KeyedType,
   type RecordType,
-} from '../../pims/fields.ts';
-import type { QueryRequest } from '../../pims/port.ts';
-import { parseFilters } from '../../pims/filter.ts';
-import { parseSort } from '../../pims/sort.ts';
-import { VIEWED_FIELDS } from '../../pims/storefront.ts';
+} from '../../../pims/fields.ts';
+import type { QueryRequest } from '../../../pims/port.ts';
+import { parseFilters } from '../../../pims/filter.ts';
+import { parseSort } from '../../../pims/sort.ts';
+import { VIEWED_FIELDS } from '../../../pims/storefront.ts';
 import {
   buildColumn,
   buildInsert,
@@ -26,9 +26,9 @@ import {
   searchText,
   type Column,
   type ScriptDialect,
-} from '../pims/script-sql.ts';
-import { tagColumn, VERSION } from '../pims/version.ts';
-import { statement, type SearchChange, type Statement } from '../writing.ts';
+} from '../../pims/script-sql.ts';
+import { tagColumn, VERSION } from '../../pims/version.ts';
+import { statement, type SearchChange, type Statement } from '../../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, PageBuilder } from './page-sql.ts';
 import type { PageRead } from './query.ts';
