@@ -5,8 +5,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES } from '../../../src/account/limits.ts';
 import { onProofNeeded, post } from '../api/client.ts';
 import { useSession } from '../session.tsx';
-import { CurrentPassword } from '../ui/current-password.tsx';
-import { FormDialog } from '../ui/form-dialog.tsx';
+import { CurrentPassword } from '../ui/form/current-password.tsx';
+import { FormDialog } from '../ui/dialog/form-dialog.tsx';
 
 /** There is one, beside the shell. */
 export function ProofDialog() {

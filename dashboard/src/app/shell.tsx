@@ -10,7 +10,7 @@ import { signOut, useSession } from '../session.tsx';
 import { useTheme, type Theme } from './theme.ts';
 import { Badge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
-import { Copy } from '../ui/copy.tsx';
+import { Copy } from '../ui/text/copy.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toaster.tsx';
 

@@ -10,10 +10,10 @@ import { navigate } from '../../router.tsx';
 import { useSessionState } from '../../session.tsx';
 import { Brand } from '../../ui/brand.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { PasswordField, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { PasswordField, TextField } from '../../ui/form/field.tsx';
+import { Form } from '../../ui/form/form.tsx';
 import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
-import { checkLength, NewPasswordField } from '../../ui/new-password.tsx';
+import { checkLength, NewPasswordField } from '../../ui/form/new-password.tsx';
 import { Page } from '../../ui/page.tsx';
 
 function takeToken(): string {

@@ -3,9 +3,9 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';
-import { Copy } from '../../ui/copy.tsx';
+import { Copy } from '../../ui/text/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { OneTimePanel } from '../../ui/one-time-panel.tsx';
+import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 
 export function RecoveryCodes({ codes, onStored }: { codes: readonly string[]; onStored: () => void }) {
   const { user, tenant } = useSession();

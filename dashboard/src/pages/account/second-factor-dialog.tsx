@@ -7,13 +7,13 @@ import { post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
-import { CodeField } from '../../ui/code-field.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { CurrentPassword } from '../../ui/current-password.tsx';
-import { Form } from '../../ui/form.tsx';
+import { CodeField } from '../../ui/form/code-field.tsx';
+import { Copy } from '../../ui/text/copy.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { CurrentPassword } from '../../ui/form/current-password.tsx';
+import { Form } from '../../ui/form/form.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
-import { QrCode } from '../../ui/qr-code.tsx';
+import { QrCode } from '../../ui/text/qr-code.tsx';
 
 export interface SetUpProps {
   onDone: (recoveryCodes: readonly string[]) => void;

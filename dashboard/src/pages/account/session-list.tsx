@@ -12,8 +12,8 @@ import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { LoadError } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type SessionRow = SessionsView['sessions'][number];

@@ -7,10 +7,10 @@ import { ApiError, post } from '../../api/client.ts';
 import { navigate, useQuery } from '../../router.tsx';
 import { parseReturnPath, useSessionState } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CodeField } from '../../ui/code-field.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { CurrentPassword } from '../../ui/current-password.tsx';
-import { Form } from '../../ui/form.tsx';
+import { CodeField } from '../../ui/form/code-field.tsx';
+import { TextField } from '../../ui/form/field.tsx';
+import { CurrentPassword } from '../../ui/form/current-password.tsx';
+import { Form } from '../../ui/form/form.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Brand } from '../../ui/brand.tsx';
 

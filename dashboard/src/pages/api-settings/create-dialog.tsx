@@ -5,8 +5,8 @@ import { useState } from 'preact/hooks';
 import type { CreatedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { DAYS_MAX, KEY_NAME_CHARACTERS_MAX, type Scope } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
-import { RadioGroup, TextField } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
+import { RadioGroup, TextField } from '../../ui/form/field.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 
 const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
   { value: 'write', label: 'Read and write', hint: 'Every operation, as the keys a team begins with.' },

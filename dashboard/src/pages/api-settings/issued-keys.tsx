@@ -2,11 +2,11 @@
  * The panel that shows new keys once, with calls that use them.
  */
 import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
-import { CodeBlock, CopyText } from '../../ui/copy.tsx';
-import { KeyValue } from '../../ui/key-value.tsx';
-import { OneTimePanel } from '../../ui/one-time-panel.tsx';
+import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
+import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { exampleCalls } from './example-calls.ts';
 
 const SOME_ORDER = '10248';

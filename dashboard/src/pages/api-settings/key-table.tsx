@@ -7,10 +7,10 @@ import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
-import { CopyText } from '../../ui/copy.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Confirm } from '../../ui/dialog/confirm.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { useNow } from './use-now.ts';
 

@@ -6,9 +6,9 @@ import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts'
 import { endOfOverlap, OVERLAPS, type Overlap } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { RadioGroup } from '../../ui/field.tsx';
-import { Time } from '../../ui/time.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { RadioGroup } from '../../ui/form/field.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 const LABELS: Readonly<Record<Overlap, string>> = {
   none: 'At once',

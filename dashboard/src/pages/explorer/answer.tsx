@@ -7,8 +7,8 @@ import type { OperationAnswer } from '../../api/client.ts';
 import { Link, pathOf } from '../../router.tsx';
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
-import { KeyValue } from '../../ui/key-value.tsx';
+import { CodeBlock } from '../../ui/text/copy.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Empty, LoadError, Spinner } from '../../ui/notice.tsx';
 import type { ExplorerCall } from './use-call.ts';
 

@@ -5,8 +5,8 @@
 import { useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Checkbox, TextArea, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { Checkbox, TextArea, TextField } from '../../ui/form/field.tsx';
+import { Form } from '../../ui/form/form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import type { ExplorerCall } from './use-call.ts';
 import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation, type Parameter } from './contract.ts';

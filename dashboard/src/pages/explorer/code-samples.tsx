@@ -3,7 +3,7 @@
  */
 import { callURL, formatCurl, type ApiCallText } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
+import { CodeBlock } from '../../ui/text/copy.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { findJsonFault, headersOf, type CallInput } from './use-call.ts';

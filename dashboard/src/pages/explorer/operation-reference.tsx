@@ -3,7 +3,7 @@
  */
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import type { ExplorerOperation, Parameter } from './contract.ts';
 
 type Taken = Parameter & { readonly place: string };

@@ -6,7 +6,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { Link, navigate, pathOf, useParams } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Method } from '../../ui/badge.tsx';
-import { Select } from '../../ui/field.tsx';
+import { Select } from '../../ui/form/field.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Answer } from './answer.tsx';

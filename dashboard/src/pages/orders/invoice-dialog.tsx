@@ -11,10 +11,10 @@ import { splitList } from '../../../../src/pims/lists.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { TextArea, TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { TextArea, TextField } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { shorten } from '../../ui/text.tsx';
+import { shorten } from '../../ui/text/text.tsx';
 
 interface LineInput {
   readonly units: string;

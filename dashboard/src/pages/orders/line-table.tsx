@@ -6,11 +6,11 @@ import { splitList } from '../../../../src/pims/lists.ts';
 import { recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Copy } from '../../ui/copy.tsx';
+import { Copy } from '../../ui/text/copy.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Text } from '../../ui/text.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
+import { Text } from '../../ui/text/text.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
 
 const COLUMNS: readonly TableColumn<Values>[] = [
   {

@@ -7,7 +7,7 @@ import { loadStock, recordPath, type Stock } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { LoadError } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
 
 export const stockedParts = (lines: readonly Values[]): string[] =>
   [...new Set(lines.filter((line) => line['CARE_PLAN'] !== 'Y').map((line) => line['PART_CODE'] ?? ''))].filter(

@@ -8,12 +8,12 @@ import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
-import { ApiCall } from '../../ui/api-call.tsx';
+import { ApiCall } from '../records/api-call.tsx';
 import { Badge, StageBadge, type Tone } from '../../ui/badge.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { shorten } from '../../ui/text.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
+import { shorten } from '../../ui/text/text.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
 
 const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {
   unknown: ['No records', 'neutral'],

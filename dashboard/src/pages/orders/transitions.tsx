@@ -10,8 +10,8 @@ import { post } from '../../api/client.ts';
 import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
-import { shorten } from '../../ui/text.tsx';
+import { Confirm } from '../../ui/dialog/confirm.tsx';
+import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
 import { stockedParts } from './stock-table.tsx';
 

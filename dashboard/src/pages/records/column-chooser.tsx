@@ -6,8 +6,8 @@ import { useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Checkbox } from '../../ui/field.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { Checkbox } from '../../ui/form/field.tsx';
 
 const storageKey = (kind: Kind): string => `storeroom.columns.${kind}`;
 

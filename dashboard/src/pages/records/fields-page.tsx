@@ -10,12 +10,12 @@ import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { Select, TextField } from '../../ui/field.tsx';
+import { Copy } from '../../ui/text/copy.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Select, TextField } from '../../ui/form/field.tsx';
 import { Empty, LoadError } from '../../ui/notice.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toaster.tsx';
 

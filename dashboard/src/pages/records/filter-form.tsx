@@ -10,7 +10,7 @@ import { formatFilter, isOperator, OPERATORS, parseFilters, takesValue, type Rec
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { Select, TextField } from '../../ui/field.tsx';
+import { Select, TextField } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
 interface EditedFilter extends RecordFilter {

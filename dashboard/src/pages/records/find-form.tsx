@@ -6,8 +6,8 @@ import { KEY_CHARACTERS_MAX } from '../../../../src/pims/limits.ts';
 import { findPath, KINDS, type Kind } from '../../api/records.ts';
 import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { TextField } from '../../ui/form/field.tsx';
+import { Form } from '../../ui/form/form.tsx';
 
 /** Example: `<FindRecord kind="orders" />`. */
 export function FindRecord({ kind }: { kind: Kind }) {

@@ -10,12 +10,12 @@ import { useLoad } from '../../api/use-load.ts';
 import { useParams } from '../../router.tsx';
 import { useSession, type UserSession } from '../../session.tsx';
 import { Method, StatusBadge } from '../../ui/badge.tsx';
-import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/copy.tsx';
-import { KeyValue } from '../../ui/key-value.tsx';
+import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/text/copy.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
 import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
-import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Table } from '../../ui/table/table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { CodeAdvice } from './advice.tsx';
 import { formatDuration } from './list-page.tsx';
 

@@ -6,7 +6,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
 import { navigate, pathOf, useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Select, TextField } from '../../ui/field.tsx';
+import { Select, TextField } from '../../ui/form/field.tsx';
 import { Toolbar } from '../../ui/page.tsx';
 import {
   CUSTOM,

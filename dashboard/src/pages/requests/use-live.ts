@@ -5,7 +5,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
-import { countOf } from '../../ui/text.tsx';
+import { countOf } from '../../ui/text/text.tsx';
 import { announce } from '../../ui/toaster.tsx';
 
 const POLL_MS = 1000;

@@ -8,13 +8,13 @@ import { toApiError } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Copy, CopyText } from '../../ui/copy.tsx';
+import { Copy, CopyText } from '../../ui/text/copy.tsx';
 import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { LoadMore } from '../../ui/page-buttons.tsx';
-import { Table, type TableColumn } from '../../ui/table.tsx';
-import { countOf } from '../../ui/text.tsx';
-import { Time } from '../../ui/time.tsx';
+import { LoadMore } from '../../ui/table/page-buttons.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { countOf } from '../../ui/text/text.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 type AuditRow = AuditView['records'][number];
 

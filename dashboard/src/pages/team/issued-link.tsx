@@ -4,11 +4,11 @@
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
 import { toAddress } from '../../api/address.ts';
 import { Actions, Button } from '../../ui/button.tsx';
-import { CopyText } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { useFocusWhenShown } from '../../ui/focus.ts';
 import { Notice } from '../../ui/notice.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 export function ShowLink({
   email,

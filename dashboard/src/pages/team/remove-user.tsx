@@ -5,8 +5,8 @@ import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/dialog/confirm.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { lastOwner, type UserRow } from './user-dialogs.tsx';
 

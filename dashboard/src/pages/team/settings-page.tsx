@@ -12,14 +12,14 @@ import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { CopyText } from '../../ui/copy.tsx';
-import { Checkbox, RadioGroup, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
-import { KeyValue } from '../../ui/key-value.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
+import { Checkbox, RadioGroup, TextField } from '../../ui/form/field.tsx';
+import { Form } from '../../ui/form/form.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
 import { LoadError, Skeleton } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
-import { countOf } from '../../ui/text.tsx';
-import { Time } from '../../ui/time.tsx';
+import { countOf } from '../../ui/text/text.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {

@@ -8,8 +8,8 @@ import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/int
 import { post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
 import { useSession } from '../../session.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { RadioGroup, TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { RadioGroup, TextField } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { toast } from '../../ui/toaster.tsx';

@@ -7,7 +7,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { formatShare } from '../../ui/meter.tsx';
+import { formatShare } from '../../ui/text/meter.tsx';
 import { countDays, formatCount, formatDay, formatMonth, listDays, type Counts } from './daily-counts.ts';
 import { TABLES_ID } from './tables.tsx';
 

@@ -3,11 +3,11 @@
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { useQuery } from '../../router.tsx';
-import { ShareBar } from '../../ui/meter.tsx';
+import { ShareBar } from '../../ui/text/meter.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { useSort, type SortValues } from '../../ui/sort.ts';
-import { Table, type TableColumn } from '../../ui/table.tsx';
+import { useSort, type SortValues } from '../../ui/table/sort.ts';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { formatCount, formatDay, sumBy, type Counts } from './daily-counts.ts';
 

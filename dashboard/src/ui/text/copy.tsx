@@ -3,8 +3,8 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Button, IconButton } from './button.tsx';
-import { announce, toast } from './toaster.tsx';
+import { Button, IconButton } from '../button.tsx';
+import { announce, toast } from '../toaster.tsx';
 
 const SHOWN_MS = 1600;
 

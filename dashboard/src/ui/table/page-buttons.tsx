@@ -2,7 +2,7 @@
  * Buttons to move through a list without numbered pages: newer and older, or more below.
  */
 import type { ComponentChildren } from 'preact';
-import { Button } from './button.tsx';
+import { Button } from '../button.tsx';
 
 export interface PageButtonsProps {
   /** undefined where there is nothing: the button is switched off. */

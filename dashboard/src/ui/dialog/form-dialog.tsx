@@ -1,9 +1,9 @@
 /**
  * A dialog with a form: what it asks, the button that sends it, and a button that leaves without sending.
  */
-import { SubmitActions, type ButtonTone } from './button.tsx';
+import { SubmitActions, type ButtonTone } from '../button.tsx';
 import { Dialog, type DialogProps } from './dialog.tsx';
-import { Form } from './form.tsx';
+import { Form } from '../form/form.tsx';
 
 export interface FormDialogProps extends DialogProps {
   /** What the button says, e.g. `Save`. */

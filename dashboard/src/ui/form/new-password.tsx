@@ -2,8 +2,8 @@
  * The field for a new password: counts the characters that are missing. The service refuses passwords that are easy to
  * guess.
  */
-import { PASSWORD_MIN } from '../../../src/account/limits.ts';
-import { ApiError } from '../api/client.ts';
+import { PASSWORD_MIN } from '../../../../src/account/limits.ts';
+import { ApiError } from '../../api/client.ts';
 import { PasswordField, type PasswordFieldProps } from './field.tsx';
 
 const lengthOf = (password: string): number => Array.from(password).length;

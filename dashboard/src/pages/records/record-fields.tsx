@@ -1,13 +1,13 @@
 /**
  * The fields of a record: two addresses, and names with values, the empty ones on demand.
  */
-import { useQuery } from '../router.tsx';
-import type { Values } from '../../../src/pims/values.ts';
-import { Card, Columns, Section } from './page.tsx';
-import { Checkbox } from './field.tsx';
-import { KeyValue } from './key-value.tsx';
-import { Text } from './text.tsx';
-import { Time } from './time.tsx';
+import { useQuery } from '../../router.tsx';
+import type { Values } from '../../../../src/pims/values.ts';
+import { Card, Columns, Section } from '../../ui/page.tsx';
+import { Checkbox } from '../../ui/form/field.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
+import { Text } from '../../ui/text/text.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];

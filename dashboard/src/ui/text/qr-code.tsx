@@ -2,8 +2,8 @@
  * A text as a QR code: one SVG path, dark on light, with the margin that readers need. Its encoder is fetched on first
  * use.
  */
-import { useLoad } from '../api/use-load.ts';
-import { LoadError, Skeleton } from './notice.tsx';
+import { useLoad } from '../../api/use-load.ts';
+import { LoadError, Skeleton } from '../notice.tsx';
 
 const MARGIN = 4;
 

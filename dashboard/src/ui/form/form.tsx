@@ -4,10 +4,10 @@
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../api/client.ts';
-import { toApiError } from '../api/use-load.ts';
+import type { ApiError } from '../../api/client.ts';
+import { toApiError } from '../../api/use-load.ts';
 import { FormContext } from './form-state.ts';
-import { Icon } from './icon.tsx';
+import { Icon } from '../icon.tsx';
 
 /** What was refused, with the request ID for a report. Example: `<FormError error={error} />`. */
 function FormError({ error }: { error: ApiError | undefined }) {

@@ -4,11 +4,11 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
-import { Actions, Button } from './button.tsx';
-import { focusHeading, useFocusWhenShown } from './focus.ts';
+import { Actions, Button } from '../button.tsx';
+import { focusHeading, useFocusWhenShown } from '../focus.ts';
 import { LeaveGuard } from './leave-guard.tsx';
-import { Notice } from './notice.tsx';
-import { announce } from './toaster.tsx';
+import { Notice } from '../notice.tsx';
+import { announce } from '../toaster.tsx';
 
 export interface OneTimePanelProps {
   title: string;

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { IconButton } from './button.tsx';
+import { IconButton } from '../button.tsx';
 
 export interface DialogProps {
   title: string;

@@ -3,9 +3,9 @@
  * to the page's heading.
  */
 import type { ComponentChildren } from 'preact';
-import { type ButtonTone } from './button.tsx';
+import { type ButtonTone } from '../button.tsx';
 import { FormDialog } from './form-dialog.tsx';
-import { focusHeading } from './focus.ts';
+import { focusHeading } from '../focus.ts';
 
 export interface ConfirmProps {
   title: string;

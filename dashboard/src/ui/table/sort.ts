@@ -1,7 +1,7 @@
 /**
  * Sorts the rows of a table by the column the user chose, kept in the address (`?sort=-calls`).
  */
-import { useQuery } from '../router.tsx';
+import { useQuery } from '../../router.tsx';
 import type { Sort } from './table.tsx';
 
 /** What a column sorts by: `{ calls: (row) => row.calls }`. */

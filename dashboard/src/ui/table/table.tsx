@@ -3,7 +3,7 @@
  * first cell is the link, and a click anywhere on the row follows it.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
-import { Link, navigate } from '../router.tsx';
+import { Link, navigate } from '../../router.tsx';
 
 export interface TableColumn<Row> {
   readonly key: string;

@@ -2,12 +2,12 @@
  * The call of the API that gives what a page shows, as a request and as curl, folded until it is wanted.
  */
 import { useId } from 'preact/hooks';
-import { callURL, formatBody, formatCurl, type ApiCallText } from '../api/call-text.ts';
-import { useSession } from '../session.tsx';
-import { Method } from './badge.tsx';
-import { CodeBlock } from './copy.tsx';
-import { Icon } from './icon.tsx';
-import { Tabs } from './tabs.tsx';
+import { callURL, formatBody, formatCurl, type ApiCallText } from '../../api/call-text.ts';
+import { useSession } from '../../session.tsx';
+import { Method } from '../../ui/badge.tsx';
+import { CodeBlock } from '../../ui/text/copy.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
 
 /** Example: `<ApiCall call={{ method: 'GET', path: '/orders/single', query: { orderNum } }} />`. */
 export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label?: string }) {

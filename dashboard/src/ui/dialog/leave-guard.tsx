@@ -3,8 +3,8 @@
  * for the rest.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { holdPage, navigate } from '../router.tsx';
-import { Actions, Button } from './button.tsx';
+import { holdPage, navigate } from '../../router.tsx';
+import { Actions, Button } from '../button.tsx';
 import { Dialog } from './dialog.tsx';
 
 /** Example: `<LeaveGuard what="The API Secret is" />`, the beginning of a sentence that ends in `not shown again`. */

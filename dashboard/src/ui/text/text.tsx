@@ -2,7 +2,7 @@
  * A text of the tenant, isolated from the direction of its surroundings, and shortened if it is very long.
  */
 import { useState } from 'preact/hooks';
-import { Button } from './button.tsx';
+import { Button } from '../button.tsx';
 
 /** Example: `shorten(customer.CUSTOMER_NAME, 120)`, for where there is no room to unfold. */
 export const shorten = (text: string, charactersMax: number): string =>
