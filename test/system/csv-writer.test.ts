@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import Papa from 'papaparse';
-import { writeCsv } from '../../src/cli/csv-writer.ts';
+import { writeCsv } from '../../src/cli/csv/csv-writer.ts';
 import { parseRecords } from '../../src/pims/values.ts';
 import { times } from '../kit/lists.ts';
 import { NAUGHTY } from '../kit/naughty-strings.ts';

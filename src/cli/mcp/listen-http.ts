@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { refuseCommand } from '../../errors.ts';
-import { describeListenFault } from '../listen.ts';
+import { describeListenFault } from '../serve/listen.ts';
 import { createServer, type ServerOptions } from './server.ts';
 
 /** Whoever reaches the server calls with its keys. */

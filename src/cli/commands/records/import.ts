@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { byCommand } from '../../audit/entry.ts';
-import { refuseCommand } from '../../errors.ts';
-import type { RecordType } from '../../pims/fields.ts';
+import { byCommand } from '../../../audit/entry.ts';
+import { refuseCommand } from '../../../errors.ts';
+import type { RecordType } from '../../../pims/fields.ts';
 import {
   addCommand,
   printAnswer,
@@ -12,11 +12,11 @@ import {
   timeOf,
   type CommandContext,
   type CommandOptions,
-} from '../command.ts';
-import { importCsv, type ImportReport, type ImportRequest } from '../csv-import.ts';
-import { withTenant } from '../open-store.ts';
-import { createProgressBar } from '../progress-bar.ts';
-import { printable } from '../text-table.ts';
+} from '../../command.ts';
+import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
+import { withTenant } from '../../open-store.ts';
+import { createProgressBar } from '../../progress-bar.ts';
+import { printable } from '../../text-table.ts';
 
 export function addImportCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'import <team>', 'import acme orders orders.csv')

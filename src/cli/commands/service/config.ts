@@ -1,8 +1,8 @@
 /** `storeroom config`: every setting in force, where its value came from, and its variable. Opens no store. */
 import type { Command } from 'commander';
-import { hidePassword, parseConfig, SETTINGS, type Config } from '../../config.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { buildTable, printable } from '../text-table.ts';
+import { hidePassword, parseConfig, SETTINGS, type Config } from '../../../config.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { buildTable, printable } from '../../text-table.ts';
 
 export function addConfigCommand(program: Command, { environment }: CommandContext): void {
   addCommand(program, 'config', 'config')

@@ -1,11 +1,11 @@
 /** `storeroom audit …`: prints the audit log of a tenant and checks that it is complete and unchanged. */
 import type { Command } from 'commander';
-import { verifyAudit } from '../../audit/chain.ts';
-import type { AuditRecord } from '../../audit/entry.ts';
-import type { AuditStore } from '../../audit/port.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import { verifyAudit } from '../../../audit/chain.ts';
+import type { AuditRecord } from '../../../audit/entry.ts';
+import type { AuditStore } from '../../../audit/port.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 const PAGE = 1000;
 

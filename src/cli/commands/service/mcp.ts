@@ -1,6 +1,6 @@
 /** `storeroom mcp`: the API as tools for agents. Loads the protocol late, so that other commands never do. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { addGroup, type CommandContext } from '../command.ts';
+import { addGroup, type CommandContext } from '../../command.ts';
 
 const BYTES = { fallback: 40_000, least: 2000, most: 10_000_000 };
 
@@ -14,7 +14,7 @@ export function addMcpCommand(program: Command, { environment }: CommandContext)
     .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 takes a free one', parseNumber(0, 65_535))
     .option('--max-bytes <bytes>', 'most bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
-      const { runMcp } = await import('../mcp/run-mcp.ts');
+      const { runMcp } = await import('../../mcp/run-mcp.ts');
       await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
     });
 }

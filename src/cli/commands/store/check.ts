@@ -4,13 +4,13 @@
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { parseConfig } from '../../config.ts';
-import { checkPlace } from '../../store/open.ts';
-import { checkBackup } from '../../store/sqlite/backup/backup.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder, printStore } from '../open-store.ts';
-import { printFault } from '../print-fault.ts';
-import { printable } from '../text-table.ts';
+import { parseConfig } from '../../../config.ts';
+import { checkPlace } from '../../../store/open.ts';
+import { checkBackup } from '../../../store/sqlite/backup/backup.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { checkFolder, printStore } from '../../open-store.ts';
+import { printFault } from '../../print-fault.ts';
+import { printable } from '../../text-table.ts';
 
 const NOT_CHECKED = 2;
 

@@ -1,10 +1,10 @@
 /** `storeroom upgrade`: brings all files of the embedded store to the schemas of this version, or says what it would do. */
 import type { Command } from 'commander';
-import { openEmbedded } from '../../store/open.ts';
-import { listUpgrades } from '../../store/sqlite/files/upgrades.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder, parseEmbeddedConfig, printStore, withOpenedStore } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import { openEmbedded } from '../../../store/open.ts';
+import { listUpgrades } from '../../../store/sqlite/files/upgrades.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { checkFolder, parseEmbeddedConfig, printStore, withOpenedStore } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 export function addUpgradeCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'upgrade', 'upgrade --dry-run')

@@ -1,12 +1,12 @@
 /** `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. */
 import { Option, type Command } from 'commander';
-import { byCommand } from '../../audit/entry.ts';
-import { addField } from '../../pims/operations.ts';
-import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../pims/fields.ts';
-import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf } from '../command.ts';
-import type { CommandContext, CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import { byCommand } from '../../../audit/entry.ts';
+import { addField } from '../../../pims/operations.ts';
+import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/fields.ts';
+import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf } from '../../command.ts';
+import type { CommandContext, CommandOptions } from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 export function addFieldCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'fields', 'fields list acme orders');

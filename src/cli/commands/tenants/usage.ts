@@ -1,8 +1,8 @@
 /** `storeroom usage`: the metered calls of a tenant in one month (UTC), in total, by day, operation and pair of keys. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { addCommand, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import { addCommand, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 export function addUsageCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'usage <team>', 'usage acme --month 2026-11')

@@ -1,11 +1,11 @@
 /** `storeroom requests`: the request log of a tenant, newest first, or one request whole. */
 import type { Command } from 'commander';
-import type { FoundRequest, FoundRequests, RequestsQuery } from '../../request-log/logged-request.ts';
-import { findRequest, searchRequests } from '../../request-log/search.ts';
-import { Refusal } from '../../errors.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import type { FoundRequest, FoundRequests, RequestsQuery } from '../../../request-log/logged-request.ts';
+import { findRequest, searchRequests } from '../../../request-log/search.ts';
+import { Refusal } from '../../../errors.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 type Options = CommandOptions & RequestsQuery & { id?: string };
 

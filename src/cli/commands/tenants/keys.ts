@@ -1,13 +1,13 @@
 /** `storeroom keys …`: makes, lists, replaces and ends a tenant's named pairs of keys. A secret is printed once. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { byCommand } from '../../audit/entry.ts';
-import { orThrow, refuseField } from '../../errors.ts';
-import { issueKey } from '../../tenant/credentials.ts';
-import { checkKeyName } from '../../tenant/key-pairs.ts';
-import { DAYS_MAX, endOfDays, endOfOverlap, OVERLAPS, SCOPES, type Overlap, type Scope } from '../../tenant/keys.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import { byCommand } from '../../../audit/entry.ts';
+import { orThrow, refuseField } from '../../../errors.ts';
+import { issueKey } from '../../../tenant/credentials.ts';
+import { checkKeyName } from '../../../tenant/key-pairs.ts';
+import { DAYS_MAX, endOfDays, endOfOverlap, OVERLAPS, SCOPES, type Overlap, type Scope } from '../../../tenant/keys.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 

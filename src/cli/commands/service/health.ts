@@ -1,8 +1,8 @@
 /** `storeroom health`: asks the running service whether it is well, for health checks of containers. */
 import type { Command } from 'commander';
-import { parseConfig } from '../../config.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { findFault, formatOrigin } from '../service-address.ts';
+import { parseConfig } from '../../../config.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { findFault, formatOrigin } from '../../service-address.ts';
 
 interface HealthOptions extends CommandOptions {
   readonly ready?: true;

@@ -1,13 +1,13 @@
 /** `storeroom tenant …`: makes, lists, changes and removes tenants. keys.ts issues their keys. */
 import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { byCommand } from '../../audit/entry.ts';
-import { orThrow, refuseCommand } from '../../errors.ts';
-import { FIRST_STAGES } from '../../pims/stages.ts';
-import { openEmbedded, type Store } from '../../store/open.ts';
-import type { Tenant, TenantSettings } from '../../tenant/port.ts';
-import { checkTeamId, checkTenantName } from '../../tenant/tenant.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
+import { byCommand } from '../../../audit/entry.ts';
+import { orThrow, refuseCommand } from '../../../errors.ts';
+import { FIRST_STAGES } from '../../../pims/stages.ts';
+import { openEmbedded, type Store } from '../../../store/open.ts';
+import type { Tenant, TenantSettings } from '../../../tenant/port.ts';
+import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
 import {
   checkFolder,
   findTenant,
@@ -16,8 +16,8 @@ import {
   withOpenedStore,
   withStore,
   withTenant,
-} from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+} from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 /** Not null for none, which commander would replace. */
 type Limit = number | 'none';

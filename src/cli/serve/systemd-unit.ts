@@ -1,7 +1,7 @@
 /** How systemd runs the service: the unit, its user and its settings as texts, and what systemd is told and asked. */
 import { execFile } from 'node:child_process';
 import { fstatSync } from 'node:fs';
-import { SETTINGS, type Environment } from '../config.ts';
+import { SETTINGS, type Environment } from '../../config.ts';
 
 export const UNIT_FILE = 'etc/systemd/system/storeroom.service';
 export const USER_FILE = 'etc/sysusers.d/storeroom.conf';

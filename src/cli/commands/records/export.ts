@@ -2,12 +2,18 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { refuseCommand } from '../../errors.ts';
-import type { RecordType } from '../../pims/fields.ts';
-import { parseRecords } from '../../pims/values.ts';
-import { addCommand, printAnswer, recordTypeArgument, type CommandContext, type CommandOptions } from '../command.ts';
-import { writeCsv } from '../csv-writer.ts';
-import { withTenant } from '../open-store.ts';
+import { refuseCommand } from '../../../errors.ts';
+import type { RecordType } from '../../../pims/fields.ts';
+import { parseRecords } from '../../../pims/values.ts';
+import {
+  addCommand,
+  printAnswer,
+  recordTypeArgument,
+  type CommandContext,
+  type CommandOptions,
+} from '../../command.ts';
+import { writeCsv } from '../../csv/csv-writer.ts';
+import { withTenant } from '../../open-store.ts';
 
 interface ExportOptions extends CommandOptions {
   readonly output?: string;

@@ -1,13 +1,13 @@
 /** `storeroom backup` and `restore`: the embedded store into a folder, and back into an empty data folder. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Config } from '../../config.ts';
-import { refuseCommand } from '../../errors.ts';
-import { openEmbedded } from '../../store/open.ts';
-import { restoreBackup } from '../../store/sqlite/backup/backup.ts';
-import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder, parseEmbeddedConfig, withOpenedStore } from '../open-store.ts';
+import type { Config } from '../../../config.ts';
+import { refuseCommand } from '../../../errors.ts';
+import { openEmbedded } from '../../../store/open.ts';
+import { restoreBackup } from '../../../store/sqlite/backup/backup.ts';
+import { ScheduledBackups } from '../../../store/sqlite/backup/scheduled-backups.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { checkFolder, parseEmbeddedConfig, withOpenedStore } from '../../open-store.ts';
 
 interface BackupOptions extends CommandOptions {
   readonly scheduledNow?: true;

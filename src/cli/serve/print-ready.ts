@@ -1,12 +1,12 @@
 /** What `serve` prints when it listens: addresses, and how to try the demo tenant or make the first one. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { VERSION } from '../assets.ts';
-import { SETTINGS, type Config } from '../config.ts';
-import { BASE_PATH } from '../http/operations/operation.ts';
+import { VERSION } from '../../assets.ts';
+import { SETTINGS, type Config } from '../../config.ts';
+import { BASE_PATH } from '../../http/operations/operation.ts';
 import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
-import { describeStore } from './open-store.ts';
-import { findOrigin, formatLink, formatOrigin } from './service-address.ts';
+import { describeStore } from '../open-store.ts';
+import { findOrigin, formatLink, formatOrigin } from '../service-address.ts';
 
 export function printReady(
   app: FastifyInstance,

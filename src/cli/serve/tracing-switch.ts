@@ -1,6 +1,6 @@
 /** Whether the standard variables of OpenTelemetry ask for traces. Its packages read all that they say further. */
-import type { Environment } from '../config.ts';
-import { Refusal } from '../errors.ts';
+import type { Environment } from '../../config.ts';
+import { Refusal } from '../../errors.ts';
 
 /** COMMAND_REFUSED names a value that asks for what the service does not have. */
 export function areTracesOn(environment: Environment): boolean {

@@ -1,7 +1,7 @@
 /** Listens on the address of the settings, says which setting is wrong, and what of it is open to others. */
 import type { FastifyInstance } from 'fastify';
-import { SETTINGS, type Config } from '../config.ts';
-import { refuseCommand } from '../errors.ts';
+import { SETTINGS, type Config } from '../../config.ts';
+import { refuseCommand } from '../../errors.ts';
 
 type Place = Pick<Config, 'host' | 'port'>;
 

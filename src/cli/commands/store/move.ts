@@ -1,15 +1,15 @@
 /** `storeroom move`: copies everything into another store, compares both, and prints their checksums. */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../../clock.ts';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';
-import { refuseCommand } from '../../errors.ts';
-import { moveStore } from '../../store/move/move.ts';
-import { openMoveStore, type StorePlace } from '../../store/open.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { checkFolder } from '../open-store.ts';
-import { createProgressBar } from '../progress-bar.ts';
-import { buildTable } from '../text-table.ts';
+import { hidePassword, parseConfig, SETTINGS } from '../../../config.ts';
+import { refuseCommand } from '../../../errors.ts';
+import { moveStore } from '../../../store/move/move.ts';
+import { openMoveStore, type StorePlace } from '../../../store/open.ts';
+import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { checkFolder } from '../../open-store.ts';
+import { createProgressBar } from '../../progress-bar.ts';
+import { buildTable } from '../../text-table.ts';
 
 export function addMoveCommand(program: Command, { environment, clock }: CommandContext): void {
   const command: Command = addCommand(program, 'move', 'move --to postgres://storeroom:…@db.example.com/storeroom')

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { isExecutable } from '../../assets.ts';
-import { refuseCommand } from '../../errors.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { askSystemdToRun, renderSettings, renderUnit, renderUser } from '../systemd-unit.ts';
-import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../systemd-unit.ts';
+import { isExecutable } from '../../../assets.ts';
+import { refuseCommand } from '../../../errors.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { askSystemdToRun, renderSettings, renderUnit, renderUser } from '../../serve/systemd-unit.ts';
+import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../../serve/systemd-unit.ts';
 
 /** The unit hides these from the service, or they are empty after a restart. */
 const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;

@@ -1,13 +1,20 @@
 /** `storeroom user …`: the users of a tenant's dashboard. Prints the one-time links that set their passwords. */
 import { Option, type Command } from 'commander';
-import type { UserName } from '../../account/port.ts';
-import { ROLES, type Role } from '../../account/roles.ts';
-import { Users, type IssuedLink } from '../../account/users.ts';
-import { parseConfig } from '../../config.ts';
-import { addCommand, addGroup, byOperator, printAnswer, type CommandContext, type CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { findOrigin, formatLink } from '../service-address.ts';
-import { buildTable } from '../text-table.ts';
+import type { UserName } from '../../../account/port.ts';
+import { ROLES, type Role } from '../../../account/roles.ts';
+import { Users, type IssuedLink } from '../../../account/users.ts';
+import { parseConfig } from '../../../config.ts';
+import {
+  addCommand,
+  addGroup,
+  byOperator,
+  printAnswer,
+  type CommandContext,
+  type CommandOptions,
+} from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { findOrigin, formatLink } from '../../service-address.ts';
+import { buildTable } from '../../text-table.ts';
 
 type RoleOptions = CommandOptions & { role: Role };
 

@@ -1,14 +1,14 @@
 /** The demo tenant: imports the files of demo/ and issues keys, so that the first start has something to show. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Users } from '../account/users.ts';
-import { readAsset } from '../assets.ts';
-import { byCommand } from '../audit/entry.ts';
-import { orThrow } from '../errors.ts';
-import type { Store } from '../store/open.ts';
-import { issueKey, type IssuedKey } from '../tenant/credentials.ts';
-import { byOperator } from './command.ts';
-import { importCsv } from './csv-import.ts';
+import { Users } from '../../account/users.ts';
+import { readAsset } from '../../assets.ts';
+import { byCommand } from '../../audit/entry.ts';
+import { orThrow } from '../../errors.ts';
+import type { Store } from '../../store/open.ts';
+import { issueKey, type IssuedKey } from '../../tenant/credentials.ts';
+import { byOperator } from '../command.ts';
+import { importCsv } from '../csv/csv-import.ts';
 
 export const DEMO_TEAM = 'demo';
 /** No mail is sent to it. */

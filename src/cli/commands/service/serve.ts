@@ -1,9 +1,9 @@
 /** `storeroom serve`: runs the service. Loads it late, so that other commands do not wait for the HTTP framework. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { parseConfig, SETTINGS } from '../../config.ts';
-import { addCommand, type CommandContext, type CommandOptions } from '../command.ts';
-import { printable } from '../text-table.ts';
-import { areTracesOn } from '../tracing-switch.ts';
+import { parseConfig, SETTINGS } from '../../../config.ts';
+import { addCommand, type CommandContext, type CommandOptions } from '../../command.ts';
+import { printable } from '../../text-table.ts';
+import { areTracesOn } from '../../serve/tracing-switch.ts';
 
 export function addServeCommand(program: Command, { environment, clock }: CommandContext): void {
   const portHelp = `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${SETTINGS.port.default})`;
@@ -16,7 +16,7 @@ export function addServeCommand(program: Command, { environment, clock }: Comman
       for (const variable of unknown)
         process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
       const isTraced = areTracesOn(environment);
-      const { runService } = await import('../run-service.ts');
+      const { runService } = await import('../../serve/run-service.ts');
       await runService(config, { asJson: json === true, isTraced, environment, clock });
     });
 }

@@ -1,18 +1,18 @@
 /** `storeroom order …`: approves, invoices and shows orders. pims/lifecycle.ts has the rules. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { byCommand } from '../../audit/entry.ts';
-import { orThrow, Refusal } from '../../errors.ts';
-import { parseDecimal } from '../../pims/decimal.ts';
-import type { OrderTransition } from '../../pims/lifecycle.ts';
-import { advanceOrder } from '../../pims/operations.ts';
-import type { PimsStore } from '../../pims/port.ts';
-import { textOf } from '../../pims/script.ts';
-import type { StorefrontLookup } from '../../pims/storefront.ts';
-import type { Values } from '../../pims/values.ts';
-import { splitList } from '../../pims/lists.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../command.ts';
-import { withTenant } from '../open-store.ts';
-import { buildTable } from '../text-table.ts';
+import { byCommand } from '../../../audit/entry.ts';
+import { orThrow, Refusal } from '../../../errors.ts';
+import { parseDecimal } from '../../../pims/decimal.ts';
+import type { OrderTransition } from '../../../pims/lifecycle.ts';
+import { advanceOrder } from '../../../pims/operations.ts';
+import type { PimsStore } from '../../../pims/port.ts';
+import { textOf } from '../../../pims/script.ts';
+import type { StorefrontLookup } from '../../../pims/storefront.ts';
+import type { Values } from '../../../pims/values.ts';
+import { splitList } from '../../../pims/lists.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
+import { withTenant } from '../../open-store.ts';
+import { buildTable } from '../../text-table.ts';
 
 interface InvoiceOptions extends CommandOptions {
   readonly line?: Map<string, string>;
