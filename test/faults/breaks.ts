@@ -30,7 +30,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'faults/power-loss-postgres.ts': {
     'records and counts are synced before the answer, on PostgreSQL': {
-      file: 'store/postgres/connection.ts',
+      file: 'store/postgres/connection/connection.ts',
       good: 'await client.connect();',
       // Once the service has looked at the setting. Records alone would not show it: syncing a count syncs all before.
       broken: `await client.connect();
@@ -78,13 +78,13 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /✖ calls whose count is cut off after its commit[^]*\d+ of \d+ calls are counted/,
     },
     'counts and reads are repeated when their connection is lost': {
-      file: 'store/postgres/shared-connection.ts',
+      file: 'store/postgres/connection/shared-connection.ts',
       good: '!(fault instanceof ConnectionLost) || fault.isSilent',
       broken: 'true as boolean',
       says: /✖ calls whose count is cut off after its commit[^]*503 !== 200/,
     },
     'the answer comes after the commit, on PostgreSQL': {
-      file: 'store/postgres/write-queue.ts',
+      file: 'store/postgres/writes/write-queue.ts',
       good: '(open) => new WriteGroup(open, begins, counters).run(lock(open))',
       broken: `async (open) => {
         const early = await new WriteGroup(open, begins, counters).run(lock(open));
@@ -95,7 +95,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: LOSS,
     },
     'a write whose COMMIT has no answer is not written again': {
-      file: 'store/postgres/write-queue.ts',
+      file: 'store/postgres/writes/write-queue.ts',
       good: 'fault instanceof ConnectionLost && fault.isUndone && ',
       broken: 'fault instanceof ConnectionLost && ',
       says: /✖ a write whose COMMIT has no answer/,
@@ -125,13 +125,13 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /✖ frozen/,
     },
     'the end of an idle connection is expected': {
-      file: 'store/postgres/connection.ts',
+      file: 'store/postgres/connection/connection.ts',
       good: "client.on('error', (fault) => this.destroy(fault.message));",
       broken: '',
       says: /the service has ended|fetch failed/,
     },
     'the node finds out that the database is back': {
-      file: 'store/postgres/availability.ts',
+      file: 'store/postgres/connection/availability.ts',
       good: 'this.#listeners.onLost(); this.#find();',
       broken: 'this.#listeners.onLost(); if (this.#isUsable) this.#find();',
       says: /✖ stopped: every call is answered, the node is back by itself/,
@@ -145,7 +145,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /✖ 400 writes of a tenant whose row is held/,
     },
     'writes that have waited too long are refused': {
-      file: 'store/postgres/write-queue.ts',
+      file: 'store/postgres/writes/write-queue.ts',
       good: 'const WAIT_MS = 1200;',
       broken: 'const WAIT_MS = 60_000;',
       says: /✖ a write that has waited 1201 ms/,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { buildDictionaries } from '../../src/pims/fields.ts';
 import type { Filter } from '../../src/pims/filter.ts';
-import * as postgres from '../../src/store/postgres/pims-sql.ts';
+import * as postgres from '../../src/store/postgres/reads/pims-sql.ts';
 
 const DICTIONARIES = buildDictionaries([]);
 const { signal } = new AbortController();

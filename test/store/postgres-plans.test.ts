@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { Client } from 'pg';
 import { buildDictionaries } from '../../src/pims/fields.ts';
 import type { Filter } from '../../src/pims/filter.ts';
-import { buildPimsSql } from '../../src/store/postgres/pims-sql.ts';
+import { buildPimsSql } from '../../src/store/postgres/reads/pims-sql.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { PATIENT, TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';

@@ -1,7 +1,7 @@
 /** Which of several PostgreSQL servers takes the writes. test/system/failover.test.ts has what a service makes of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Servers } from '../../src/store/postgres/servers.ts';
+import { Servers } from '../../src/store/postgres/connection/servers.ts';
 import { PostgresPair } from '../kit/postgres-pair.ts';
 import { TestClock } from '../kit/clock.ts';
 

@@ -14,7 +14,7 @@ import { accepted, entry, NOW, Pims } from './store-under-test.ts';
 const CUTS = 150;
 const WORKERS = 4;
 const DELAYS = 32;
-/** FOUND of src/store/postgres/sorted-page-sql.ts. */
+/** FOUND of src/store/postgres/reads/sorted-page-sql.ts. */
 const FOUND_MAX = 10_000;
 /** The last page is not full. */
 const PAGE_SIZE = 4000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Silence } from '../../src/store/postgres/silence.ts';
+import { Silence } from '../../src/store/postgres/connection/silence.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 

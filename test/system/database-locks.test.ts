@@ -18,7 +18,7 @@ const WRITERS = 400;
 const NEIGHBOURS = 8;
 /** Calls of each neighbour meanwhile. */
 const CALLS = 12;
-/** Of src/store/postgres/write-queue.ts. */
+/** Of src/store/postgres/writes/write-queue.ts. */
 const WAIT_MS = 1200;
 /** For which PostgreSQL lets somebody hold a row and do nothing. Nobody waits for it, unless the service waits forever. */
 const HOLD = "SET idle_in_transaction_session_timeout = '120s'";

@@ -77,7 +77,10 @@ const FOLDERS: Record<string, Unit[][]> = {
     filesOf('test/store/{where,pims-sql}.test.ts'),
     contract('sqlite'),
   ],
-  'src/store/postgres/{pims-sql,page-sql,merge-sql}.ts': [filesOf('test/store/pims-sql.test.ts'), contract('postgres')],
+  'src/store/postgres/{reads/pims-sql,reads/page-sql,writes/merge-sql}.ts': [
+    filesOf('test/store/pims-sql.test.ts'),
+    contract('postgres'),
+  ],
   'src/http/{stages,authenticate,cursor}.ts': [
     filesOf(
       'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',

@@ -4,9 +4,9 @@ import { refuseCommand } from '../../errors.ts';
 import { RESTORE, type Findings } from '../check/findings.ts';
 import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
 import type { Bound, Row } from '../writing.ts';
-import { ConnectionLost, reasonOf, sqlStateOf, type Connection } from './connection.ts';
+import { ConnectionLost, reasonOf, sqlStateOf, type Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
-import { Servers } from './servers.ts';
+import { Servers } from './connection/servers.ts';
 
 const OPTIONS = {
   name: 'storeroom check',

@@ -2,11 +2,11 @@
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
-import { ConnectionLost } from './connection.ts';
+import { ConnectionLost } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
-import type { Pool } from './pool.ts';
-import type { SharedConnection } from './shared-connection.ts';
-import { runWriting } from './write-queue.ts';
+import type { Pool } from './connection/pool.ts';
+import type { SharedConnection } from './connection/shared-connection.ts';
+import { runWriting } from './writes/write-queue.ts';
 
 export class PostgresControl implements ControlDatabase {
   readonly schema = `${CONTROL}.` as const;

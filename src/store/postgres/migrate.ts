@@ -5,7 +5,7 @@
 import { listAssets, readAsset } from '../../assets.ts';
 import { NewerStore, selectInstallation } from '../control/installation.ts';
 import { newVersion } from '../pims/random-text.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './connection/connection.ts';
 
 /** The schema of the tables beside the tenants' inventory systems. */
 export const CONTROL = 'storeroom';

@@ -6,10 +6,10 @@ import type { PimsStore } from '../../pims/port.ts';
 import type { Tenant, TenantStore } from '../../tenant/port.ts';
 import { buildConflict, QUERIES, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
-import { ConnectionLost, sqlStateOf, type Connection, type StatementValues } from './connection.ts';
+import { ConnectionLost, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
 import { PostgresStore, READ_MOVE } from './store.ts';
-import { foldedValues, searchIndex } from './pims-sql.ts';
+import { foldedValues, searchIndex } from './reads/pims-sql.ts';
 
 const NAME = 'storeroom move';
 const MOVE_LOCK = 7_301_127;

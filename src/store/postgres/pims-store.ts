@@ -17,18 +17,18 @@ import { formatPosition } from '../../pims/sort.ts';
 import { sortKey } from '../../pims/values.ts';
 import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
-import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection.ts';
-import type { CutOptions } from './cut-statement.ts';
-import { KeyBatch } from './key-batch.ts';
-import { PageBatch } from './page-batch.ts';
-import { LargeOrders } from './large-orders.ts';
-import { Lookups } from './lookups.ts';
-import { OrderRows } from './order-rows.ts';
-import { buildPimsSql, joinCells, LARGE, type LargeRow, type PostgresPimsSql } from './pims-sql.ts';
-import type { Pool } from './pool.ts';
-import type { SharedConnection } from './shared-connection.ts';
-import { WriteGroup, type Counters } from './write-group.ts';
-import { PostgresWriteQueue } from './write-queue.ts';
+import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
+import type { CutOptions } from './connection/cut-statement.ts';
+import { KeyBatch } from './reads/key-batch.ts';
+import { PageBatch } from './reads/page-batch.ts';
+import { LargeOrders } from './reads/large-orders.ts';
+import { Lookups } from './reads/lookups.ts';
+import { OrderRows } from './reads/order-rows.ts';
+import { buildPimsSql, joinCells, LARGE, type LargeRow, type PostgresPimsSql } from './reads/pims-sql.ts';
+import type { Pool } from './connection/pool.ts';
+import type { SharedConnection } from './connection/shared-connection.ts';
+import { WriteGroup, type Counters } from './writes/write-group.ts';
+import { PostgresWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsConnections {
   /** Reads by key. */

@@ -5,10 +5,10 @@
 import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
 import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
 import type { Bound, Row } from '../writing.ts';
-import { columnsOf } from './connection.ts';
+import { columnsOf } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
-import type { Pool } from './pool.ts';
-import type { SharedConnection } from './shared-connection.ts';
+import type { Pool } from './connection/pool.ts';
+import type { SharedConnection } from './connection/shared-connection.ts';
 
 const REQUESTS = `${CONTROL}."REQUESTS"`;
 const REFUSALS = `${CONTROL}."REFUSALS"`;

@@ -8,12 +8,12 @@ import type { Caller, Tenant } from '../../tenant/port.ts';
 import { insertRow, TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
 import { USAGE_TABLES } from '../control/usage-store.ts';
-import { columnsOf, type Connection } from './connection.ts';
-import { KeyBatch } from './key-batch.ts';
+import { columnsOf, type Connection } from './connection/connection.ts';
+import { KeyBatch } from './reads/key-batch.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
-import type { SharedConnection } from './shared-connection.ts';
+import type { SharedConnection } from './connection/shared-connection.ts';
 import type { Writing } from '../writing.ts';
-import { runWriting } from './write-queue.ts';
+import { runWriting } from './writes/write-queue.ts';
 
 const TENANTS = `${CONTROL}."TENANTS"`;
 const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", k."NAME", k."SCOPE", ${TENANT_COLUMNS}

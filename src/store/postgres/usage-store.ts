@@ -7,9 +7,9 @@ import { Refusal } from '../../errors.ts';
 import type { KeyCount, UsageCount } from '../../tenant/port.ts';
 import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
-import { columnsOf } from './connection.ts';
+import { columnsOf } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
-import type { SharedConnection } from './shared-connection.ts';
+import type { SharedConnection } from './connection/shared-connection.ts';
 
 const NODES = `${CONTROL}."USAGE_NODES"`;
 const USAGE = `${CONTROL}."USAGE"`;

@@ -1,10 +1,10 @@
 /** A connection to PostgreSQL: pipelined, with bounded prepared statements, and aware of a silent server. */
 import type { Socket } from 'node:net';
 import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
-import type { Clock } from '../../clock.ts';
-import { Refusal } from '../../errors.ts';
-import type { Bound, Row } from '../writing.ts';
-import { Copy } from './copy.ts';
+import type { Clock } from '../../../clock.ts';
+import { Refusal } from '../../../errors.ts';
+import type { Bound, Row } from '../../writing.ts';
+import { Copy } from '../writes/copy.ts';
 import { Silence } from './silence.ts';
 
 export interface ConnectionOptions {

@@ -2,10 +2,18 @@
  * The SQL of a page that indexes find in another order than that of the keys, or that is sorted by a field. Where they
  * find few records, all are found first and then sorted; else one index is walked. Source: decision 0050.
  */
-import type { KeyedType } from '../../pims/fields.ts';
-import type { FilterTerm, FilterTree } from '../../pims/filter.ts';
-import { parsePosition, type Sort } from '../../pims/sort.ts';
-import { buildTerm, isGathered, isIndexed, sortColumn, takeBounds, type Bounds, type Dialect } from '../pims/where.ts';
+import type { KeyedType } from '../../../pims/fields.ts';
+import type { FilterTerm, FilterTree } from '../../../pims/filter.ts';
+import { parsePosition, type Sort } from '../../../pims/sort.ts';
+import {
+  buildTerm,
+  isGathered,
+  isIndexed,
+  sortColumn,
+  takeBounds,
+  type Bounds,
+  type Dialect,
+} from '../../pims/where.ts';
 import type { PageQuery, PageParts } from './page-sql.ts';
 
 /** So many records are found before anything else is asked. */

@@ -2,13 +2,13 @@
  * Group commit of one tenant: writes that wait at the same moment share a transaction and are answered once it is on
  * disk. The transaction begins by locking the tenant, so the writes of all nodes queue up. Source: decision 0020.
  */
-import type { Clock } from '../../clock.ts';
-import { Refusal, type Outcome } from '../../errors.ts';
-import type { StartedScript } from '../pims/script-runner.ts';
-import type { Writing } from '../writing.ts';
-import { ConnectionLost, type Connection } from './connection.ts';
-import type { Pool } from './pool.ts';
-import type { SharedConnection } from './shared-connection.ts';
+import type { Clock } from '../../../clock.ts';
+import { Refusal, type Outcome } from '../../../errors.ts';
+import type { StartedScript } from '../../pims/script-runner.ts';
+import type { Writing } from '../../writing.ts';
+import { ConnectionLost, type Connection } from '../connection/connection.ts';
+import type { Pool } from '../connection/pool.ts';
+import type { SharedConnection } from '../connection/shared-connection.ts';
 import type { Begin } from './running-script.ts';
 import { WriteGroup, type Counters } from './write-group.ts';
 

@@ -2,7 +2,7 @@
  * How long a server that is waited for has said nothing. Time counts in steps, and a step counts once what has arrived
  * is read: a process that was held, or whose clock was set forward, has not listened meanwhile.
  */
-import { every, type Clock, type Timer } from '../../clock.ts';
+import { every, type Clock, type Timer } from '../../../clock.ts';
 
 const STEP_MS = 100;
 

@@ -3,11 +3,11 @@
  * they ask next goes out together. A script that has read what one before it then changes begins anew. Source:
  * decision 0036.
  */
-import { Refusal } from '../../errors.ts';
-import { ask, type Load, type NumberedType } from '../../pims/script.ts';
-import type { Query, ScriptSql } from '../pims/script-sql.ts';
-import type { Statement } from '../writing.ts';
-import type { Connection } from './connection.ts';
+import { Refusal } from '../../../errors.ts';
+import { ask, type Load, type NumberedType } from '../../../pims/script.ts';
+import type { Query, ScriptSql } from '../../pims/script-sql.ts';
+import type { Statement } from '../../writing.ts';
+import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
 import { RunningScript, type Begin } from './running-script.ts';
 import { changeAll, FORGOTTEN, loadName, sourceOf, type Loaded } from './write-conflicts.ts';

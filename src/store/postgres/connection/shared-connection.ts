@@ -1,10 +1,10 @@
 /** A connection that many callers share, opened again after it was lost. Turns faults of the server into refusals. */
-import { Refusal } from '../../errors.ts';
+import { Refusal } from '../../../errors.ts';
 import type { Availability } from './availability.ts';
 import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf } from './connection.ts';
 import type { ConnectionOptions, StatementValues } from './connection.ts';
 import { queryUntil, type CutOptions } from './cut-statement.ts';
-import type { Row } from '../writing.ts';
+import type { Row } from '../../writing.ts';
 
 const TAKES_NO_WRITES = '25006';
 const DISK_FULL = '53100';

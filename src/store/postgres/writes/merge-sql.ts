@@ -1,6 +1,6 @@
 /** Statements of one kind that go out together, as one with a list for each of their values. */
-import type { Bound, Row, RowChange, Statement } from '../writing.ts';
-import type { Connection } from './connection.ts';
+import type { Bound, Row, RowChange, Statement } from '../../writing.ts';
+import type { Connection } from '../connection/connection.ts';
 
 type Ask = Pick<Statement, 'sql' | 'values'>;
 

@@ -2,7 +2,7 @@
  * Whether the database answers and takes writes, and on which of its servers. Lost at the first sign; callers are
  * refused until it is back.
  */
-import type { Timer } from '../../clock.ts';
+import type { Timer } from '../../../clock.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection.ts';
 import type { Servers } from './servers.ts';
 

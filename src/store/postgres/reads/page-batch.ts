@@ -2,11 +2,11 @@
  * Short queries of one tenant that wait at the same moment: those of one shape go out as one statement. What takes
  * longer than the connection allows, or has large records, is left to be read by itself.
  */
-import type { Clock } from '../../clock.ts';
-import { Refusal } from '../../errors.ts';
-import type { Page } from '../../pims/port.ts';
+import type { Clock } from '../../../clock.ts';
+import { Refusal } from '../../../errors.ts';
+import type { Page } from '../../../pims/port.ts';
 import { LARGE_PAGE, type PageQuestion, type PageRow } from './page-sql.ts';
-import type { SharedConnection } from './shared-connection.ts';
+import type { SharedConnection } from '../connection/shared-connection.ts';
 
 /** Questions of a statement, and the records they may come to, by what the shape has come to before. */
 const QUESTIONS_MAX = 32;

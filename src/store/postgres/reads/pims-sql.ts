@@ -2,14 +2,14 @@
  * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what only reads.
  * PostgreSQL builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
-import type { Values } from '../../pims/values.ts';
-import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../pims/fields.ts';
-import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
-import type { Json } from '../../pims/script.ts';
-import type { QueryRequest } from '../../pims/port.ts';
-import { foldCase, parseFilters } from '../../pims/filter.ts';
-import { parseSort } from '../../pims/sort.ts';
-import { VIEWED_FIELDS } from '../../pims/storefront.ts';
+import type { Values } from '../../../pims/values.ts';
+import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/fields.ts';
+import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../../pims/fields.ts';
+import type { Json } from '../../../pims/script.ts';
+import type { QueryRequest } from '../../../pims/port.ts';
+import { foldCase, parseFilters } from '../../../pims/filter.ts';
+import { parseSort } from '../../../pims/sort.ts';
+import { VIEWED_FIELDS } from '../../../pims/storefront.ts';
 import {
   buildColumn,
   buildInsert,
@@ -22,10 +22,10 @@ import {
   searchText,
   type Column,
   type ScriptDialect,
-} from '../pims/script-sql.ts';
-import { tagColumn, VERSION } from '../pims/version.ts';
-import type { Dialect } from '../pims/where.ts';
-import { statement, type Bound, type RowChange } from '../writing.ts';
+} from '../../pims/script-sql.ts';
+import { tagColumn, VERSION } from '../../pims/version.ts';
+import type { Dialect } from '../../pims/where.ts';
+import { statement, type Bound, type RowChange } from '../../writing.ts';
 import { buildLargeLookup, buildLargeOrder, joinLines, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
 import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';

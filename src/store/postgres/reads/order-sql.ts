@@ -1,7 +1,7 @@
 /** The SQL of orders with all their lines row by row, however many there are. See LargeRow. */
-import { VIEWED_FIELDS } from '../../pims/storefront.ts';
-import type { RecordType } from '../../pims/fields.ts';
-import { CANCELLED, type Column } from '../pims/script-sql.ts';
+import { VIEWED_FIELDS } from '../../../pims/storefront.ts';
+import type { RecordType } from '../../../pims/fields.ts';
+import { CANCELLED, type Column } from '../../pims/script-sql.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;

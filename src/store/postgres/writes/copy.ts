@@ -1,6 +1,6 @@
 /** COPY: many new rows as one text, which costs driver and server less than values bound to a statement. */
 import { Query, type Connection as Driver } from 'pg';
-import type { Bound } from '../writing.ts';
+import type { Bound } from '../../writing.ts';
 
 /** What the driver has for COPY; its types leave it out. */
 interface CopyDriver extends Driver {
