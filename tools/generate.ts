@@ -3,11 +3,11 @@
  * docs/configuration.md, examples/bruno, client/src/contract.ts, a part of client-python/storeroom.py. With --check it
  * writes nothing and fails when one of them is not in step. Never holds a fact of its own.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { buildProgram } from '../src/cli/program.ts';
+import { systemClock } from '../src/clock.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
 import { renderContract } from '../src/http/contract.ts';
 import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http/errors-page.ts';
@@ -28,7 +28,7 @@ const contract = makeContract();
 const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
   'docs/errors.md': writeErrors(),
-  'docs/configuration.md': await writeConfiguration(),
+  'docs/configuration.md': writeConfiguration(),
   'client/src/contract.ts': renderClientTypes(contract),
   [PYTHON_MODULE]: renderPythonModule(contract, readOrNothing(join(ROOT, PYTHON_MODULE))),
   ...renderBruno(contract),
@@ -108,16 +108,16 @@ ${table(COMMAND_ROWS)}
 `;
 }
 
-async function writeConfiguration(): Promise<string> {
+function writeConfiguration(): string {
   const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [
     `\`${variable}\``,
     `\`${String(fallback)}\``,
     form.replace('a whole number from ', ''),
     meaning,
   ]);
-  const commands = await readCommands([]);
-  const sections = commands.map(
-    ({ words, help }) => `### ${['storeroom', ...words].join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``,
+  const program = buildProgram({ environment: {}, clock: systemClock, asJson: false, exitCode: 0 });
+  const sections = listCommands(program, ['storeroom']).map(
+    ({ words, help }) => `### ${words.join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``,
   );
   return `${WRITTEN}
 
@@ -148,17 +148,12 @@ interface CommandHelp {
   readonly help: string;
 }
 
-/** The help of every command below this one, in its own order; words that only group commands are passed over. */
-async function readCommands(words: readonly string[]): Promise<CommandHelp[]> {
-  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...words, '--help'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [help, [exitCode]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  if (exitCode !== 0) throw new Error(`storeroom ${words.join(' ')} --help ended with ${exitCode}.`);
-  const list = /^Commands:\n((?: +.*\n)+)/m.exec(help)?.[1] ?? '';
-  const names = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
-  if (names.length === 0) return [{ words, help: help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim() }];
-  return (await Promise.all(names.map((name) => readCommands([...words, name])))).flat();
+/** Returns the help of each command below `command`, in its own order. A word that only groups commands has none. */
+function listCommands(command: Command, words: readonly string[]): CommandHelp[] {
+  if (command.commands.length > 0) return command.commands.flatMap((one) => listCommands(one, [...words, one.name()]));
+  let help = '';
+  command.configureOutput({ writeOut: (text) => void (help += text), getOutHelpWidth: () => 80 }).outputHelp();
+  return [{ words, help: help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim() }];
 }
 
 function buildTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

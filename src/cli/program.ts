@@ -51,7 +51,7 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
   });
   try {
     const context: CommandContext = { environment: readSecretFiles(environment), clock, asJson, exitCode: 0 };
-    await buildProgram(context, asJson).parseAsync(argv);
+    await buildProgram(context).parseAsync(argv);
     return context.exitCode;
   } catch (fault) {
     if (fault instanceof CommanderError) return endUsage(fault, asJson);
@@ -60,7 +60,8 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
   }
 }
 
-function buildProgram(context: CommandContext, asJson: boolean): Command {
+/** Every command, with its help. */
+export function buildProgram(context: CommandContext): Command {
   const program = new Command('storeroom');
   program
     .description(
@@ -70,7 +71,7 @@ function buildProgram(context: CommandContext, asJson: boolean): Command {
     .addHelpText('after', `\n${INTRODUCTION}`)
     .showHelpAfterError('(add --help for what this command takes)')
     .exitOverride()
-    .configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) });
+    .configureOutput({ writeErr: (text) => void (context.asJson || process.stderr.write(text)) });
   program.hook('preAction', (_program, { parent }) => {
     if (parent?.name() !== 'service') refuseOtherOwner(context.environment);
   });
