@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Matches what one of them matches whole. */
 const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({ source }) => source).join('|')})$`);
 
-/** Lines of 120 columns: of the server without the dashboard's part, and of that part (docs/decisions/0043). */
+/** Lines of 120 columns: of the server without the dashboard's part, and of that part (docs/decisions/0016). */
 const LINES_MAX = { api: 14_000, dashboard: 4300 };
 const DASHBOARD_PART = anyOf(
   /src\/(account|audit|request-log|http\/dashboard)\/.+/,

@@ -1,6 +1,6 @@
 /**
  * Proves who a caller is, by password and second factor. Every attempt is throttled, counted before it is checked, and
- * answered alike for users that do not exist. Source: decisions 0023, 0033.
+ * answered alike for users that do not exist. Source: decision 0023.
  */
 import { entryBy, type AuditEntry } from '../audit/entry.ts';
 import type { AuditStore } from '../audit/port.ts';

@@ -1,6 +1,6 @@
 /**
  * Proof before power: a session alone hands on no power over the tenant. Whoever changes users, keys or settings has
- * proven in the last minutes that they are the user of the session. Source: decision 0033.
+ * proven in the last minutes that they are the user of the session. Source: decision 0023.
  */
 import { Refusal } from '../errors.ts';
 import { PROOF_MINUTES } from './limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Compresses an answer for a caller that says it takes that: in the thread pool, a few answers at a time, at the level
- * that is fastest. Source: specification "Reading much in few calls", RFC 9110 section 12.5.3, docs/decisions/0044.
+ * that is fastest. Source: specification "Reading much in few calls", RFC 9110 section 12.5.3, docs/decisions/0045.
  */
 import type { ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';

@@ -1,6 +1,6 @@
 /**
  * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds
- * the position of the last record of its page, so records written meanwhile shift nothing. Source: decisions 0004, 0031.
+ * the position of the last record of its page, so records written meanwhile shift nothing. Source: decision 0005.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';

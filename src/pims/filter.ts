@@ -1,6 +1,6 @@
 /**
  * Parses the filters of a query into a tree. AND binds tighter than OR, so the tree is a list of alternatives, each a
- * list of terms that must all hold. A store only translates it. Source: specification 2.6, decisions 0005, 0050.
+ * list of terms that must all hold. A store only translates it. Source: specification 2.6, decision 0005.
  */
 import { Refusal } from '../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from './fields.ts';

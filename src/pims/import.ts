@@ -1,7 +1,7 @@
 /**
  * Imports rows as they are given, one script for each batch: it loads what the rows need together, takes row by row as
  * if those before were saved, and saves together. Counters follow the numbers in the file, and the lines of sales
- * orders commit stock. Sources: decisions 0011, 0040.
+ * orders commit stock. Source: decision 0011.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { addDecimals } from './decimal.ts';

@@ -1,4 +1,4 @@
-/** Rules of a changed or a cancelled order: what of it is closed. Source: decision 0046. */
+/** Rules of a changed or a cancelled order: what of it is closed. Source: decision 0010. */
 import { refuseField, type Outcome, type Refusal } from '../errors.ts';
 import type { FieldDictionary } from './fields.ts';
 import { refuseCancelled, refuseInvoiced } from './line-item.ts';

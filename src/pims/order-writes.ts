@@ -1,6 +1,6 @@
 /**
  * The writes of an order that is there, each from top to bottom: changed, cancelled, carried to its next stage. Source:
- * decisions 0010, 0046.
+ * decision 0010.
  */
 import { orThrow } from '../errors.ts';
 import { askExpected, checkExpected } from './expected.ts';

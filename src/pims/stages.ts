@@ -5,7 +5,7 @@ export type Stage = (typeof STAGES)[number];
 /** The stages a new order may begin in. */
 export const FIRST_STAGES = ['worksheet', 'quote', 'sales_order'] as const satisfies Stage[];
 
-/** ORDER_STATUS of a cancelled order. Only cancelOrder and an import set it so that it counts (decision 0046). */
+/** ORDER_STATUS of a cancelled order. Only cancelOrder and an import set it so that it counts (decision 0010). */
 export const CANCELLED_STATUS = 'CANCELLED';
 /** Whether the fields of an order say so: what an import and people go by. */
 export const saysCancelled = (order: Readonly<Record<string, string>>): boolean =>

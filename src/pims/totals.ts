@@ -1,6 +1,6 @@
 /**
  * SUBTOTAL and ORDER_TOTAL of an order, kept from its lines unless the caller has sent them: exact, nothing is rounded.
- * And how a partial invoice shares the totals. Source: decisions 0049, 0065.
+ * And how a partial invoice shares the totals. Source: decision 0065.
  */
 import {
   addDecimals,

@@ -1,4 +1,4 @@
-/** The format of the request log: a line of JSON a request, compressed into blocks. Source: decisions 0022 and 0032. */
+/** The format of the request log: a line of JSON a request, compressed into blocks. Source: decision 0022. */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from './limits.ts';
 import type { LoggedCall, FoundRequestDetail, FoundRequest } from './logged-request.ts';

@@ -1,6 +1,6 @@
 /**
  * The request log: authenticated calls become lines in memory, and four times a second the lines become blocks in the
- * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decisions 0022 and 0032.
+ * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decision 0022.
  */
 import type { Clock, Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/port.ts';

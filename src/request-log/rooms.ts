@@ -1,6 +1,6 @@
 /**
  * Which lines the request log keeps: each tenant has a rate and a room in memory of its own, so that a flood of one
- * never costs another a line. Source: decision 0032.
+ * never costs another a line. Source: decision 0022.
  */
 
 /** A tenant that was quiet may log so many seconds' worth of lines at once. */

@@ -1,4 +1,4 @@
-/** Searches the request log of a tenant, newest first over all nodes, a bounded part for each page. Source: 0022. */
+/** Searches the request log of a tenant, newest first over all nodes, a bounded part for each page. Decision 0022. */
 import { crc32 } from 'node:zlib';
 import { Refusal } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';

@@ -1,4 +1,4 @@
-/** What callers sent, as JSON for the request log: without secrets, cut, within bytes. Source: decision 0032. */
+/** What callers sent, as JSON for the request log: without secrets, cut, within bytes. Source: decision 0022. */
 import { CALLER_PARAMETERS } from '../tenant/credentials.ts';
 import { HIDDEN, hideSecrets, hideSecretsInJson, isSecretName } from '../tenant/secrets.ts';
 import { VALUE_CHARACTERS_MAX } from './limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Turns for costly work: so much runs at the same time, and what waits is taken tenant by tenant, so that no queue
- * delays another's. Work ends, waiting or running, when its caller is gone. Source: decision 0030.
+ * delays another's. Work ends, waiting or running, when its caller is gone. Source: decision 0029.
  */
 import { every, type Clock, type Timer } from '../clock.ts';
 import { Refusal, type Outcome } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
  * Hides secrets in texts that callers wrote: plain, escaped or percent-encoded any number of times, in base64 or hex,
- * and what stands under the name of a secret. Source: decision 0032.
+ * and what stands under the name of a secret. Source: decision 0022.
  */
 
 /** Shown in place of a hidden text. */

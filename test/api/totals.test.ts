@@ -1,4 +1,4 @@
-/** SUBTOTAL and ORDER_TOTAL, which PIMS keeps from the lines unless a caller has sent them: decisions 0049 and 0065. */
+/** SUBTOTAL and ORDER_TOTAL, which PIMS keeps from the lines unless a caller has sent them: decision 0065. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';

@@ -1,4 +1,4 @@
-/** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decisions 0049 and 0065, written again. */
+/** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decision 0065, written again. */
 import Big from 'big.js';
 import type { Values } from '../../src/pims/values.ts';
 import { rememberMap } from './batches.ts';

@@ -1,6 +1,6 @@
 /**
  * Power loss under mixed load, again and again over one disk: what was acknowledged and what was counted is there
- * afterwards. This is what allows the service to sync its logs by itself, off the event loop (decisions 0008, 0037).
+ * afterwards. This is what allows the service to sync its logs by itself, off the event loop (0008, 0037).
  * STOREROOM_TEST_POWER_LOSSES sets how often. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';

@@ -36,7 +36,7 @@ suite('a stolen session', () => {
     const of = (need: ProofNeed): string[] => changes.filter(({ proof }) => proof === need).map(({ path }) => path);
     assert.deepEqual(of('sent'), ['/confirm', '/password', '/second-factor/enable', '/second-factor/disable']);
     const harmless = ['/sign-out', '/sessions/end', '/second-factor/begin', '/orders/approve', '/orders/invoice', '/fields']; // prettier-ignore
-    assert.deepEqual(of('none'), harmless, 'a change without proof needs a reason in decision 0033');
+    assert.deepEqual(of('none'), harmless, 'a change without proof needs a reason in decision 0023');
     assert.equal(of('recent').length, changes.length - of('sent').length - harmless.length, 'a change decides nothing');
   });
 

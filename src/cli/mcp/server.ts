@@ -1,4 +1,4 @@
-/** A server of the Model Context Protocol over the service: tools and resources from the contract. Decision 0058. */
+/** A server of the Model Context Protocol over the service: tools and resources from the contract. Decision 0055. */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
   CallToolRequestSchema,

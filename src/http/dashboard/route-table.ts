@@ -12,7 +12,7 @@ import { flag, list, mapOf, object, oneOf, text, wholeNumber } from './typed-sch
 
 export interface RouteTerms {
   readonly role?: Role;
-  /** Each change with a role decides it (decision 0033); one that did not would need a recent proof. */
+  /** Each change with a role decides it (decision 0023); one that did not would need a recent proof. */
   readonly proof?: ProofNeed;
   readonly query?: Schema;
   readonly body?: Schema;

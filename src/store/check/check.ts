@@ -1,6 +1,6 @@
 /**
  * `storeroom check`: reads a store, or a backup of one, and compares what has to agree. Changes nothing, and runs beside
- * a service: each part is read in one snapshot. Source: decision 0060.
+ * a service: each part is read in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
 import { SqlAuditStore } from '../control/audit-store.ts';

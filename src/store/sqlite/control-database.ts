@@ -1,6 +1,6 @@
 /**
  * control.db of the embedded store: reads share a snapshot, and each commit is synced. Rows that every call needs are
- * kept in memory until the file changes. Source: decision 0026.
+ * kept in memory until the file changes. Source: decision 0009.
  */
 import type { Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/database.ts';

@@ -1,5 +1,5 @@
 /**
- * The servers of a database and which of them is the primary. Source: decision 0053.
+ * The servers of a database and which of them is the primary. Source: decision 0020.
  */
 import { Connection, ConnectionLost, IS_STANDBY, reasonOf, type ConnectionOptions } from './connection.ts';
 

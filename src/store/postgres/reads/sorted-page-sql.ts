@@ -1,6 +1,6 @@
 /**
  * The SQL of a page that indexes find in another order than that of the keys, or that is sorted by a field. Where they
- * find few records, all are found first and then sorted; else one index is walked. Source: decision 0050.
+ * find few records, all are found first and then sorted; else one index is walked. Source: decision 0035.
  */
 import type { KeyedType } from '../../../pims/fields.ts';
 import type { FilterTerm, FilterTree } from '../../../pims/filter.ts';

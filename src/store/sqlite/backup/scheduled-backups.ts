@@ -1,7 +1,7 @@
 /**
  * Backups that the running service makes by itself: written beside the others under another name, checked, and only
  * then renamed, so that a backup is there whole or not at all. The newest of this store tells when the next is due.
- * Source: decisions 0060, 0064.
+ * Source: decision 0021.
  */
 import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';

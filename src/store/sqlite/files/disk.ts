@@ -1,6 +1,6 @@
 /**
  * The disk of the embedded store, looked at once a second: its free space, and whether it may be written. The request log
- * stops at a bound, well before writes are refused. Source: decision 0032.
+ * stops at a bound, well before writes are refused. Source: decision 0022.
  */
 import { every, type Clock } from '../../../clock.ts';
 import { access, constants, statfs, statfsSync, type StatsFs } from 'node:fs';

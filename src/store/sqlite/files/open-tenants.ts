@@ -1,6 +1,6 @@
 /**
  * The tenants whose files are open: how many there may be, how they share memory for pages, which one is closed when
- * another is called, and which are set apart, as their files cannot be used. Source: decisions 0034, 0062.
+ * another is called, and which are set apart, as their files cannot be used. Source: decisions 0015 and 0062.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';

@@ -1,4 +1,4 @@
-/** Upgrades tenants' files of an older schema off the event loop, one after the other. Source: decision 0063. */
+/** Upgrades tenants' files of an older schema off the event loop, one after the other. Source: decision 0062. */
 import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';

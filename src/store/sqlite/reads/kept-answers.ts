@@ -1,6 +1,6 @@
 /**
  * Answers of small reads, kept until anything of their tenant changes. One bound for all tenants; what was read first
- * goes first. Source: decision 0038.
+ * goes first. Source: decision 0009.
  */
 
 interface Kept {

@@ -1,6 +1,6 @@
 /**
  * The SQL of pages on SQLite. Each alternative walks one index in the order of keys, alternatives are merged on the
- * way, and JSON is built for the page alone: it costs what it holds, not what matches. Source: decisions 0035, 0050.
+ * way, and JSON is built for the page alone: it costs what it holds, not what matches. Source: decision 0035.
  */
 import { RECORD_TYPES, type KeyedType } from '../../../pims/fields.ts';
 import type { FilterTerm, FilterTree } from '../../../pims/filter.ts';

@@ -1,6 +1,6 @@
 /**
  * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end. Each sees everything
- * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0030, 0037.
+ * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0029 and 0037.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database, type OnFatal } from '../files/database.ts';

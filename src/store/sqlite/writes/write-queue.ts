@@ -1,6 +1,6 @@
 /**
  * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
- * the write-ahead log short, with checkpoints off the event loop. Source: decisions 0008, 0037.
+ * the write-ahead log short, with checkpoints off the event loop. Source: decisions 0008 and 0037.
  */
 import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
