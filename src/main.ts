@@ -12,7 +12,7 @@ process.umask(0o077);
 // Settings of memory are read at the start of a process, so the service starts again in its place. glibc raises its
 // threshold with the largest block freed, and keeps what is smaller: 150 MiB after a burst of large pages. Given, it
 // stays. V8 takes requests that wait for long-lived when its new space is small: under overload, half of the CPU went
-// to marking. http/load.ts collects garbage after a burst.
+// to marking. http/server/load.ts collects garbage after a burst.
 const THRESHOLD = 'MALLOC_MMAP_THRESHOLD_';
 const isLinuxService = process.platform === 'linux' && process.argv[2] === 'serve' && !process.connected;
 if (isLinuxService && process.env[THRESHOLD] === undefined) {

@@ -18,7 +18,7 @@ const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({
 const LINES_MAX = { api: 14_000, dashboard: 4300 };
 const DASHBOARD_PART = anyOf(
   /src\/(account|audit|request-log|http\/dashboard)\/.+/,
-  /src\/http\/observers.*/,
+  /src\/http\/observe\/observers.*/,
   /src\/store\/(.+\/)?(audit|session|user|request)-store\.ts/,
 );
 const FILE_LINES_MAX = 350; // also in .oxlintrc.json

@@ -10,24 +10,30 @@ import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/limits.ts';
 import type { Tenant } from '../tenant/port.ts';
-import { BODY_BYTES_MAX, readBody } from './body.ts';
-import { createLinedServer, type EndedFor } from './connections.ts';
-import { renderContract } from './contract.ts';
-import type { AnswerLimits } from './cursor.ts';
+import { BODY_BYTES_MAX, readBody } from './server/body.ts';
+import { createLinedServer, type EndedFor } from './server/connections.ts';
+import { renderContract } from './contract/contract.ts';
+import type { AnswerLimits } from './call/cursor.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/services.ts';
-import { answerBusy, answerError, answerMalformed, answerUndecodable, answerUnknownPath } from './error-answers.ts';
-import { FaultLog } from './fault-log.ts';
-import { addHealth, whyNotReady, type ServiceState } from './health.ts';
-import { Load, type LoadLimits } from './load.ts';
-import { addMetrics } from './metrics.ts';
-import { observeCalls, observeRequests } from './observers.ts';
-import { allOperations } from './operations/all-operations.ts';
+import {
+  answerBusy,
+  answerError,
+  answerMalformed,
+  answerUndecodable,
+  answerUnknownPath,
+} from './call/error-answers.ts';
+import { FaultLog } from './observe/fault-log.ts';
+import { addHealth, whyNotReady, type ServiceState } from './observe/health.ts';
+import { Load, type LoadLimits } from './server/load.ts';
+import { addMetrics } from './observe/metrics.ts';
+import { observeCalls, observeRequests } from './observe/observers.ts';
+import { allOperations } from './operations/operations.ts';
 import { BASE_PATH } from './operations/operation.ts';
-import type { Readings } from './readings.ts';
-import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './receive.ts';
-import { addReference } from './reference.ts';
-import { addOperation, admitByKey } from './stages.ts';
+import type { Readings } from './observe/readings.ts';
+import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
+import { addReference } from './contract/reference.ts';
+import { addOperation, admitByKey } from './call/stages.ts';
 
 export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits, LoadLimits {
   readonly state: ServiceState;
@@ -97,7 +103,7 @@ async function trace(
   system: NonNullable<AppOptions['tracing']>,
   app: FastifyInstance,
 ) {
-  const { Tracing } = await import('./tracing.ts');
+  const { Tracing } = await import('./observe/tracing.ts');
   const tracing = new Tracing(system, log, clock);
   app.addHook('onClose', () => tracing.close());
   return {

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { MEASURED } from '../../src/http/readings.ts';
+import { MEASURED } from '../../src/http/observe/readings.ts';
 import { readMetrics } from '../kit/metrics.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { ownService, temporaryFolder } from '../kit/service.ts';

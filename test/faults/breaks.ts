@@ -40,7 +40,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'faults/fuzz.ts': {
     'a cursor of any length is compared': {
-      file: 'http/cursor.ts',
+      file: 'http/call/cursor.ts',
       good: 'given.length === issued.length && timing',
       broken: 'timing',
       says: /answered 500/,
@@ -173,13 +173,13 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /✖ a refusal has the status and body of the refused single call, with its step; nothing is written/,
     },
     'each step of a batch counts': {
-      file: 'http/batch-admission.ts',
+      file: 'http/call/admit.ts',
       good: 'sign * steps.length',
       broken: 'sign',
       says: /✖ each step counts one call of its own operation/,
     },
     'an idempotency key is that of the whole batch': {
-      file: 'http/stages.ts',
+      file: 'http/call/stages.ts',
       good: 'body.map((step) => [',
       broken: 'body.slice(0, 1).map((step) => [',
       says: /✖ an Idempotency-Key covers the whole batch/,
@@ -199,7 +199,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/keys.test.ts': {
     'keys that may read send no batch': {
-      file: 'http/batch-admission.ts',
+      file: 'http/call/admit.ts',
       good: 'checkMayWrite(request.key);',
       broken: '',
       says: /✖ 403 SCOPE_MISSING for a batch/,
@@ -229,7 +229,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/sort.test.ts': {
     'a cursor belongs to its sort': {
-      file: 'http/cursor.ts',
+      file: 'http/call/cursor.ts',
       good: 'const query = sort === undefined ? [] : [{ sort }];',
       broken: 'const query: object[] = [];',
       says: /✖ 400 INVALID_CURSOR for the cursor of another operator, value or sort/,
@@ -237,7 +237,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/etags.test.ts': {
     'answers of other fields have other ETags': {
-      file: 'http/etag.ts',
+      file: 'http/call/etag.ts',
       good: 'if (fields === undefined) reply',
       broken: "if (fields !== '') reply",
       says: /✖ 304 only for the fields that were asked for/,
@@ -245,7 +245,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'limits/room.test.ts': {
     'a refusal has no ETag': {
-      file: 'http/error-answers.ts',
+      file: 'http/call/error-answers.ts',
       good: "reply.removeHeader('etag');",
       broken: "reply.getHeader('etag');",
       says: /✖ 429 TOO_MANY_QUERIES for a record that was read/,

@@ -12,11 +12,11 @@ const OUT = join(ROOT, 'build/server');
 /** The program and its threads. Each is one file, since the executable can import none. */
 const ENTRIES = [
   'src/main.ts',
-  'src/http/reference-worker.ts',
+  'src/http/contract/reference-worker.ts',
   'src/store/sqlite/backup/backup-worker.ts',
   'src/store/sqlite/workers/store-worker.ts',
 ];
-const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql', 'src/http/*.md'];
+const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql', 'src/http/contract/*.md'];
 
 process.chdir(ROOT);
 rmSync(OUT, { recursive: true, force: true });

@@ -81,7 +81,7 @@ const FOLDERS: Record<string, Unit[][]> = {
     filesOf('test/store/pims-sql.test.ts'),
     contract('postgres'),
   ],
-  'src/http/{stages,authenticate,cursor}.ts': [
+  'src/http/call/{stages,authenticate,cursor}.ts': [
     filesOf(
       'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
       'test/limits/{bodies,cursors}.test.ts',

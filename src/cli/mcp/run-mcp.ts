@@ -1,8 +1,8 @@
 /** Runs the server on standard input and output, or on a port, until the client is gone. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { parseConfig, type Environment } from '../../config.ts';
-import { renderContract } from '../../http/contract.ts';
-import { allOperations } from '../../http/operations/all-operations.ts';
+import { renderContract } from '../../http/contract/contract.ts';
+import { allOperations } from '../../http/operations/operations.ts';
 import { openCaller } from './caller.ts';
 import { listenHttp } from './listen-http.ts';
 import { createServer, type ServerOptions } from './server.ts';

@@ -12,7 +12,7 @@ import { every, type Clock } from '../../clock.ts';
 import type { Config, Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { buildApp } from '../../http/app.ts';
-import type { ServiceState } from '../../http/health.ts';
+import type { ServiceState } from '../../http/observe/health.ts';
 import { openEmbedded, openStore, type Store } from '../../store/open.ts';
 import { Disk } from '../../store/sqlite/files/disk.ts';
 import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';

@@ -5,7 +5,7 @@
 import type { SignedIn } from '../../account/port.ts';
 import { endOfSession } from '../../account/sessions.ts';
 import { BASE_PATH } from '../operations/operation.ts';
-import { clearSession, setSession, tokenOf } from './admission.ts';
+import { clearSession, setSession, tokenOf } from './session.ts';
 import type { SessionView } from './interface.ts';
 import type { DashboardServices } from './services.ts';
 import { pick, type Handlers } from './typed-route.ts';

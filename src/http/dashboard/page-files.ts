@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import { extname } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listAssets, readAsset } from '../../assets.ts';
-import { chooseCoding, tagOfCoding, type Coding } from '../compression.ts';
-import { hasAnswer } from '../etag.ts';
+import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
+import { hasAnswer } from '../call/etag.ts';
 
 const DIST = 'dashboard/dist/';
 const TYPES: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import type { AuditStore } from '../../audit/port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 import type { TakeTurn } from '../../tenant/admission.ts';
 import type { RequestStore } from '../../request-log/port.ts';
-import type { OperationServices } from '../stages.ts';
+import type { OperationServices } from '../call/stages.ts';
 
 export interface DashboardServices extends OperationServices {
   readonly accounts: Accounts;

@@ -2,7 +2,7 @@
  * JSON Schemas that carry the type of what passes them, so that validation and types come from one source. The type
  * costs nothing at run time.
  */
-import { listOf, objectOf, textOf, type Schema } from '../schemas.ts';
+import { listOf, objectOf, textOf, type Schema } from '../contract/json-schema.ts';
 
 declare const TYPE: unique symbol;
 export type TypedSchema<T> = Schema & { readonly [TYPE]?: T };

@@ -4,9 +4,9 @@ import { BATCH_OPERATIONS, unescape, type BatchOperation, type BatchStep } from 
 import { BATCH_STEPS_MAX } from '../../pims/limits.ts';
 import { writeBatch } from '../../pims/operations.ts';
 import type { Body } from '../../pims/writes.ts';
-import { renderEnvelope } from '../envelope.ts';
-import { listOf, objectOf, type Schema } from '../schemas.ts';
-import { refuseBySchema } from '../validation-errors.ts';
+import { renderEnvelope } from '../call/answer.ts';
+import { listOf, objectOf, type Schema } from '../contract/json-schema.ts';
+import { refuseBySchema } from '../call/validation-errors.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';

@@ -1,8 +1,8 @@
 /** The four operations on customers. Source: specification 4.2 and 4.7 to 4.9. */
 import { KEY_CHARACTERS_MAX } from '../../pims/limits.ts';
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../../pims/operations.ts';
-import type { AnswerLimits } from '../cursor.ts';
-import { textOf } from '../schemas.ts';
+import type { AnswerLimits } from '../call/cursor.ts';
+import { textOf } from '../contract/json-schema.ts';
 import { CUSTOMER_EXAMPLE } from './examples.ts';
 import { fieldsBody, ref } from './operation-schemas.ts';
 import { envelope, page, single, write, type Operation } from './operation.ts';

@@ -1,6 +1,6 @@
 /** The two operations on inventory items, both read-only. Source: specification 4.2 and 4.10. */
 import { getInventoryItem, queryInventoryItems } from '../../pims/operations.ts';
-import type { AnswerLimits } from '../cursor.ts';
+import type { AnswerLimits } from '../call/cursor.ts';
 import { PART_EXAMPLE } from './examples.ts';
 import { ref } from './operation-schemas.ts';
 import { envelope, page, single, type Operation } from './operation.ts';

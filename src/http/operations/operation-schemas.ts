@@ -15,8 +15,17 @@ import {
 } from '../../pims/limits.ts';
 import { FIRST_STAGES, STAGES } from '../../pims/stages.ts';
 import { SHIPPING_ADDRESS } from '../../pims/storefront.ts';
-import type { AnswerLimits } from '../cursor.ts';
-import { booleanOf, listOf, mapValues, NULL, objectOf, required, textOf, type Schema } from '../schemas.ts';
+import type { AnswerLimits } from '../call/cursor.ts';
+import {
+  booleanOf,
+  listOf,
+  mapValues,
+  NULL,
+  objectOf,
+  required,
+  textOf,
+  type Schema,
+} from '../contract/json-schema.ts';
 
 /** A schema of the contract by its name. */
 export const ref = (name: string, description?: string): Schema => ({

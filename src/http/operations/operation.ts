@@ -9,11 +9,11 @@ import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/port
 import type { Rendered } from '../../pims/script.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes.ts';
 import type { UsageStore } from '../../tenant/port.ts';
-import { signalOf } from '../connections.ts';
-import { parsePage, setPageHeaders, type AnswerLimits } from '../cursor.ts';
-import { renderEnvelope } from '../envelope.ts';
-import { setTag } from '../etag.ts';
-import { listOf, required, type Schema } from '../schemas.ts';
+import { signalOf } from '../server/connections.ts';
+import { parsePage, setPageHeaders, type AnswerLimits } from '../call/cursor.ts';
+import { renderEnvelope } from '../call/answer.ts';
+import { setTag } from '../call/etag.ts';
+import { listOf, required, type Schema } from '../contract/json-schema.ts';
 import type { OperationName } from './names.ts';
 import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
 

@@ -11,11 +11,11 @@ import {
   updateOrder,
 } from '../../pims/operations.ts';
 import { NUMBERS_MAX } from '../../pims/limits.ts';
-import { signalOf } from '../connections.ts';
-import type { AnswerLimits } from '../cursor.ts';
-import { renderEnvelope } from '../envelope.ts';
-import { setTag } from '../etag.ts';
-import { listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
+import { signalOf } from '../server/connections.ts';
+import type { AnswerLimits } from '../call/cursor.ts';
+import { renderEnvelope } from '../call/answer.ts';
+import { setTag } from '../call/etag.ts';
+import { listOf, NULL, objectOf, required, textOf } from '../contract/json-schema.ts';
 import {
   LINE_EXAMPLE,
   LOOKUP_EXAMPLE,

@@ -1,8 +1,8 @@
 /** The two operations on what a team has beside records: its field dictionary and its usage. */
 import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/fields.ts';
 import { listFields } from '../../pims/operations.ts';
-import { renderEnvelope } from '../envelope.ts';
-import { booleanOf, listOf, NULL, objectOf, required, textOf } from '../schemas.ts';
+import { renderEnvelope } from '../call/answer.ts';
+import { booleanOf, listOf, NULL, objectOf, required, textOf } from '../contract/json-schema.ts';
 import { envelopeOf, queryOf } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';
 

@@ -3,7 +3,7 @@
  * tenant's keys on every call. No log and no answer shows them. Source: specification section 5, decisions "Calls".
  */
 import type { FastifyRequest } from 'fastify';
-import { ERRORS, Refusal } from '../errors.ts';
+import { ERRORS, Refusal } from '../../errors.ts';
 import {
   CALLER_PARAMETERS,
   hashSecret,
@@ -11,9 +11,9 @@ import {
   parseBasic,
   sameHash,
   type Credentials,
-} from '../tenant/credentials.ts';
-import type { Caller, TenantStore } from '../tenant/port.ts';
-import { parseBody, type ReadBody } from './body.ts';
+} from '../../tenant/credentials.ts';
+import type { Caller, TenantStore } from '../../tenant/port.ts';
+import { parseBody, type ReadBody } from '../server/body.ts';
 
 type Parameters = Record<string, unknown>;
 type Basic = ReturnType<typeof parseBasic>;

@@ -1,7 +1,7 @@
 /** The log's lines about calls that failed through no fault of their callers: one a second of each kind, with a number. */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import type { Clock } from '../clock.ts';
-import type { Refusal } from '../errors.ts';
+import type { Clock } from '../../clock.ts';
+import type { Refusal } from '../../errors.ts';
 
 const LINE_MS = 1000;
 

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../errors.ts';
-import type { Expected } from '../pims/script.ts';
+import { Refusal } from '../../errors.ts';
+import type { Expected } from '../../pims/script.ts';
 
 interface EntityTag {
   readonly isWeak: boolean;

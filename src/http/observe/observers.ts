@@ -3,7 +3,7 @@
  * service's own log.
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestLog } from '../request-log/request-log.ts';
+import type { RequestLog } from '../../request-log/request-log.ts';
 
 /** Gets every answer after it is sent, with the time it took. */
 export type AnswerObserver = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;

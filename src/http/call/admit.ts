@@ -3,14 +3,14 @@
  * rate; what is refused before counts as one call of the batch. Source: additions, section 1.
  */
 import type { FastifyRequest } from 'fastify';
-import { Refusal } from '../errors.ts';
-import { checkMayWrite } from '../tenant/key-pairs.ts';
-import type { Limits } from '../tenant/limits.ts';
-import type { Meter } from '../tenant/metering.ts';
+import { Refusal } from '../../errors.ts';
+import { checkMayWrite } from '../../tenant/key-pairs.ts';
+import type { Limits } from '../../tenant/limits.ts';
+import type { Meter } from '../../tenant/metering.ts';
 import { foldQuery } from './authenticate.ts';
-import { takeBody, type ReadBody } from './body.ts';
+import { takeBody, type ReadBody } from '../server/body.ts';
 import { parseIfMatch } from './etag.ts';
-import type { Operation } from './operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { refuseBySchema } from './validation-errors.ts';
 
 export interface BatchAdmission {

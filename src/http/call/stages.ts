@@ -4,20 +4,20 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
-import type { Clock } from '../clock.ts';
-import type { Body, WriteContext } from '../pims/writes.ts';
-import type { PimsStore } from '../pims/port.ts';
-import { checkMayWrite } from '../tenant/key-pairs.ts';
-import type { Limits } from '../tenant/limits.ts';
-import type { Meter } from '../tenant/metering.ts';
-import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
+import type { Clock } from '../../clock.ts';
+import type { Body, WriteContext } from '../../pims/writes.ts';
+import type { PimsStore } from '../../pims/port.ts';
+import { checkMayWrite } from '../../tenant/key-pairs.ts';
+import type { Limits } from '../../tenant/limits.ts';
+import type { Meter } from '../../tenant/metering.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
 import { findCaller, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
-import { admitBatch } from './batch-admission.ts';
-import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from './body.ts';
-import { sendAnswer } from './envelope.ts';
+import { admitBatch } from './admit.ts';
+import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from '../server/body.ts';
+import { sendAnswer } from './answer.ts';
 import { parseIfMatch } from './etag.ts';
-import { IDEMPOTENCY_KEY } from './operations/operation-schemas.ts';
-import { BASE_PATH, isWrite, type Call, type Operation } from './operations/operation.ts';
+import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';
+import { BASE_PATH, isWrite, type Call, type Operation } from '../operations/operation.ts';
 
 export interface OperationServices {
   readonly clock: Clock;

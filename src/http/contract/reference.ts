@@ -3,10 +3,10 @@
  * makes them when one is first asked for: loading what makes them would hold the event loop for 250 ms.
  */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
-import { startThread } from '../assets.ts';
-import { Refusal } from '../errors.ts';
-import { chooseCoding, compress, type Coding } from './compression.ts';
-import { JSON_TYPE } from './envelope.ts';
+import { startThread } from '../../assets.ts';
+import { Refusal } from '../../errors.ts';
+import { chooseCoding, compress, type Coding } from '../server/compression.ts';
+import { JSON_TYPE } from '../call/answer.ts';
 import type { ReferenceFile } from './reference-worker.ts';
 
 export function addReference(app: FastifyInstance, contract: () => object): void {

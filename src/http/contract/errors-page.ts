@@ -1,6 +1,6 @@
 /** The page `/docs/errors`: every code that the service answers, at the anchor that an error's `docs` names. No script. */
-import { ERRORS, type ErrorPlace } from '../errors.ts';
-import { STATUS_CODES } from './node-http.ts';
+import { ERRORS, type ErrorPlace } from '../../errors.ts';
+import { STATUS_CODES } from '../server/node-http.ts';
 
 /** The places of the table of errors, in words. */
 export const PLACES: Record<ErrorPlace, string> = {

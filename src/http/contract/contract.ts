@@ -2,13 +2,13 @@
  * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an
  * example for every request and answer. Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
  */
-import { readAsset, VERSION } from '../assets.ts';
-import { ERRORS, type ErrorCode, type ErrorPlace } from '../errors.ts';
-import { RECORD_TYPES } from '../pims/fields.ts';
-import { STATUS_CODES } from './node-http.ts';
-import { BASE_PATH, type Operation, type OperationKind } from './operations/operation.ts';
-import { IDEMPOTENCY_KEY, ref, SCHEMAS } from './operations/operation-schemas.ts';
-import { mapValues, textOf, type Schema } from './schemas.ts';
+import { readAsset, VERSION } from '../../assets.ts';
+import { ERRORS, type ErrorCode, type ErrorPlace } from '../../errors.ts';
+import { RECORD_TYPES } from '../../pims/fields.ts';
+import { STATUS_CODES } from '../server/node-http.ts';
+import { BASE_PATH, type Operation, type OperationKind } from '../operations/operation.ts';
+import { IDEMPOTENCY_KEY, ref, SCHEMAS } from '../operations/operation-schemas.ts';
+import { mapValues, textOf, type Schema } from './json-schema.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 type Parts = Record<string, Part>;
@@ -119,7 +119,7 @@ const HEAD = {
   info: {
     title: 'Storeroom: Order, Customer and Inventory Open API',
     version: VERSION,
-    description: readAsset('src/http/introduction.md').toString(),
+    description: readAsset('src/http/contract/introduction.md').toString(),
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: '/' }],

@@ -3,10 +3,10 @@
  * Source: specification 2.1, decisions "Error body" and "Headers on every answer".
  */
 import type { FastifyReply } from 'fastify';
-import { ERRORS, type Refusal } from '../errors.ts';
-import type { Rendered } from '../pims/script.ts';
-import { hideSecrets } from '../tenant/secrets.ts';
-import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from './compression.ts';
+import { ERRORS, type Refusal } from '../../errors.ts';
+import type { Rendered } from '../../pims/script.ts';
+import { hideSecrets } from '../../tenant/secrets.ts';
+import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from '../server/compression.ts';
 import { hasAnswer } from './etag.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';

@@ -4,10 +4,10 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { Refusal } from '../errors.ts';
-import type { KeyedType } from '../pims/fields.ts';
-import type { Filter } from '../pims/filter.ts';
-import type { Page, QueryRequest } from '../pims/port.ts';
+import { Refusal } from '../../errors.ts';
+import type { KeyedType } from '../../pims/fields.ts';
+import type { Filter } from '../../pims/filter.ts';
+import type { Page, QueryRequest } from '../../pims/port.ts';
 
 /** How much one answer holds. */
 export interface AnswerLimits {

@@ -2,13 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../errors.ts';
-import { hasBody, isBodyLeft } from './body.ts';
-import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './envelope.ts';
+import { Refusal } from '../../errors.ts';
+import { hasBody, isBodyLeft } from '../server/body.ts';
+import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './answer.ts';
 import { setTag } from './etag.ts';
-import type { FaultLog } from './fault-log.ts';
-import { STATUS_CODES } from './node-http.ts';
-import { URL_BYTES_MAX } from './receive.ts';
+import type { FaultLog } from '../observe/fault-log.ts';
+import { STATUS_CODES } from '../server/node-http.ts';
+import { URL_BYTES_MAX } from '../server/receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
 
 /** A body of a refused call up to this size is taken and dropped: a new connection would cost more. */

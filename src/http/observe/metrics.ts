@@ -1,8 +1,8 @@
 /** `/metrics` in the format of Prometheus. It needs no credentials and names no tenant. */
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { COMMIT, VERSION } from '../assets.ts';
-import type { Clock } from '../clock.ts';
+import { COMMIT, VERSION } from '../../assets.ts';
+import type { Clock } from '../../clock.ts';
 import type { AnswerObserver } from './observers.ts';
 import { MEASURED, type Readings } from './readings.ts';
 

@@ -3,17 +3,17 @@
  * Source: decisions "Limits", docs/decisions/0007.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { SignedIn } from '../account/port.ts';
-import { Refusal } from '../errors.ts';
-import type { Limits } from '../tenant/limits.ts';
-import type { CountedCall } from '../tenant/metering.ts';
-import type { CallingKey, Tenant } from '../tenant/port.ts';
+import type { SignedIn } from '../../account/port.ts';
+import { Refusal } from '../../errors.ts';
+import type { Limits } from '../../tenant/limits.ts';
+import type { CountedCall } from '../../tenant/metering.ts';
+import type { CallingKey, Tenant } from '../../tenant/port.ts';
 import { hasBody } from './body.ts';
 import { attach } from './connections.ts';
-import { JSON_TYPE, STATIC_HEADERS } from './envelope.ts';
-import type { ServiceState } from './health.ts';
+import { JSON_TYPE, STATIC_HEADERS } from '../call/answer.ts';
+import type { ServiceState } from '../observe/health.ts';
 import type { BodyInRoom, Lane, Load, TenantShare } from './load.ts';
-import { BASE_PATH } from './operations/operation.ts';
+import { BASE_PATH } from '../operations/operation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { Refusal } from '../errors.ts';
+import { Refusal } from '../../errors.ts';
 import { invite } from './connections.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;

@@ -5,7 +5,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { every, type Clock } from '../clock.ts';
+import { every, type Clock } from '../../clock.ts';
 import { createServer } from './node-http.ts';
 
 /** Requests that wait behind the one being answered: of a connection, and of all. Node parses 64 KiB at once. */

@@ -3,7 +3,7 @@
  * credentials or is metered.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { JSON_TYPE } from './envelope.ts';
+import { JSON_TYPE } from '../call/answer.ts';
 
 export interface ServiceState {
   /** Whether the store answers. */

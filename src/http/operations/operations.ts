@@ -1,5 +1,5 @@
 /** The operations of the API, in the order of the contract: the twelve, then the additions. */
-import type { AnswerLimits } from '../cursor.ts';
+import type { AnswerLimits } from '../call/cursor.ts';
 import { batchOperation } from './batch.ts';
 import { customerOperations } from './customers.ts';
 import { inventoryOperations } from './inventory.ts';

@@ -8,9 +8,9 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../clock.ts';
-import { VERSION } from '../assets.ts';
-import type { PimsStore } from '../pims/port.ts';
+import type { Clock } from '../../clock.ts';
+import { VERSION } from '../../assets.ts';
+import type { PimsStore } from '../../pims/port.ts';
 
 /** Work below a request, in milliseconds since 1970. */
 interface Work {
