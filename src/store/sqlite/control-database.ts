@@ -19,13 +19,11 @@ export class SqliteControl implements ControlDatabase {
   readonly #reader: TurnReader;
   readonly #queue: SqliteWriteQueue;
   readonly #kept = new Map<string, Row>();
-  /** The version of the file that the kept rows are from. */
-  #version = -1;
 
   constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
     migrate(db, 'control');
     this.#db = db;
-    this.#reader = new TurnReader(db, { onFatal: options.onFatal, onSnapshot: () => this.#followChanges() });
+    this.#reader = new TurnReader(db, { onFatal: options.onFatal, onChange: () => this.#kept.clear() });
     this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
   }
 
@@ -69,13 +67,5 @@ export class SqliteControl implements ControlDatabase {
   async close(): Promise<void> {
     await this.#queue.close();
     this.#db.close();
-  }
-
-  /** The number changes with every commit of another connection; `transaction` sees this one's own. */
-  #followChanges(): void {
-    const [version] = this.#db.row<[number]>('PRAGMA data_version')!;
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#kept.clear();
   }
 }

@@ -10,16 +10,15 @@ import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/port.ts';
 import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
-import { sortKey } from '../../pims/values.ts';
+import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/storefront.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, runWriting, syncLog, type OnFatal } from './files/database.ts';
 import { EntryCounts } from './reads/entry-counts.ts';
 import type { KeptAnswers } from './reads/kept-answers.ts';
-import { Lookups, remember } from './reads/lookups.ts';
 import { isNewest, migrate } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
-import { readOrder, runRead, type FoundBy, type Read } from './reads/query.ts';
+import { countCharacters, runRead, TOO_LARGE, type FoundBy, type Read } from './reads/query.ts';
 import { TurnReader } from './reads/turn-reader.ts';
 import type { WorkerPool } from './workers/worker-pool.ts';
 import { SqliteWriteQueue } from './writes/write-queue.ts';
@@ -35,12 +34,11 @@ export interface PimsStoreOptions {
   readonly clock: Clock;
 }
 
-/** What is probably small gets this long and so many records on the event loop; else it is begun anew in a worker. */
+/** Budget of a read on the event loop. A read that needs more is done again in a thread. */
 const LOOP_BUDGET = { ms: 5, isEnded: () => false };
-const LOOP_RECORDS_MAX = 100;
-/** An order with more characters of lines is read in a worker from then on. */
+/** An order with more characters is read in a thread the next time. */
 const LOOP_CHARACTERS_MAX = 256 * 1024;
-/** Longer pages would push out all else: of two filters there are thousands. */
+/** Longer pages would push out everything else: there are thousands of pages even of two filters. */
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
 const neverGone = (): AbortSignal => new AbortController().signal;
 /** A chunk has no more records, and ends with the record that makes it longer. */
@@ -55,20 +53,15 @@ export class SqlitePimsStore implements PimsStore {
   readonly #scripts: ScriptRunner;
   readonly #counts: EntryCounts;
   readonly #options: PimsStoreOptions;
-  /** Keys of what was read on the event loop once and turned out large. */
-  readonly #largeOrders = new Set<string>();
-  readonly #lookups: Lookups;
   #sql: SqlitePimsSql;
   #schemaVersion = -1;
   #cacheKib: number | undefined;
   #writer: { readonly db: Database; readonly queue: SqliteWriteQueue } | undefined;
   #isClosed = false;
-  #hasReadLarge = false;
   #largeReads = 0;
-  /** The version of the file in the snapshot, and what stands for it with kept answers. */
-  #dataVersion = -1;
+  /** Number of the state of the file that the last snapshot showed. */
   #epoch = 0;
-  /** Stands for the tenant in the keys of kept answers: shorter than its file. */
+  /** Number of this tenant in the keys of kept answers: it is shorter than the name of the file. */
   readonly #tenant: number;
 
   constructor(file: string, options: PimsStoreOptions) {
@@ -77,19 +70,15 @@ export class SqlitePimsStore implements PimsStore {
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     if (!isNewest(this.#readerDb, 'pims')) migrate(this.#openWriter().db, 'pims');
     this.#reader = new TurnReader(this.#readerDb, {
-      onSnapshot: () => this.#followChanges(),
+      onChange: () => {
+        this.#followSchema(this.#readerDb);
+        this.#epoch = options.kept.newEpoch();
+      },
       unsynced: () => this.#writer?.queue.unsynced,
       onFatal: options.onFatal,
     });
     this.#sql = this.#followSchema(this.#readerDb);
     this.#counts = new EntryCounts(this.#readerDb);
-    this.#lookups = new Lookups({
-      sql: () => this.#sql.ordersByReference,
-      find: (key) => this.#options.kept.find(this.#keyOf('reference', key), this.#epoch),
-      keep: (key, answer, length) => options.kept.keep(this.#keyOf('reference', key), this.#epoch, answer, length),
-      readSmall: (read, signal) => this.#readSmall(read, signal),
-      readLarge: (read, signal) => this.#readLarge(read, signal),
-    });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script,
       refresh: () => this.dictionaries(),
@@ -108,67 +97,34 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
-    return this.#reader.read(() => {
-      const key = this.#keyOf('order', orderNumber);
-      const kept = this.#options.kept.find(key, this.#epoch) as OrderFound | undefined;
-      if (kept) return kept;
-      const order = { kind: 'order', sql: this.#sql.orderWithLines, orderNumber } as const;
-      if (this.#largeOrders.has(orderNumber)) return this.#readLarge(order, signal);
-      const found = readOrder(this.#readerDb, order);
-      if (found instanceof Refusal) remember(this.#largeOrders, orderNumber);
-      else if (found) {
-        const characters = found.lines?.length ?? 0;
-        if (characters > LOOP_CHARACTERS_MAX) remember(this.#largeOrders, orderNumber);
-        this.#options.kept.keep(key, this.#epoch, found, found.order.length + characters);
-      }
-      return found;
-    });
+    const build = () => ({ kind: 'order', sql: this.#sql.orderWithLines, orderNumber }) as const;
+    return this.#read(`order ${orderNumber}`, build, signal);
   }
 
   getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined> {
-    return this.#reader.read(() => {
-      const keptKey = this.#keyOf(recordType, key);
-      const kept = this.#options.kept.find(keptKey, this.#epoch) as RecordFound | undefined;
-      if (kept) return kept;
-      const row = this.#readerDb.row<[Json, string]>(this.#sql.records[recordType], sortKey(key));
-      if (!row) return undefined;
-      const found = { record: row[0], tag: row[1] };
-      this.#options.kept.keep(keptKey, this.#epoch, found, found.record.length);
-      return found;
-    });
+    const build = () => ({ kind: 'record', sql: this.#sql.records[recordType], key }) as const;
+    return this.#read(`${recordType} ${key}`, build, neverGone).then(orThrow);
   }
 
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
-    return this.#reader.read(() => {
-      const { filters, sort, limit, bytesMax, after, signal, fields, hasLines, isCounted } = request;
-      const asked = [recordType, filters, limit, bytesMax, after, fields, hasLines, isCounted, sort];
-      const key = this.#keyOf('page', JSON.stringify(asked));
-      const kept = this.#options.kept.find(key, this.#epoch) as Page | undefined;
-      if (kept) return kept;
-      const query = settle(() => this.#sql.page(recordType, request, this.#counts));
-      if (query instanceof Refusal) return query;
-      const { read, isShort } = query;
-      if (
-        !isShort ||
-        (filters.length === 0 && limit > LOOP_RECORDS_MAX && this.#hasMany(recordType, sort === undefined ? after : ''))
-      )
-        return this.#readLarge(read, signal);
-      const few = { ...read, limit: Math.min(limit, LOOP_RECORDS_MAX) };
-      const page = runRead(this.#readerDb, few, 'rows', LOOP_BUDGET);
-      if (page instanceof Refusal) return page;
-      if (page === CUT_SHORT || (page.next && few.limit < limit)) return this.#readLarge(read, signal);
-      const characters = page.records.length + (page.lines?.length ?? 0) + key.length;
-      if (characters <= KEPT_PAGE_CHARACTERS_MAX) this.#options.kept.keep(key, this.#epoch, page, characters);
-      return page;
-    });
+    const { signal, ...asked } = request;
+    const build = () => this.#sql.page(recordType, request, this.#counts);
+    return this.#read(`page ${recordType} ${JSON.stringify(asked)}`, build, signal);
   }
 
-  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
-    return this.#reader.read(() => this.#lookups.view(referenceNumber, options));
+  async viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
+    const found = await this.#lookUp([referenceNumber], options);
+    if (found instanceof Refusal) return found;
+    return found === TOO_LARGE ? refuseLargeLookup(options.recordsMax) : found[0]!.json;
   }
 
-  viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>> {
-    return this.#reader.read(() => this.#lookups.viewEach(referenceNumbers, options));
+  async viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>> {
+    const { recordsMax } = options;
+    const numbers = [...new Set(referenceNumbers)];
+    const found = await this.#lookUp(numbers, options);
+    if (found instanceof Refusal) return found;
+    if (found === TOO_LARGE) return refuseLargeList(recordsMax);
+    return joinLookups(referenceNumbers, new Map(numbers.map((number, at) => [number, found[at]!])), recordsMax);
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
@@ -238,7 +194,7 @@ export class SqlitePimsStore implements PimsStore {
     const writer = this.#writer;
     await writer?.queue.close();
     this.#isClosed = true;
-    this.#letWorkersGo();
+    this.#releaseThreads();
     // Otherwise SQLite does it here when the last connection closes.
     if (writer && aside) await this.#options.checkpoint(writer.db.file);
     this.#readerDb.close();
@@ -258,15 +214,31 @@ export class SqlitePimsStore implements PimsStore {
     return this.#writer;
   }
 
-  /** Whether more records lie behind a key than the event loop reads. */
-  #hasMany(recordType: KeyedType, after: string): boolean {
-    return this.#readerDb.row(this.#sql.recordAhead[recordType], after, LOOP_RECORDS_MAX) !== undefined;
+  #lookUp(referenceNumbers: readonly string[], { recordsMax, signal }: LookupOptions) {
+    const build = () => ({ kind: 'lookup', sql: this.#sql.ordersByReference, referenceNumbers, recordsMax }) as const;
+    return this.#read(`lookup ${recordsMax} ${referenceNumbers.join('\0')}`, build, signal);
   }
 
-  /** Reads on the event loop, and in a worker what turns out large. Small answers need no promise of their own. */
-  #readSmall<R extends Read>(read: R, signal: () => AbortSignal): Outcome<FoundBy<R>> | Promise<Outcome<FoundBy<R>>> {
-    const found = runRead(this.#readerDb, read, 'rows', LOOP_BUDGET);
-    return found === CUT_SHORT ? this.#readLarge(read, signal) : found;
+  /**
+   * Returns what was kept of an earlier read with this key, or else reads: on the event loop what is probably small,
+   * and in a thread what is not, or was not the last time.
+   */
+  #read<R extends Read>(ofTenant: string, build: () => R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
+    const { kept } = this.#options;
+    const key = `${this.#tenant} ${ofTenant}`;
+    return this.#reader.read(() => {
+      const answer = kept.find(key, this.#epoch);
+      if (answer !== undefined) return answer as FoundBy<R>;
+      const read = settle(build);
+      if (read instanceof Refusal) return read;
+      if ((read.kind === 'page' && !read.isShort) || kept.large.has(key)) return this.#readLarge(read, signal);
+      const found = runRead(this.#readerDb, read, 'loop', LOOP_BUDGET);
+      const characters = found === CUT_SHORT ? Infinity : countCharacters(found);
+      if (characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
+      else if (found !== undefined && (read.kind !== 'page' || characters + key.length <= KEPT_PAGE_CHARACTERS_MAX))
+        kept.keep(key, this.#epoch, found, characters);
+      return found === CUT_SHORT ? this.#readLarge(read, signal) : found;
+    });
   }
 
   /** Reads in a worker, in the tenant's turn. */
@@ -274,7 +246,6 @@ export class SqlitePimsStore implements PimsStore {
     const { turns, workers, queryBudgetMs: budgetMs } = this.#options;
     const { file } = this.#readerDb;
     this.#largeReads++;
-    this.#hasReadLarge = true;
     try {
       const found = await turns.run(file, signal, (turn) =>
         workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
@@ -285,27 +256,13 @@ export class SqlitePimsStore implements PimsStore {
       throw faultOf(fault) === 'fatal' ? this.#options.onFatal(fault) : fault;
     } finally {
       this.#largeReads--;
-      this.#letWorkersGo();
+      this.#releaseThreads();
     }
   }
 
-  /** Once nothing more is asked of them. */
-  #letWorkersGo(): void {
-    if (this.#isClosed && this.#hasReadLarge && this.#largeReads === 0)
-      this.#options.workers.forget(this.#readerDb.file);
-  }
-
-  #keyOf(kind: KeyedType | 'order' | 'page' | 'reference', key: string): string {
-    return `${this.#tenant} ${kind} ${key}`;
-  }
-
-  /** The number changes with every commit of another connection, and this one never writes. */
-  #followChanges(): void {
-    this.#followSchema(this.#readerDb);
-    const [version] = this.#readerDb.row<[number]>('PRAGMA data_version')!;
-    if (version === this.#dataVersion) return;
-    this.#dataVersion = version;
-    this.#epoch = this.#options.kept.newEpoch();
+  /** Has the threads close the file, once it is closed here and they have answered everything. */
+  #releaseThreads(): void {
+    if (this.#isClosed && this.#largeReads === 0) this.#options.workers.forget(this.#readerDb.file);
   }
 
   /** Builds the SQL anew when the schema has changed; another process may have added a field. */

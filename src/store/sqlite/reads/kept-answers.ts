@@ -1,6 +1,6 @@
 /**
- * Answers of small reads, kept until anything of their tenant changes. One bound for all tenants; what was read first
- * goes first. Source: decision 0009.
+ * Answers of small reads, kept until anything of their tenant changes. All tenants share one bound, and the answer that
+ * was read first goes first. Source: decision 0009.
  */
 
 interface Kept {
@@ -13,44 +13,61 @@ interface Kept {
 const CHARACTERS_MAX = 24 * 1024 * 1024;
 /** A larger answer would push out too many others. */
 const ANSWER_CHARACTERS_MAX = 64 * 1024;
-/** Keys asked for lately, by their hash: an answer is kept when it is read again, else it costs more than it saves. */
-const LATELY_MAX = 8191;
-/** What an entry takes beside its characters. */
+/** Memory of an entry without its characters. */
 const ENTRY_CHARACTERS = 200;
+const RECENT_MAX = 8191;
+
+/** Keys that were added lately, by their hash. A newer key takes the place of an older one. */
+class RecentKeys {
+  readonly #hashes = new Int32Array(RECENT_MAX);
+
+  has(key: string): boolean {
+    const hash = hashOf(key);
+    return this.#hashes[placeOf(hash)] === hash;
+  }
+
+  add(key: string): void {
+    const hash = hashOf(key);
+    this.#hashes[placeOf(hash)] = hash;
+  }
+}
+
+const placeOf = (hash: number): number => (hash >>> 0) % RECENT_MAX;
+
+function hashOf(key: string): number {
+  let hash = 0;
+  for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0;
+  return hash;
+}
 
 export class KeptAnswers {
   readonly #byKey = new Map<string, Kept>();
-  readonly #lately = new Int32Array(LATELY_MAX);
+  /** Keys of small answers: one is kept when it is read again, since keeping it costs more than one read saves. */
+  readonly #small = new RecentKeys();
+  /** Keys of answers that turned out too large for the event loop. */
+  readonly large = new RecentKeys();
   #characters = 0;
   #epochs = 0;
 
-  /** Stands for one state of one tenant's records, and for no other. */
+  /** Returns a number for one state of one tenant's records. No other state has it. */
   newEpoch(): number {
     return ++this.#epochs;
   }
 
-  /** The answer, if it was read in this epoch. */
+  /** Returns the answer, if it was read in this epoch. */
   find(key: string, epoch: number): unknown {
     const kept = this.#byKey.get(key);
     return kept?.epoch === epoch ? kept.answer : undefined;
   }
 
   keep(key: string, epoch: number, answer: unknown, length: number): void {
-    if (length > ANSWER_CHARACTERS_MAX || !this.#isAskedAgain(key)) return;
+    if (length > ANSWER_CHARACTERS_MAX) return;
+    if (!this.#small.has(key)) return this.#small.add(key);
     this.#remove(key);
-    const characters = length + ENTRY_CHARACTERS;
+    const characters = length + key.length + ENTRY_CHARACTERS;
     while (this.#characters + characters > CHARACTERS_MAX) this.#remove(this.#byKey.keys().next().value!);
     this.#byKey.set(key, { epoch, answer, characters });
     this.#characters += characters;
-  }
-
-  #isAskedAgain(key: string): boolean {
-    let hash = 0;
-    for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0;
-    const place = (hash >>> 0) % LATELY_MAX;
-    const isAgain = this.#lately[place] === hash;
-    this.#lately[place] = hash;
-    return isAgain;
   }
 
   #remove(key: string): void {

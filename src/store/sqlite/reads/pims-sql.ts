@@ -31,7 +31,7 @@ import { tagColumn, VERSION } from '../../pims/version.ts';
 import { statement, type SearchChange, type Statement } from '../../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, PageBuilder } from './page-sql.ts';
-import type { PageRead } from './query.ts';
+import { LOOP_RECORDS_MAX, type PageRead } from './query.ts';
 
 // See page-sql.ts.
 const LIMIT = 'LIMIT ? + 0';
@@ -112,10 +112,6 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     dictionaries,
     script: buildScriptSql(dictionaries, scriptDialect),
     records,
-    /** Finds out whether there is a record so many behind a key. */
-    recordAhead: ofKeyedTypes(
-      (recordType) => `SELECT 1 FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY > ? LIMIT 1 OFFSET ? + 0`,
-    ),
     orderWithLines: `SELECT ${keyedJson.orders}, ${linesOf(wholeLine, '?')}, ${tagColumn(dictionaries, 'orders')}
       FROM ORDERS WHERE SORT_KEY = ?`,
     /** Of a list of numbers: the place of each, and what the lookup answers of its orders. */
@@ -125,7 +121,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
     /** Every record of a type in the order of its key: the cells of an export, as one text. */
     rows,
-    page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): { read: PageRead; isShort: boolean } {
+    page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): PageRead {
       const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;
       const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, filters);
@@ -133,10 +129,12 @@ export function buildPimsSql(dictionaries: Dictionaries) {
       const builder = isPlain
         ? pages
         : new PageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
-      const { isShort, ...page } = builder.build(recordType, tree, counts, sort);
+      const page = builder.build(recordType, tree, counts, sort);
+      // The page before this one was probably too long for the event loop, so this one is, too.
+      const isShort = page.isShort && (after === '' || limit <= LOOP_RECORDS_MAX);
       const all = isCounted ? countedPages.build(recordType, tree, counts) : undefined;
       const counted = all?.instead ?? all;
-      return { read: { kind: 'page', ...page, after, limit, bytesMax, hasLines, counted }, isShort };
+      return { kind: 'page', ...page, isShort, after, limit, bytesMax, hasLines, counted };
     },
   };
 }

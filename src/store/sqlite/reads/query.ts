@@ -3,7 +3,7 @@
  * milliseconds or not at all; worker threads run them to their end.
  */
 import type { Outcome } from '../../../errors.ts';
-import type { OrderFound, Page } from '../../../pims/port.ts';
+import type { OrderFound, Page, RecordFound } from '../../../pims/port.ts';
 import type { Json } from '../../../pims/script.ts';
 import { refuseLargeOrder } from '../../../pims/line-item.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/limits.ts';
@@ -16,7 +16,7 @@ import { CUT_SHORT, type Budget, type Database } from '../files/database.ts';
 import type { PageSql, SortedSql } from './page-sql.ts';
 
 /** See PageSql. */
-export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'instead' | 'isDescending' | 'sorted'> {
+export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'isShort' | 'instead' | 'isDescending' | 'sorted'> {
   readonly kind: 'page';
   readonly after: string;
   readonly limit: number;
@@ -27,13 +27,19 @@ export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'instead' | '
   readonly counted: Pick<PageSql, 'sql' | 'values'> | undefined;
 }
 
+interface RecordRead {
+  readonly kind: 'record';
+  readonly sql: string;
+  readonly key: string;
+}
+
 interface OrderRead {
   readonly kind: 'order';
   readonly sql: string;
   readonly orderNumber: string;
 }
 
-export interface LookupRead {
+interface LookupRead {
   readonly kind: 'lookup';
   readonly sql: string;
   /** Each once. */
@@ -45,9 +51,10 @@ export interface LookupRead {
 export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can cross to a thread. */
-export type Read = PageRead | OrderRead | LookupRead;
+export type Read = RecordRead | OrderRead | PageRead | LookupRead;
 interface Found {
   page: Page;
+  record: RecordFound | undefined;
   order: OrderFound | undefined;
   /** In the order of the numbers. */
   lookup: readonly LookedUp[] | typeof TOO_LARGE;
@@ -65,55 +72,67 @@ const NO_LIMIT = -1;
 const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
 /** How long a walk along the keys may take where an index leads to many records instead. */
 const TRY_MS = 10;
+/** More records of a page are not read on the event loop. */
+export const LOOP_RECORDS_MAX = 100;
 
 /**
- * What a read finds, or CUT_SHORT when its budget was used up first. `fetch`: `rows` is faster, `each` never has more
- * than one row in memory.
+ * Where a read runs. On the event loop all rows are fetched at once, which is faster; in a thread one after the other,
+ * so that no more than one is in memory.
  */
+type Place = 'loop' | 'thread';
+
+/** Returns what a read finds, or CUT_SHORT when that takes more than its budget, or is too much for the event loop. */
 export function runRead<R extends Read>(
   db: Database,
   read: R,
-  fetch: 'rows' | 'each',
+  place: Place,
   budget: Budget,
 ): Outcome<FoundBy<R>> | typeof CUT_SHORT {
-  const run = (): Outcome<Found[Read['kind']]> => {
+  const run = (): Found[Read['kind']] | typeof CUT_SHORT => {
+    if (read.kind === 'record') return readRecord(db, read);
     if (read.kind === 'order') return readOrder(db, read);
-    return read.kind === 'page' ? readPage(db, read, fetch) : lookUp(db, read, fetch);
+    return read.kind === 'page' ? readPage(db, read, place) : lookUp(db, read, place);
   };
   const instead = read.kind === 'page' && budget.ms > TRY_MS ? read.instead : undefined;
   try {
     const ms = instead ? TRY_MS : budget.ms;
-    const found = db.withBudget({ ...budget, ms }, run) as Outcome<FoundBy<R>> | typeof CUT_SHORT;
+    const found = db.withBudget({ ...budget, ms }, run) as FoundBy<R> | typeof CUT_SHORT;
     if (found !== CUT_SHORT || !instead || budget.isEnded()) return found;
   } catch (fault) {
-    // One by one, rows in front of what is too big for one value can be read.
-    if (fetch === 'rows' && isTooBig(fault)) return CUT_SHORT;
-    throw fault;
+    if (!isTooBig(fault)) throw fault;
+    // A thread can still read the rows before the one that is too big for a single value.
+    if (place === 'loop') return CUT_SHORT;
+    return read.kind === 'lookup'
+      ? (TOO_LARGE as FoundBy<R>)
+      : refuseLargeOrder(read.kind === 'page' ? 'include' : undefined);
   }
-  return runRead(db, { ...read, ...instead, instead: undefined }, fetch, { ...budget, ms: budget.ms - TRY_MS });
+  return runRead(db, { ...read, ...instead, instead: undefined }, place, { ...budget, ms: budget.ms - TRY_MS });
 }
 
-function readPage(db: Database, read: PageRead, fetch: 'rows' | 'each'): Outcome<Page> {
-  const { limit, bytesMax, hasLines, counted } = read;
-  const rows = read.sorted ? walkSorted(db, read, read.sorted, fetch) : walkByKey(db, read, fetch);
+function readPage(db: Database, read: PageRead, place: Place): Page | typeof CUT_SHORT {
+  const { bytesMax, hasLines, counted } = read;
+  const limit = place === 'loop' ? Math.min(read.limit, LOOP_RECORDS_MAX) : read.limit;
+  const rows = read.sorted
+    ? walkSorted(db, { ...read, limit }, read.sorted, place)
+    : walkByKey(db, { ...read, limit }, place);
   const filler = new PageFiller(limit, bytesMax);
   try {
     for (const [key, record, lines] of rows) if (!filler.take(key, record, lines?.slice(1, -1))) break;
   } catch (fault) {
-    if (fetch === 'rows' || !isTooBig(fault)) throw fault;
-    if (!filler.endEarly()) return refuseLargeOrder('include');
+    if (place === 'loop' || !isTooBig(fault) || !filler.endEarly()) throw fault;
   }
   const page = hasLines ? filler.pageWithLines : filler.page;
+  if (page.next !== null && limit < read.limit) return CUT_SHORT;
   return counted ? { ...page, count: countRows(db, counted) } : page;
 }
 
-function walkByKey(db: Database, read: PageRead, fetch: 'rows' | 'each'): Iterable<PageRow> {
+function walkByKey(db: Database, read: PageRead, place: Place): Iterable<PageRow> {
   const { sql, values, after, limit, isDescending } = read;
   const valuesFrom = (from: string): Bound[] => [from === '' && isDescending ? KEY_LAST : from, limit + 1, ...values];
-  return fetch === 'rows' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
+  return place === 'loop' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
 }
 
-function* walkSorted(db: Database, read: PageRead, sorted: SortedSql, fetch: 'rows' | 'each'): Iterable<PageRow> {
+function* walkSorted(db: Database, read: PageRead, sorted: SortedSql, place: Place): Iterable<PageRow> {
   const { sql, values, limit, isDescending } = read;
   const { from = '', to = null } = sorted.bounds;
   const valuesFrom = (position: string): Bound[] => {
@@ -124,7 +143,7 @@ function* walkSorted(db: Database, read: PageRead, sorted: SortedSql, fetch: 'ro
     return [key, limit + 1, whole.startsWith(value) ? whole : value, ...values];
   };
   const rows =
-    fetch === 'rows'
+    place === 'loop'
       ? db.rows<SortedRow>(sql, ...valuesFrom(read.after))
       : db.walk<SortedRow>(sql, valuesFrom, read.after);
   for (const [key, value, ...record] of rows) yield [formatPosition(value, key), ...record];
@@ -137,36 +156,37 @@ function countRows(db: Database, { sql, values }: Pick<PageSql, 'sql' | 'values'
   return count;
 }
 
-/** One row, which nothing cuts short. Its size is bounded by that of the longest value. */
-export function readOrder(
-  db: Database,
-  { sql, orderNumber }: Omit<OrderRead, 'kind'>,
-): Outcome<OrderFound | undefined> {
-  try {
-    const row = db.row<[Json, Json, string]>(sql, orderNumber, sortKey(orderNumber));
-    return row && { order: row[0], lines: row[1] === '[]' ? null : row[1], tag: row[2] };
-  } catch (fault) {
-    if (!isTooBig(fault)) throw fault;
-    return refuseLargeOrder();
-  }
+function readRecord(db: Database, { sql, key }: RecordRead): RecordFound | undefined {
+  const row = db.row<[Json, string]>(sql, sortKey(key));
+  return row && { record: row[0], tag: row[1] };
 }
 
-function lookUp(db: Database, read: LookupRead, fetch: 'rows' | 'each'): readonly LookedUp[] | typeof TOO_LARGE {
+/** Reads one row, which nothing cuts short. The longest value that SQLite builds bounds its size. */
+function readOrder(db: Database, { sql, orderNumber }: OrderRead): OrderFound | undefined {
+  const row = db.row<[Json, Json, string]>(sql, orderNumber, sortKey(orderNumber));
+  return row && { order: row[0], lines: row[1] === '[]' ? null : row[1], tag: row[2] };
+}
+
+function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp[] | typeof TOO_LARGE {
   const { sql, referenceNumbers, recordsMax } = read;
   const found = referenceNumbers.map((): OrderWithItems[] => []);
   let characters = 0;
   let records = 0;
-  type LookupRow = [place: number, order: Json, lines: Json];
-  try {
-    for (const [place, order, lines] of db[fetch]<LookupRow>(sql, JSON.stringify(referenceNumbers), recordsMax + 1)) {
-      characters += order.length + lines.length;
-      if (++records > recordsMax || characters > LOOKUP_CHARACTERS_MAX) return TOO_LARGE;
-      const items = (JSON.parse(lines) as Values[]).map(renderItem);
-      found[place]!.push({ order: JSON.parse(order) as Values, items });
-    }
-  } catch (fault) {
-    if (fetch === 'rows' || !isTooBig(fault)) throw fault;
-    return TOO_LARGE;
+  type LookupRow = [at: number, order: Json, lines: Json];
+  const fetch = place === 'loop' ? 'rows' : 'each';
+  for (const [at, order, lines] of db[fetch]<LookupRow>(sql, JSON.stringify(referenceNumbers), recordsMax + 1)) {
+    characters += order.length + lines.length;
+    if (++records > recordsMax || characters > LOOKUP_CHARACTERS_MAX) return TOO_LARGE;
+    const items = (JSON.parse(lines) as Values[]).map(renderItem);
+    found[at]!.push({ order: JSON.parse(order) as Values, items });
   }
-  return found.map((orders, place) => renderStorefrontOrders(referenceNumbers[place]!, orders));
+  return found.map((orders, at) => renderStorefrontOrders(referenceNumbers[at]!, orders));
 }
+
+/** Counts the characters of all texts in what a read on the event loop has found. */
+export const countCharacters = (found: unknown): number =>
+  typeof found === 'string'
+    ? found.length
+    : typeof found === 'object' && found !== null
+      ? Object.values(found).reduce<number>((sum, part) => sum + countCharacters(part), 0)
+      : 0;

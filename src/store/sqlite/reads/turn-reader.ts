@@ -15,8 +15,8 @@ interface QueuedRead {
 }
 
 export interface TurnReaderOptions {
-  /** Runs at the start of each snapshot, inside it. */
-  readonly onSnapshot: () => void;
+  /** Runs inside the first snapshot, and inside each one that shows a commit of another connection. */
+  readonly onChange: () => void;
   /** Resolves when all that a snapshot shows is on disk; nothing when it is. Without it every commit is synced. */
   readonly unsynced?: () => Promise<void> | undefined;
   readonly onFatal: OnFatal;
@@ -26,6 +26,8 @@ export class TurnReader {
   readonly #db: Database;
   readonly #options: TurnReaderOptions;
   #waiting: QueuedRead[] = [];
+  /** Changes with every commit of another connection. */
+  #version = -1;
 
   constructor(db: Database, options: TurnReaderOptions) {
     this.#db = db;
@@ -51,7 +53,7 @@ export class TurnReader {
     this.#waiting = [];
     try {
       this.#db.run('BEGIN');
-      this.#options.onSnapshot();
+      this.#followChanges();
     } catch (fault) {
       this.#fail(fault, group);
       return;
@@ -82,6 +84,13 @@ export class TurnReader {
     this.#waiting = left;
     setImmediate(this.#readAll);
   };
+
+  #followChanges(): void {
+    const [version] = this.#db.row<[number]>('PRAGMA data_version')!;
+    if (version === this.#version) return;
+    this.#options.onChange();
+    this.#version = version;
+  }
 
   #fail(fault: unknown, group: readonly QueuedRead[]): void {
     const reason = this.#reasonOf(fault);

@@ -78,7 +78,7 @@ function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Rep
   if (job.kind === 'upgrade') return { result: upgrade(job.file) };
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
-  const found = runRead(connect(file), read, 'each', { ms: budgetMs, isEnded });
+  const found = runRead(connect(file), read, 'thread', { ms: budgetMs, isEnded });
   if (found === CUT_SHORT) {
     const message = `The query did not finish within ${budgetMs} ms. Add an exact filter on an indexed field.`;
     return { refusal: { code: 'QUERY_TOO_COSTLY', message, field: undefined } };
@@ -94,7 +94,7 @@ function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
     buffers.push(bytes.buffer);
     return bytes;
   };
-  if (found === undefined || found === TOO_LARGE) return found;
+  if (found === undefined || found === TOO_LARGE || 'record' in found) return found;
   if ('records' in found)
     return { ...found, records: bytesOf(found.records), lines: found.lines && bytesOf(found.lines) };
   if (!('order' in found)) return found.map((one) => ({ ...one, json: bytesOf(one.json) }));
