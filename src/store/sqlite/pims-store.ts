@@ -9,7 +9,7 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pim
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/port.ts';
-import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
+import type { Idempotency, Rendered, Write } from '../../pims/script.ts';
 import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/storefront.ts';
 import type { Turns } from '../../tenant/admission.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
