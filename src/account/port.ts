@@ -103,7 +103,7 @@ export interface Session extends UserName {
 }
 
 /** What a new proof changes of a session, which goes on under another token. */
-export type SessionRenewal = Pick<Session, 'tokenHash' | 'seenAt' | 'provenAt' | 'failures' | 'nextTryAt'>;
+type SessionRenewal = Pick<Session, 'tokenHash' | 'seenAt' | 'provenAt' | 'failures' | 'nextTryAt'>;
 
 export interface SignedIn {
   readonly session: Session;

@@ -7,7 +7,7 @@ import type { TakeTurn } from '../tenant/admission.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
 import type { RequestStore } from '../request-log/port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
-import type { SqlInstallation } from './control/installation.ts';
+import type { Installation } from './control/installation.ts';
 import { SqliteCheckStore } from './sqlite/check-store.ts';
 import { SqliteStore, type Report } from './sqlite/store.ts';
 import { refuseUnfinishedFolder, SqliteMoveStore } from './sqlite/move-store.ts';
@@ -21,7 +21,7 @@ export interface Store {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
-  readonly installation: Pick<SqlInstallation, 'load' | 'save'>;
+  readonly installation: Installation;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
   /** For costly work on what is no record: it shares turns with the tenant's queries. */

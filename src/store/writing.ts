@@ -52,7 +52,3 @@ export function* rows<R extends Row>(sql: string, ...values: Bound[]): Writing<r
 export function* row<R extends Row>(sql: string, ...values: Bound[]): Writing<R | undefined> {
   return (yield { sql, values, reads: true })[0] as R | undefined;
 }
-
-export function* run(sql: string, ...values: Bound[]): Writing<void> {
-  yield { sql, values, reads: false };
-}

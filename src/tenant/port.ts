@@ -17,7 +17,7 @@ export interface TenantSettings {
   callsPerSecond: number | null;
 }
 
-export interface TenantChange extends TenantSettings {
+interface TenantChange extends TenantSettings {
   readonly name: string;
 }
 
@@ -64,7 +64,7 @@ export interface KeyCount {
   usedAt: string;
 }
 
-export interface MonthUsage {
+interface MonthUsage {
   readonly total: number;
   readonly byDay: { day: string; operation: string; calls: number }[];
   /** By name. Calls of the explorer, and of nodes older than this count, are in the total alone. */

@@ -3,7 +3,7 @@
  * a service: each part is read in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
-import { SqlAuditStore } from '../control/audit-store.ts';
+import { makeAuditStore } from '../control/audit-store.ts';
 import { checkRequests, checkUsage } from './control-check.ts';
 import { Findings, type Finding } from './findings.ts';
 import type { CheckedDatabase, CheckedPart, CheckedStore } from './port.ts';
@@ -49,7 +49,7 @@ async function checkAudit(db: CheckedDatabase, teamId: string, findings: Finding
   const nothing = (): never => {
     throw new Error('A check changes nothing.');
   };
-  const { fault } = await verifyAudit(new SqlAuditStore({ ...db, transaction: nothing }), teamId);
+  const { fault } = await verifyAudit(makeAuditStore({ ...db, transaction: nothing }), teamId);
   const remedy = 'Find out who could write to the database. The records before it are as they were written.';
   if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
 }

@@ -1,9 +1,9 @@
-/** The control database as the shared code sees it, with the same tables in every SQL store. */
+/** Begin here: the control database as the shared code uses it. Every SQL store has the same tables in it. */
 import { orThrow, type Outcome } from '../../errors.ts';
-import type { Bound, Row, Writing } from '../writing.ts';
+import { row, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
 
 export interface ReadableTables {
-  /** What precedes the name of a table: nothing, or a schema and a dot. */
+  /** Precedes the name of a table: nothing, or a schema and a dot. */
   readonly schema: '' | `${string}.`;
   /** Runs one statement that changes nothing. */
   read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]>;
@@ -17,15 +17,30 @@ export interface ControlDatabase extends ReadableTables {
   transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>>;
 }
 
-/** Runs a writing in one transaction and throws what refuses it. */
+/** Runs a writing in one transaction and throws its refusal. */
 export const commit = <T>(db: ControlDatabase, work: () => Writing<Outcome<T>>): Promise<T> =>
   db.transaction(work).then(orThrow);
 
-/** The random bytes that the installation signs cursors with: the same for all nodes, and after a restart. */
+/** Runs one statement in a transaction. */
+export const commitOne = (db: ControlDatabase, change: Statement): Promise<void> =>
+  commit(db, function* () {
+    yield change;
+  });
+
+/** Runs one statement in a transaction and returns whether it changed a row. */
+export const commitRow = (db: ControlDatabase, change: Statement): Promise<boolean> =>
+  commit(db, () => changesRow(change));
+
+/** Runs a statement and returns whether it changed a row. When several run at once, only one of them changes it. */
+export function* changesRow({ sql, values }: Statement): Writing<boolean> {
+  return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
+}
+
+/** Loads the random bytes that the installation signs cursors with: the same for all nodes, and after a restart. */
 export async function loadCursorKey(db: ReadableTables): Promise<Uint8Array> {
   const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`);
   return found![0];
 }
 
-/** Whether a store can hold the text. A text it cannot hold names nothing. */
+/** Returns whether a store can hold the text. A text that it cannot hold is the name of nothing. */
 export const isPlain = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

@@ -1,43 +1,36 @@
-/** What the service that started last leaves for commands, and what is said of a store that a newer one has written. */
+/** The values that the service that started last leaves for commands, and the refusal of a store of a newer version. */
 import { VERSION } from '../../assets.ts';
-import { row, run } from '../writing.ts';
+import { row, statement } from '../writing.ts';
 import { commit, type ControlDatabase } from './database.ts';
 
 /** `version`: of the service; `origin`: scheme, host and port at which it is reached; `identity`: of the embedded store. */
-export type InstallationName = 'version' | 'origin' | 'identity';
+type InstallationName = 'version' | 'origin' | 'identity';
 
-/** Gives the value of the name. */
+/** Selects the value of a name. */
 export const selectInstallation = (schema: string): string =>
   `SELECT "VALUE" FROM ${schema}"INSTALLATION" WHERE "NAME" = ?`;
 
-export class SqlInstallation {
-  readonly #db: ControlDatabase;
-
-  constructor(db: ControlDatabase) {
-    this.#db = db;
-  }
-
-  /** undefined before the first start of a service. */
-  async load(name: InstallationName): Promise<string | undefined> {
-    const [found] = await this.#db.read<[string]>(selectInstallation(this.#db.schema), name);
-    return found?.[0];
-  }
-
-  async save(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void> {
-    const { schema } = this.#db;
-    const sql = `INSERT INTO ${schema}"INSTALLATION" ("NAME", "VALUE") VALUES (?, ?)
-      ON CONFLICT ("NAME") DO UPDATE SET "VALUE" = EXCLUDED."VALUE"`;
-    await commit(this.#db, function* () {
-      // Read first: on PostgreSQL, nodes that start together then change nothing when nothing changes.
-      for (const [name, value] of Object.entries(values)) {
-        const found = yield* row<[string]>(selectInstallation(schema), name);
-        if (found?.[0] !== value) yield* run(sql, name, value);
-      }
-    });
-  }
+export interface Installation {
+  /** Returns undefined before the first start of a service. */
+  load(name: InstallationName): Promise<string | undefined>;
+  save(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void>;
 }
 
-/** A store has tables that this program does not know. Nothing of it was changed. */
+export const makeInstallation = (db: ControlDatabase): Installation => ({
+  load: async (name) => (await db.read<[string]>(selectInstallation(db.schema), name))[0]?.[0],
+  save: (values) =>
+    commit(db, function* () {
+      // Reads first: on PostgreSQL, nodes that start together then change nothing when nothing changes.
+      for (const [name, value] of Object.entries(values)) {
+        const found = yield* row<[string]>(selectInstallation(db.schema), name);
+        if (found?.[0] === value) continue;
+        const insert = `INSERT INTO ${db.schema}"INSTALLATION" ("NAME", "VALUE") VALUES (?, ?)`;
+        yield statement(`${insert} ON CONFLICT ("NAME") DO UPDATE SET "VALUE" = EXCLUDED."VALUE"`, name, value);
+      }
+    }),
+});
+
+/** A store has tables that this program does not know. Nothing in it was changed. */
 export class NewerStore extends Error {
   /** `by` is the version of the service that used it last, if it is known. */
   constructor(what: string, found: number, known: number, by?: string) {

@@ -1,105 +1,83 @@
 /** The request log in any SQL store: finds and deletes blocks. Each store inserts them in its own way. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../request-log/port.ts';
+import type { KeyUse, RequestBlock, RequestStore } from '../../request-log/port.ts';
 import type { Bound } from '../writing.ts';
 import type { ReadableTables } from './database.ts';
-import { listColumns, toRecord } from './rows.ts';
+import { loadRecords } from './rows.ts';
 import { loadCounts } from './usage-store.ts';
 
-export type KeyUseOfTeam = KeyUse & { readonly teamId: string };
-
-export interface OwnRequests extends ReadableTables {
-  insertAll: RequestStore['addRequests'];
-  /** Like `read`, for what is large. */
+export interface OwnRequests extends ReadableTables, Pick<RequestStore, 'addRequests'> {
+  /** Like `read`, for large rows. */
   readBlocks: ReadableTables['read'];
-  /** Deletes some of the tenant's blocks below an ID or a time. False when none is left. */
+  /** Deletes some of the tenant's blocks below an ID or a time. Returns false when none is left. */
   deleteSome(teamId: string, before: string): Promise<boolean>;
 }
 
-/** After all times. */
+/** Sorts after all times. */
 export const END_OF_TIME = '~';
 const BLOCK = ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines'] as const;
-const USE = ['apiId', 'usedAt', 'client', 'usedInUrlAt'] as const;
 /** Blocks of a boot hardly overlap, so the block of a number is among the last that begin before it. */
 const OVERLAPPING_MAX = 400;
 const FOUND_MAX = 50;
-/** What a block takes beside its lines, as the triggers of "REQUEST_BYTES" count it. */
+/** The bytes of a block without its lines, as the triggers of "REQUEST_BYTES" count them. */
 const BLOCK_BYTES = 200;
-/** No more than each store deletes at a time. */
+/** Each store deletes at least this many at a time. */
 const BLOCKS_PER_TRIM = 50;
 
-export class SqlRequestStore implements RequestStore {
-  readonly #own: OwnRequests;
+export function makeRequestStore(own: OwnRequests): RequestStore {
+  const [requests, bytes] = [`${own.schema}"REQUESTS"`, `${own.schema}"REQUEST_BYTES"`];
+  const large = { schema: own.schema, read: own.readBlocks.bind(own) };
+  const loadBlocks = (where: string, ...values: Bound[]): Promise<RequestBlock[]> =>
+    loadRecords<RequestBlock>(large, 'REQUESTS', BLOCK, where, ...values);
+  return {
+    addRequests: (...all) => own.addRequests(...all),
+    loadBlocks(teamId, { before, from, to }, limit) {
+      const within = '"BLOCK_ID" < ? AND "BLOCK_ID" >= ? AND "FIRST_AT" <= ?';
+      const where = `"TEAM_ID" = ? AND ${within} ORDER BY "BLOCK_ID" DESC LIMIT ?`;
+      return loadBlocks(where, teamId, before || END_OF_TIME, from, to || END_OF_TIME, limit);
+    },
+    findBlocks(teamId, boot, number) {
+      const begun = `SELECT "BLOCK_ID" AS id, "LAST_NUMBER" AS last FROM ${requests} WHERE "TEAM_ID" = ?
+        AND "BOOT" = ? AND "FIRST_NUMBER" <= ? ORDER BY "FIRST_NUMBER" DESC LIMIT ${OVERLAPPING_MAX}`;
+      const where = `"TEAM_ID" = ? AND "BLOCK_ID" IN (SELECT id FROM (${begun}) begun WHERE last >= ?)
+        ORDER BY "FIRST_NUMBER" DESC LIMIT ${FOUND_MAX}`;
+      return loadBlocks(where, teamId, teamId, boot, number, number);
+    },
+    loadRefusals: (teamId, month) => loadCounts(own, 'REFUSALS', teamId, month),
+    loadKeyUses: (teamId) =>
+      loadRecords<KeyUse>(
+        own,
+        'KEY_USES',
+        ['apiId', 'usedAt', 'client', 'usedInUrlAt'],
+        '"TEAM_ID" = ? ORDER BY "API_ID"',
+        teamId,
+      ),
 
-  constructor(own: OwnRequests) {
-    this.#own = own;
-  }
-
-  addRequests(...all: Parameters<RequestStore['addRequests']>): Promise<void> {
-    return this.#own.insertAll(...all);
-  }
-
-  loadBlocks(
-    teamId: string,
-    { before, from, to }: { before: string; from: string; to: string },
-    limit: number,
-  ): Promise<RequestBlock[]> {
-    const where =
-      '"TEAM_ID" = ? AND "BLOCK_ID" < ? AND "BLOCK_ID" >= ? AND "FIRST_AT" <= ? ORDER BY "BLOCK_ID" DESC LIMIT ?';
-    return this.#load(where, teamId, before || END_OF_TIME, from, to || END_OF_TIME, limit);
-  }
-
-  findBlocks(teamId: string, boot: string, number: number): Promise<RequestBlock[]> {
-    const begun = `SELECT "BLOCK_ID" AS id, "LAST_NUMBER" AS last FROM ${this.#own.schema}"REQUESTS"
-      WHERE "TEAM_ID" = ? AND "BOOT" = ? AND "FIRST_NUMBER" <= ? ORDER BY "FIRST_NUMBER" DESC LIMIT ${OVERLAPPING_MAX}`;
-    const where = `"TEAM_ID" = ? AND "BLOCK_ID" IN (SELECT id FROM (${begun}) begun WHERE last >= ?)`;
-    const order = `ORDER BY "FIRST_NUMBER" DESC LIMIT ${FOUND_MAX}`;
-    return this.#load(`${where} ${order}`, teamId, teamId, boot, number, number);
-  }
-
-  loadRefusals(teamId: string, month: string): Promise<RefusalCount[]> {
-    return loadCounts(this.#own, 'REFUSALS', teamId, month);
-  }
-
-  async loadKeyUses(teamId: string): Promise<KeyUse[]> {
-    const from = `FROM ${this.#own.schema}"KEY_USES" u WHERE "TEAM_ID" = ? ORDER BY "API_ID"`;
-    const found = await this.#own.read(`SELECT ${listColumns(USE, 'u')} ${from}`, teamId);
-    return found.map((use) => toRecord<KeyUse>(USE, use));
-  }
-
-  async trimRequests(bytesMax: number): Promise<void> {
-    const { schema } = this.#own;
-    const large = `SELECT min("TEAM_ID") FROM ${schema}"REQUEST_BYTES" WHERE "BYTES" > ?`;
-    // One statement, so that nodes that do this at the same time choose the same blocks.
-    const oldest = `SELECT "BLOCK_ID", length("LINES") + ${BLOCK_BYTES}, b."BYTES" - ?
-      FROM ${schema}"REQUESTS" r JOIN ${schema}"REQUEST_BYTES" b ON b."TEAM_ID" = r."TEAM_ID"
-      WHERE r."TEAM_ID" = ? ORDER BY "BLOCK_ID" LIMIT ${BLOCKS_PER_TRIM}`;
-    for (;;) {
-      const [[teamId] = [null]] = await this.#own.read<[string | null]>(large, bytesMax);
-      if (teamId === null) return;
-      let last = '';
-      let taken = 0;
-      for (const [blockId, bytes, excess] of await this.#own.read<[string, number, number]>(oldest, bytesMax, teamId))
-        if (taken < excess) {
-          last = blockId;
-          taken += bytes;
-        }
-      if (last === '') return;
-      await this.#own.deleteSome(teamId, last + END_OF_TIME);
-      await nextTurn();
-    }
-  }
-
-  async deleteRequestsBefore(before: string): Promise<void> {
-    const next = `SELECT min("TEAM_ID") FROM ${this.#own.schema}"REQUESTS" WHERE "TEAM_ID" > ?`;
-    const nextTeam = async (after: string): Promise<string | null> =>
-      (await this.#own.read<[string | null]>(next, after))[0]![0];
-    for (let teamId = await nextTeam(''); teamId !== null; teamId = await nextTeam(teamId))
-      while (await this.#own.deleteSome(teamId, before)) await nextTurn();
-  }
-
-  async #load(where: string, ...values: Bound[]): Promise<RequestBlock[]> {
-    const sql = `SELECT ${listColumns(BLOCK, 'b')} FROM ${this.#own.schema}"REQUESTS" b WHERE ${where}`;
-    return (await this.#own.readBlocks(sql, ...values)).map((block) => toRecord<RequestBlock>(BLOCK, block));
-  }
+    async trimRequests(bytesMax) {
+      const largest = `SELECT min("TEAM_ID") FROM ${bytes} WHERE "BYTES" > ?`;
+      // Excess and blocks come from one statement, so that nodes that trim at the same time choose the same blocks.
+      const oldest = `SELECT "BLOCK_ID", length("LINES") + ${BLOCK_BYTES}, b."BYTES" - ?
+        FROM ${requests} r JOIN ${bytes} b ON b."TEAM_ID" = r."TEAM_ID"
+        WHERE r."TEAM_ID" = ? ORDER BY "BLOCK_ID" LIMIT ${BLOCKS_PER_TRIM}`;
+      for (;;) {
+        const [[teamId] = [null]] = await own.read<[string | null]>(largest, bytesMax);
+        if (teamId === null) return;
+        let [last, taken] = ['', 0];
+        for (const [blockId, size, excess] of await own.read<[string, number, number]>(oldest, bytesMax, teamId))
+          if (taken < excess) [last, taken] = [blockId, taken + size];
+        if (last === '') return;
+        await own.deleteSome(teamId, last + END_OF_TIME);
+        await nextTurn();
+      }
+    },
+    async deleteRequestsBefore(before) {
+      const next = `SELECT min("TEAM_ID") FROM ${requests} WHERE "TEAM_ID" > ?`;
+      for (let after = ''; ;) {
+        const [[teamId] = [null]] = await own.read<[string | null]>(next, after);
+        if (teamId === null) return;
+        while (await own.deleteSome(teamId, before)) await nextTurn();
+        after = teamId;
+      }
+    },
+  };
 }

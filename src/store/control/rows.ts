@@ -1,27 +1,41 @@
 /** Rows of the control tables and their records. One rule names the columns: `createdAt` is kept in "CREATED_AT". */
-import type { Session, User } from '../../account/port.ts';
+import type { Session, User, UserName } from '../../account/port.ts';
 import type { Tenant } from '../../tenant/port.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
+import type { ReadableTables } from './database.ts';
 
 const columnOf = (property: string): string => `"${property.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}"`;
 
-/** The columns of a table that the statement names by an alias. */
+/** Lists the columns of these properties, of the table that a statement names by the alias. */
 export const listColumns = (properties: readonly string[], alias: string): string =>
   properties.map((property) => `${alias}.${columnOf(property)}`).join(', ');
 
-/** `toRecord(['teamId', 'at'], ['acme', '2026'])` is `{ teamId: 'acme', at: '2026' }`. */
+/** Makes a record of a row: `toRecord(['teamId', 'at'], ['acme', '2026'])` is `{ teamId: 'acme', at: '2026' }`. */
 export const toRecord = <T>(properties: readonly (keyof T)[], row: Row): T =>
   Object.fromEntries(properties.map((property, index) => [property, row[index]])) as T;
 
-type BoundRecord = Readonly<Record<string, Bound>>;
-
-export function insertRow(table: string, record: BoundRecord): Statement {
-  const columns = Object.keys(record).map(columnOf).join(', ');
-  const places = Object.keys(record).fill('?').join(', ');
-  return statement(`INSERT INTO ${table} (${columns}) VALUES (${places})`, ...Object.values(record));
+/** Loads the records of a table that a condition holds for. The condition may have an order and a limit after it. */
+export async function loadRecords<T>(
+  db: ReadableTables,
+  table: string,
+  properties: readonly (keyof T & string)[],
+  where: string,
+  ...values: Bound[]
+): Promise<T[]> {
+  const sql = `SELECT ${listColumns(properties, 't')} FROM ${db.schema}"${table}" t WHERE ${where}`;
+  const found = await db.read(sql, ...values);
+  return found.map((row) => toRecord<T>(properties, row));
 }
 
-/** `UPDATE … SET …` with all values of the record; the condition follows. */
+type BoundRecord = Readonly<Record<string, Bound>>;
+
+export function insertRow(table: string, record: BoundRecord, onConflict = ''): Statement {
+  const columns = Object.keys(record).map(columnOf).join(', ');
+  const places = Object.keys(record).fill('?').join(', ');
+  return statement(`INSERT INTO ${table} (${columns}) VALUES (${places})${onConflict}`, ...Object.values(record));
+}
+
+/** Updates the rows that a condition holds for, with all values of the record. */
 export function updateRows(table: string, record: BoundRecord, where: string, ...values: Bound[]): Statement {
   const set = Object.keys(record).map((property) => `${columnOf(property)} = ?`);
   return statement(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...Object.values(record), ...values);
@@ -29,34 +43,33 @@ export function updateRows(table: string, record: BoundRecord, where: string, ..
 
 export type TenantRow = [string, string, string, string, Tenant['defaultStage'], number, number | null, number | null];
 
-/** Of a table TENANTS that the statement names `t`. */
+/** The columns of a TenantRow, of a table TENANTS that the statement names `t`. */
 export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
   CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."CALLS_PER_SECOND"`;
 
-/** Written out, since every call of the API loads its tenant. */
+/** Written without `toRecord`, which is slower: every call of the API loads its tenant. */
 export function toTenant(row: TenantRow): Tenant {
   const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, callsPerSecond] = row;
   return { teamId, name, createdAt, storeId, defaultStage, strict: strict === 1, monthQuota, callsPerSecond };
 }
 
-type StoredUser = Omit<User, 'link'> & { readonly linkHash: Uint8Array | null; readonly linkEndsAt: string };
+export type StoredUser = Omit<User, 'link'> & { readonly linkHash: Uint8Array | null; readonly linkEndsAt: string };
 
 export const USER: readonly (keyof StoredUser)[] = [
   ...(['teamId', 'email', 'role', 'createdAt', 'passwordHash', 'passwordSetAt', 'sealedSecret', 'lastStep'] as const),
   ...(['failures', 'nextTryAt', 'linkHash', 'linkEndsAt'] as const),
 ];
 
-export function toUser(row: Row): User {
-  const { linkHash, linkEndsAt, ...user } = toRecord<StoredUser>(USER, row);
-  return { ...user, link: linkHash && { hash: linkHash, endsAt: linkEndsAt } };
-}
+export const toUser = ({ linkHash, linkEndsAt, ...user }: StoredUser): User => ({
+  ...user,
+  link: linkHash && { hash: linkHash, endsAt: linkEndsAt },
+});
 
 export const SESSION: readonly (keyof Session)[] = [
   ...(['tokenHash', 'sessionId', 'teamId', 'email', 'createdAt', 'seenAt', 'client', 'agent'] as const),
   ...(['provenAt', 'failures', 'nextTryAt'] as const),
 ];
 
-export const toSession = (row: Row): Session => toRecord<Session>(SESSION, row);
-
-/** Condition of a statement about one user. */
+/** Condition of a statement about one user, and its values. */
 export const THIS_USER = '"TEAM_ID" = ? AND "EMAIL" = ?';
+export const userKey = ({ teamId, email }: UserName): [string, string] => [teamId, email];

@@ -1,101 +1,67 @@
 /** The sessions of the users in any SQL store. Callers know whether one has ended by itself. */
-import type { Session, SessionChoice, SessionRenewal, SessionStore } from '../../account/port.ts';
-import type { SignedIn, UserName } from '../../account/port.ts';
-import type { AuditEntry } from '../../audit/entry.ts';
+import type { Session, SessionChoice, SessionStore, UserName } from '../../account/port.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { row, rows, run, statement, type Bound, type Statement, type Writing } from '../writing.ts';
-import { appendAudit, lockAudit } from './audit-store.ts';
-import { commit, type ControlDatabase } from './database.ts';
-import { insertRow, listColumns, SESSION, TENANT_COLUMNS, THIS_USER, updateRows, USER } from './rows.ts';
-import { toSession, toTenant, toUser, type TenantRow } from './rows.ts';
+import { rows, statement, type Bound, type Writing } from '../writing.ts';
+import { audited } from './audit-store.ts';
+import { changesRow, commit, commitOne, commitRow, type ControlDatabase } from './database.ts';
+import { insertRow, listColumns, loadRecords, SESSION, TENANT_COLUMNS, THIS_USER, toRecord } from './rows.ts';
+import { toTenant, toUser, updateRows, USER, userKey, type StoredUser, type TenantRow } from './rows.ts';
 
-export class SqlSessionStore implements SessionStore {
-  readonly #db: ControlDatabase;
+export function makeSessionStore(db: ControlDatabase): SessionStore {
+  const { schema } = db;
+  const [sessions, users] = [`${schema}"SESSIONS"`, `${schema}"USERS"`];
+  const thisSession = '"TOKEN_HASH" = ?';
+  const setFailures = (tokenHash: Uint8Array, from: number, failures: number, nextTryAt: string): Promise<boolean> => {
+    const where = `${thisSession} AND "FAILURES" = ?`;
+    return commitRow(db, updateRows(sessions, { failures, nextTryAt }, where, tokenHash, from));
+  };
+  return {
+    async findSession(tokenHash) {
+      const columns = `${listColumns(SESSION, 's')}, ${listColumns(USER, 'u')}, ${TENANT_COLUMNS}`;
+      const sql = `SELECT ${columns} FROM ${sessions} s
+        JOIN ${users} u ON u."TEAM_ID" = s."TEAM_ID" AND u."EMAIL" = s."EMAIL"
+        JOIN ${schema}"TENANTS" t ON t."TEAM_ID" = s."TEAM_ID" WHERE s.${thisSession}`;
+      const [found] = await db.read(sql, tokenHash);
+      if (!found) return undefined;
+      const rest = found.slice(SESSION.length);
+      const tenantRow = rest.slice(USER.length) as TenantRow;
+      const [session, user] = [toRecord<Session>(SESSION, found), toUser(toRecord<StoredUser>(USER, rest))];
+      return { session, user, tenant: toTenant(tenantRow) };
+    },
 
-  constructor(db: ControlDatabase) {
-    this.#db = db;
-  }
+    openSession: (session, entry, replaces) =>
+      commit(db, () =>
+        audited(schema, session.teamId, entry, function* (): Writing<Outcome<void>> {
+          const forget = updateRows(users, { failures: 0, nextTryAt: '' }, THIS_USER, ...userKey(session));
+          // The user may have been deleted since the password was checked.
+          if (!(yield* changesRow(forget))) return new Refusal('NOT_SIGNED_IN');
+          if (replaces) yield statement(`DELETE FROM ${sessions} WHERE ${thisSession}`, replaces);
+          yield insertRow(sessions, { ...session });
+          return undefined;
+        }),
+      ),
+    touchSession: (tokenHash, seenAt) => commitOne(db, updateRows(sessions, { seenAt }, thisSession, tokenHash)),
+    renewSession: (tokenHash, renewal) => commitRow(db, updateRows(sessions, { ...renewal }, thisSession, tokenHash)),
+    countAttempt: (tokenHash, failures, nextTryAt) => setFailures(tokenHash, failures, failures + 1, nextTryAt),
+    async undoAttempt(tokenHash, failures, nextTryAt) {
+      await setFailures(tokenHash, failures + 1, failures, nextTryAt);
+    },
 
-  async findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined> {
-    const { schema } = this.#db;
-    const columns = `${listColumns(SESSION, 's')}, ${listColumns(USER, 'u')}, ${TENANT_COLUMNS}`;
-    const user = `JOIN ${schema}"USERS" u ON u."TEAM_ID" = s."TEAM_ID" AND u."EMAIL" = s."EMAIL"`;
-    const tenant = `JOIN ${schema}"TENANTS" t ON t."TEAM_ID" = s."TEAM_ID"`;
-    const sql = `SELECT ${columns} FROM ${schema}"SESSIONS" s ${user} ${tenant} WHERE s."TOKEN_HASH" = ?`;
-    const [found] = await this.#db.read(sql, tokenHash);
-    if (!found) return undefined;
-    const rest = found.slice(SESSION.length);
-    const tenantRow = rest.slice(USER.length) as TenantRow;
-    return { session: toSession(found), user: toUser(rest), tenant: toTenant(tenantRow) };
-  }
-
-  openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void> {
-    const { schema } = this.#db;
-    const { teamId, email } = session;
-    return commit(this.#db, function* (): Writing<Outcome<void>> {
-      const head = entry && (yield* lockAudit(schema, teamId));
-      const forget = `UPDATE ${schema}"USERS" SET "FAILURES" = 0, "NEXT_TRY_AT" = '' WHERE ${THIS_USER} RETURNING 1`;
-      // The user may have been deleted since the password was checked.
-      if (!(yield* row(forget, teamId, email))) return new Refusal('NOT_SIGNED_IN');
-      if (replaces) yield statement(`DELETE FROM ${schema}"SESSIONS" WHERE "TOKEN_HASH" = ?`, replaces);
-      yield insertRow(`${schema}"SESSIONS"`, { ...session });
-      if (head && entry) yield* appendAudit(head, entry);
-      return undefined;
-    });
-  }
-
-  touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void> {
-    const sql = `UPDATE ${this.#db.schema}"SESSIONS" SET "SEEN_AT" = ? WHERE "TOKEN_HASH" = ?`;
-    return commit(this.#db, () => run(sql, seenAt, tokenHash));
-  }
-
-  renewSession(tokenHash: Uint8Array, renewal: SessionRenewal): Promise<boolean> {
-    const sessions = `${this.#db.schema}"SESSIONS"`;
-    return this.#isChanged(updateRows(sessions, { ...renewal }, '"TOKEN_HASH" = ? RETURNING 1', tokenHash));
-  }
-
-  countAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<boolean> {
-    return this.#setFailures(tokenHash, failures, failures + 1, nextTryAt);
-  }
-
-  async undoAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<void> {
-    await this.#setFailures(tokenHash, failures + 1, failures, nextTryAt);
-  }
-
-  #setFailures(tokenHash: Uint8Array, from: number, failures: number, nextTryAt: string): Promise<boolean> {
-    const where = '"TOKEN_HASH" = ? AND "FAILURES" = ? RETURNING 1';
-    const sessions = `${this.#db.schema}"SESSIONS"`;
-    return this.#isChanged(updateRows(sessions, { failures, nextTryAt }, where, tokenHash, from));
-  }
-
-  #isChanged({ sql, values }: Statement): Promise<boolean> {
-    return commit(this.#db, function* () {
-      return (yield* row(sql, ...values)) !== undefined;
-    });
-  }
-
-  async listSessions({ teamId, email }: UserName): Promise<Session[]> {
-    const from = `FROM ${this.#db.schema}"SESSIONS" s WHERE ${THIS_USER} ORDER BY s."CREATED_AT" DESC, s."SESSION_ID"`;
-    return (await this.#db.read(`SELECT ${listColumns(SESSION, 's')} ${from}`, teamId, email)).map(toSession);
-  }
-
-  endSessions(name: UserName, which: SessionChoice, entry: AuditEntry): Promise<number> {
-    const { schema } = this.#db;
-    return commit(this.#db, function* () {
-      const head = yield* lockAudit(schema, name.teamId);
-      const ended = yield* deleteSessions(schema, name, which);
-      if (ended > 0) yield* appendAudit(head, entry);
-      return ended;
-    });
-  }
-
-  deleteSessionsBefore(createdBefore: string, seenBefore: string): Promise<void> {
-    const sql = `DELETE FROM ${this.#db.schema}"SESSIONS" WHERE "CREATED_AT" < ? OR "SEEN_AT" < ?`;
-    return commit(this.#db, () => run(sql, createdBefore, seenBefore));
-  }
+    listSessions(name) {
+      const where = `${THIS_USER} ORDER BY "CREATED_AT" DESC, "SESSION_ID"`;
+      return loadRecords<Session>(db, 'SESSIONS', SESSION, where, ...userKey(name));
+    },
+    endSessions: (name, which, entry) =>
+      commit(db, () => audited(schema, name.teamId, entry, () => deleteSessions(schema, name, which))),
+    deleteSessionsBefore: (createdBefore, seenBefore) =>
+      commitOne(
+        db,
+        statement(`DELETE FROM ${sessions} WHERE "CREATED_AT" < ? OR "SEEN_AT" < ?`, createdBefore, seenBefore),
+      ),
+  };
 }
 
-export function* deleteSessions(schema: string, { teamId, email }: UserName, which: SessionChoice): Writing<number> {
+export function* deleteSessions(schema: string, name: UserName, which: SessionChoice): Writing<number> {
   const [where, ...values]: [string, ...Bound[]] =
     which === 'all'
       ? ['']
@@ -103,5 +69,5 @@ export function* deleteSessions(schema: string, { teamId, email }: UserName, whi
         ? [' AND "TOKEN_HASH" <> ?', which.except]
         : [' AND "SESSION_ID" = ?', which.sessionId];
   const sql = `DELETE FROM ${schema}"SESSIONS" WHERE ${THIS_USER}${where} RETURNING 1`;
-  return (yield* rows(sql, teamId, email, ...values)).length;
+  return (yield* rows(sql, ...userKey(name), ...values)).length;
 }

@@ -6,120 +6,78 @@ import type { User, UserChange, UserName, UserStore } from '../../account/port.t
 import { checkUserChange, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { row, run, statement, type Bound, type Writing } from '../writing.ts';
-import { appendAudit, lockAudit } from './audit-store.ts';
-import { commit, isPlain, type ControlDatabase } from './database.ts';
-import { insertRow, listColumns, THIS_USER, toRecord, toUser, updateRows, USER } from './rows.ts';
+import { row, statement, type Bound, type Writing } from '../writing.ts';
+import { audited } from './audit-store.ts';
+import { changesRow, commitOne, commitRow, isPlain, type ControlDatabase } from './database.ts';
+import { insertRow, listColumns, loadRecords, THIS_USER, toRecord, toUser, updateRows } from './rows.ts';
+import { USER, userKey, type StoredUser } from './rows.ts';
 import { deleteSessions } from './session-store.ts';
-
-export class SqlUserStore implements UserStore {
-  readonly #db: ControlDatabase;
-
-  constructor(db: ControlDatabase) {
-    this.#db = db;
-  }
-
-  async findUser({ teamId, email }: UserName): Promise<User | undefined> {
-    if (!isPlain(teamId) || !isPlain(email)) return undefined;
-    return (await this.#load('u."TEAM_ID" = ? AND u."EMAIL" = ?', teamId, email))[0];
-  }
-
-  async findUserByLink(linkHash: Uint8Array): Promise<User | undefined> {
-    return (await this.#load('u."LINK_HASH" = ?', linkHash))[0];
-  }
-
-  listUsers(teamId: string): Promise<User[]> {
-    return this.#load('u."TEAM_ID" = ?', teamId);
-  }
-
-  createUser(user: Parameters<UserStore['createUser']>[0], entry: AuditEntry): Promise<Outcome<void>> {
-    const { schema } = this.#db;
-    const { link, ...named } = user;
-    const { sql, values } = insertRow(`${schema}"USERS"`, { ...named, ...NEW_USER, ...toLinkColumns(link) });
-    return this.#db.transaction(function* (): Writing<Outcome<void>> {
-      const head = yield* lockAudit(schema, user.teamId);
-      if (!(yield* row(`${sql} ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING RETURNING 1`, ...values)))
-        return new Refusal('USER_EXISTS');
-      yield* appendAudit(head, entry);
-      return undefined;
-    });
-  }
-
-  updateUser(name: UserName, change: UserChange, entry: AuditEntry): Promise<Outcome<void>> {
-    const { schema } = this.#db;
-    return this.#db.transaction(function* (): Writing<Outcome<void>> {
-      const head = yield* lockAudit(schema, name.teamId);
-      const refusal = checkUserChange(name, yield* loadUser(schema, name), change);
-      if (refusal) return refusal;
-      yield* saveChange(schema, name, change);
-      yield* appendAudit(head, entry);
-      return undefined;
-    });
-  }
-
-  deleteUser(name: UserName, entry: AuditEntry): Promise<Outcome<void>> {
-    const { schema } = this.#db;
-    return this.#db.transaction(function* (): Writing<Outcome<void>> {
-      const head = yield* lockAudit(schema, name.teamId);
-      const refusal = checkUserChange(name, yield* loadUser(schema, name), { role: null });
-      if (refusal) return refusal;
-      yield statement(`DELETE FROM ${schema}"USERS" WHERE ${THIS_USER}`, name.teamId, name.email);
-      yield* appendAudit(head, entry);
-      return undefined;
-    });
-  }
-
-  countAttempt({ teamId, email }: UserName, failures: number, nextTryAt: string): Promise<boolean> {
-    const set = `SET "FAILURES" = "FAILURES" + 1, "NEXT_TRY_AT" = ? WHERE ${THIS_USER} AND "FAILURES" = ?`;
-    return this.#take(`UPDATE ${this.#db.schema}"USERS" ${set}`, nextTryAt, teamId, email, failures);
-  }
-
-  undoAttempt({ teamId, email }: UserName, failures: number, nextTryAt: string): Promise<void> {
-    const set = `SET "FAILURES" = ?, "NEXT_TRY_AT" = ? WHERE ${THIS_USER} AND "FAILURES" = ?`;
-    const sql = `UPDATE ${this.#db.schema}"USERS" ${set}`;
-    return commit(this.#db, () => run(sql, failures, nextTryAt, teamId, email, failures + 1));
-  }
-
-  useStep({ teamId, email }: UserName, step: number): Promise<boolean> {
-    const set = `SET "LAST_STEP" = ? WHERE ${THIS_USER} AND "LAST_STEP" < ?`;
-    return this.#take(`UPDATE ${this.#db.schema}"USERS" ${set}`, step, teamId, email, step);
-  }
-
-  useRecoveryCode({ teamId, email }: UserName, hash: Uint8Array): Promise<boolean> {
-    const codes = `${this.#db.schema}"RECOVERY_CODES"`;
-    return this.#take(`DELETE FROM ${codes} WHERE ${THIS_USER} AND "CODE_HASH" = ?`, teamId, email, hash);
-  }
-
-  async countRecoveryCodes({ teamId, email }: UserName): Promise<number> {
-    const sql = `SELECT count(*) FROM ${this.#db.schema}"RECOVERY_CODES" WHERE ${THIS_USER}`;
-    return (await this.#db.read<[number]>(sql, teamId, email))[0]![0];
-  }
-
-  async #load(where: string, ...values: Bound[]): Promise<User[]> {
-    const from = `FROM ${this.#db.schema}"USERS" u WHERE ${where} ORDER BY u."EMAIL"`;
-    return (await this.#db.read(`SELECT ${listColumns(USER, 'u')} ${from}`, ...values)).map(toUser);
-  }
-
-  /** Whether the statement changed or deleted a row. When several run at once, one of them does. */
-  #take(sql: string, ...values: Bound[]): Promise<boolean> {
-    return commit(this.#db, function* () {
-      return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
-    });
-  }
-}
 
 const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, failures: 0, nextTryAt: '' };
 
 const toLinkColumns = (link: User['link']) => ({ linkHash: link?.hash ?? null, linkEndsAt: link?.endsAt ?? '' });
 
-function* loadUser(schema: string, { teamId, email }: UserName): Writing<LoadedUser | undefined> {
+export function makeUserStore(db: ControlDatabase): UserStore {
+  const { schema } = db;
+  const [users, codes] = [`${schema}"USERS"`, `${schema}"RECOVERY_CODES"`];
+  const load = async (where: string, ...values: Bound[]): Promise<User[]> =>
+    (await loadRecords<StoredUser>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values)).map(toUser);
+  /** Changes a user as far as the rules allow. */
+  const changeUser = (
+    name: UserName,
+    rule: UserChange | { role: null },
+    entry: AuditEntry,
+    work: () => Writing<void>,
+  ) =>
+    db.transaction(() =>
+      audited(schema, name.teamId, entry, function* (): Writing<Outcome<void>> {
+        return checkUserChange(name, yield* loadUser(schema, name), rule) ?? (yield* work());
+      }),
+    );
+  const setFailures = (name: UserName, from: number, failures: number, nextTryAt: string) =>
+    updateRows(users, { failures, nextTryAt }, `${THIS_USER} AND "FAILURES" = ?`, ...userKey(name), from);
+  return {
+    findUser: async (name) =>
+      isPlain(name.teamId) && isPlain(name.email) ? (await load(THIS_USER, ...userKey(name)))[0] : undefined,
+    findUserByLink: async (linkHash) => (await load('"LINK_HASH" = ?', linkHash))[0],
+    listUsers: (teamId) => load('"TEAM_ID" = ?', teamId),
+
+    createUser({ link, ...user }, entry) {
+      const record = { ...user, ...NEW_USER, ...toLinkColumns(link) };
+      const insert = insertRow(users, record, ' ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING');
+      return db.transaction(() =>
+        audited(schema, user.teamId, entry, function* (): Writing<Outcome<void>> {
+          return (yield* changesRow(insert)) ? undefined : new Refusal('USER_EXISTS');
+        }),
+      );
+    },
+    updateUser: (name, change, entry) => changeUser(name, change, entry, () => saveChange(schema, name, change)),
+    deleteUser: (name, entry) =>
+      changeUser(name, { role: null }, entry, function* () {
+        yield statement(`DELETE FROM ${users} WHERE ${THIS_USER}`, ...userKey(name));
+      }),
+
+    countAttempt: (name, failures, nextTryAt) => commitRow(db, setFailures(name, failures, failures + 1, nextTryAt)),
+    undoAttempt: (name, failures, nextTryAt) => commitOne(db, setFailures(name, failures + 1, failures, nextTryAt)),
+    useStep: (name, lastStep) =>
+      commitRow(db, updateRows(users, { lastStep }, `${THIS_USER} AND "LAST_STEP" < ?`, ...userKey(name), lastStep)),
+    useRecoveryCode: (name, hash) =>
+      commitRow(db, statement(`DELETE FROM ${codes} WHERE ${THIS_USER} AND "CODE_HASH" = ?`, ...userKey(name), hash)),
+    async countRecoveryCodes(name) {
+      const [found] = await db.read<[number]>(`SELECT count(*) FROM ${codes} WHERE ${THIS_USER}`, ...userKey(name));
+      return found![0];
+    },
+  };
+}
+
+function* loadUser(schema: string, name: UserName): Writing<LoadedUser | undefined> {
   const owners = `(SELECT count(*) FROM ${schema}"USERS" o WHERE o."TEAM_ID" = u."TEAM_ID" AND o."ROLE" = 'owner')`;
   const columns = listColumns(['role', 'passwordHash'], 'u');
-  const found = yield* row(`SELECT ${columns}, ${owners} FROM ${schema}"USERS" u WHERE ${THIS_USER}`, teamId, email);
+  const found = yield* row(`SELECT ${columns}, ${owners} FROM ${schema}"USERS" u WHERE ${THIS_USER}`, ...userKey(name));
   return found && toRecord<LoadedUser>(['role', 'passwordHash', 'owners'], found);
 }
 
-function* saveChange(schema: string, { teamId, email }: UserName, change: UserChange): Writing<void> {
+function* saveChange(schema: string, name: UserName, change: UserChange): Writing<void> {
   const { role, password, secondFactor, sealedSecret, link, endSessions } = change;
   const record = {
     ...(role && { role }),
@@ -132,15 +90,15 @@ function* saveChange(schema: string, { teamId, email }: UserName, change: UserCh
     ...(change.forgetFailures && { failures: 0, nextTryAt: '' }),
   };
   const users = `${schema}"USERS"`;
-  if (Object.keys(record).length > 0) yield updateRows(users, record, THIS_USER, teamId, email);
-  // A second factor that was taken away meanwhile stays away.
+  if (Object.keys(record).length > 0) yield updateRows(users, record, THIS_USER, ...userKey(name));
+  // A second factor that was removed in the meantime stays removed.
   if (sealedSecret && secondFactor === undefined)
-    yield updateRows(users, { sealedSecret }, `${THIS_USER} AND "SEALED_SECRET" IS NOT NULL`, teamId, email);
+    yield updateRows(users, { sealedSecret }, `${THIS_USER} AND "SEALED_SECRET" IS NOT NULL`, ...userKey(name));
   if (secondFactor !== undefined) {
     const codes = `${schema}"RECOVERY_CODES"`;
-    yield statement(`DELETE FROM ${codes} WHERE ${THIS_USER}`, teamId, email);
+    yield statement(`DELETE FROM ${codes} WHERE ${THIS_USER}`, ...userKey(name));
     for (const [index, codeHash] of (secondFactor?.recoveryHashes ?? []).entries())
-      yield insertRow(codes, { teamId, email, number: index + 1, codeHash });
+      yield insertRow(codes, { teamId: name.teamId, email: name.email, number: index + 1, codeHash });
   }
-  if (endSessions) yield* deleteSessions(schema, { teamId, email }, endSessions);
+  if (endSessions) yield* deleteSessions(schema, name, endSessions);
 }

@@ -2,8 +2,7 @@
  * The request log of PostgreSQL, on the connections for writes, so that counts never wait. Blocks are read on those for
  * queries, in turns, and what is small with the keys. Source: decision 0022.
  */
-import type { RefusalCount, RequestBlock } from '../../request-log/port.ts';
-import type { KeyUseOfTeam, OwnRequests } from '../control/request-store.ts';
+import type { OwnRequests } from '../control/request-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
@@ -43,44 +42,24 @@ const DELETE_BLOCKS = `WITH deleted AS (DELETE FROM ${REQUESTS} WHERE "TEAM_ID" 
   ) RETURNING 1) SELECT count(*) FROM deleted`;
 const BLOCKS_PER_DELETE = 200;
 
-export class PostgresRequests implements OwnRequests {
-  readonly schema = `${CONTROL}.` as const;
-  readonly #reader: SharedConnection;
-  readonly #writers: Pool;
-  readonly #queries: Pool;
-
-  constructor(reader: SharedConnection, writers: Pool, queries: Pool) {
-    this.#reader = reader;
-    this.#writers = writers;
-    this.#queries = queries;
-  }
-
-  async insertAll(
-    blocks: readonly RequestBlock[],
-    refusals: readonly RefusalCount[],
-    uses: readonly KeyUseOfTeam[],
-  ): Promise<void> {
+export const makeOwnRequests = (reader: SharedConnection, writers: Pool, queries: Pool): OwnRequests => ({
+  schema: `${CONTROL}.`,
+  read: <R extends Row>(sql: string, ...values: Bound[]) => reader.ask<R>(sql, values),
+  readBlocks: <R extends Row>(sql: string, ...values: Bound[]) =>
+    queries.use(0, (connection) => connection.ask<R>(sql, values)),
+  async addRequests(blocks, refusals, uses) {
     const values = [
       ...columnsOf(blocks, ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines']),
       ...columnsOf(refusals, ['teamId', 'day', 'operation', 'calls']),
       Math.min(blocks.length, 1),
       ...columnsOf(uses, ['teamId', 'apiId', 'usedAt', 'client', 'usedInUrlAt']),
     ];
-    await this.#writers.use(0, (shared) => shared.ask(ADD, values));
-  }
-
+    await writers.use(0, (connection) => connection.ask(ADD, values));
+  },
   /** Nodes that delete at the same time skip each other's rows. */
-  async deleteSome(teamId: string, before: string): Promise<boolean> {
+  async deleteSome(teamId, before) {
     const values = [teamId, teamId, before, BLOCKS_PER_DELETE];
-    const [deleted] = await this.#writers.use(0, (connection) => connection.ask<[number]>(DELETE_BLOCKS, values));
+    const [deleted] = await writers.use(0, (connection) => connection.ask<[number]>(DELETE_BLOCKS, values));
     return deleted?.[0] === BLOCKS_PER_DELETE;
-  }
-
-  read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
-    return this.#reader.ask<R>(sql, values);
-  }
-
-  readBlocks<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
-    return this.#queries.use(0, (connection) => connection.ask<R>(sql, values));
-  }
-}
+  },
+});

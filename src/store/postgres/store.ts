@@ -5,17 +5,20 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
+import type { SessionStore, UserStore } from '../../account/port.ts';
+import type { AuditStore } from '../../audit/port.ts';
 import type { PimsStore } from '../../pims/port.ts';
+import type { RequestStore } from '../../request-log/port.ts';
 import { Turns, type TakeTurn } from '../../tenant/admission.ts';
-import type { Tenant } from '../../tenant/port.ts';
-import { SqlAuditStore } from '../control/audit-store.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
+import { makeAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
-import { SqlInstallation } from '../control/installation.ts';
-import { SqlRequestStore } from '../control/request-store.ts';
-import { SqlSessionStore } from '../control/session-store.ts';
-import { SqlTenantStore } from '../control/tenant-store.ts';
-import { SqlUsageStore } from '../control/usage-store.ts';
-import { SqlUserStore } from '../control/user-store.ts';
+import { makeInstallation, type Installation } from '../control/installation.ts';
+import { makeRequestStore } from '../control/request-store.ts';
+import { makeSessionStore } from '../control/session-store.ts';
+import { makeTenantStore } from '../control/tenant-store.ts';
+import { makeUsageStore } from '../control/usage-store.ts';
+import { makeUserStore } from '../control/user-store.ts';
 import type { PoolLoad, StoreLoad } from '../load.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './connection/availability.ts';
@@ -25,11 +28,11 @@ import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from '.
 import { onceReady } from './once-ready.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool } from './connection/pool.ts';
-import { PostgresRequests } from './request-store.ts';
+import { makeOwnRequests } from './request-store.ts';
 import { Servers } from './connection/servers.ts';
 import { SharedConnection } from './connection/shared-connection.ts';
-import { PostgresTenants } from './tenant-store.ts';
-import { PostgresUsage } from './usage-store.ts';
+import { makeOwnTenants } from './tenant-store.ts';
+import { makeOwnUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
   /** Names one server or several. */
@@ -88,13 +91,13 @@ export class PostgresStore {
   readonly #control: PostgresControl;
   readonly #open = new Map<string, PimsStore>();
   readonly #turns: Turns;
-  readonly tenants: SqlTenantStore;
-  readonly usage: SqlUsageStore;
-  readonly requests: SqlRequestStore;
-  readonly users: SqlUserStore;
-  readonly sessions: SqlSessionStore;
-  readonly audit: SqlAuditStore;
-  readonly installation: SqlInstallation;
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
+  readonly installation: Installation;
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
@@ -138,13 +141,16 @@ export class PostgresStore {
     this.#shared = [keys, usage, ...this.#readers, ...this.#pages];
     this.#pools = [shareMany(short), [...shareMany(long), share(long)]].map((all) => new Pool(all, options.clock));
     const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
-    this.tenants = new SqlTenantStore(control, new PostgresTenants(keys, () => this.openOwn()));
-    this.users = new SqlUserStore(control);
-    this.sessions = new SqlSessionStore(control);
-    this.audit = new SqlAuditStore(control);
-    this.installation = new SqlInstallation(control);
-    this.usage = new SqlUsageStore(new PostgresUsage(usage));
-    this.requests = new SqlRequestStore(new PostgresRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
+    this.tenants = makeTenantStore(
+      control,
+      makeOwnTenants(keys, () => this.openOwn()),
+    );
+    this.users = makeUserStore(control);
+    this.sessions = makeSessionStore(control);
+    this.audit = makeAuditStore(control);
+    this.installation = makeInstallation(control);
+    this.usage = makeUsageStore(makeOwnUsage(usage));
+    this.requests = makeRequestStore(makeOwnRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
   }
 
   /** Opens and migrates the store. COMMAND_REFUSED says what is wrong with the address or the server. */

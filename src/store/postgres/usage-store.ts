@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
-import type { KeyCount, UsageCount } from '../../tenant/port.ts';
 import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection/connection.ts';
@@ -54,43 +53,35 @@ function uncounted({ code, retryAfterSeconds = 1 }: Refusal): Refusal {
   return new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', message, { retryAfterSeconds });
 }
 
-export class PostgresUsage implements OwnUsage {
-  readonly schema = `${CONTROL}.` as const;
-  readonly #connection: SharedConnection;
-  readonly #node = randomUUID();
-  #sequence = 0;
+export function makeOwnUsage(connection: SharedConnection): OwnUsage {
+  const node = randomUUID();
+  let sequence = 0;
+  return {
+    schema: `${CONTROL}.`,
+    read: <R extends Row>(sql: string, ...values: Bound[]) => connection.ask<R>(sql, values),
 
-  constructor(connection: SharedConnection) {
-    this.#connection = connection;
-  }
-
-  /** One batch at a time, so that the sequence numbers of a node arrive in order. */
-  async addCounts(counts: readonly UsageCount[], byKey: readonly KeyCount[]): Promise<ReadonlyMap<string, number>> {
-    if (this.#sequence === 0) await this.#connection.ask(DELETE_NODES, []);
-    const months = new Map<string, { team: string; month: string; calls: number }>();
-    for (const { teamId, day, calls } of counts) {
-      const month = day.slice(0, 7);
-      const sum = months.get(`${teamId} ${month}`);
-      if (sum) sum.calls += calls;
-      else months.set(`${teamId} ${month}`, { team: teamId, month, calls });
-    }
-    const sums = [...months.values()];
-    const days = columnsOf(counts, ['teamId', 'day', 'operation', 'calls']);
-    const keys = columnsOf(byKey, ['teamId', 'month', 'apiId', 'name', 'calls', 'usedAt']);
-    const values = [this.#node, ++this.#sequence, ...days, ...columnsOf(sums, ['team', 'month', 'calls']), ...keys];
-    type Total = [string, string, number];
-    let totals: Total[];
-    try {
-      totals = await this.#connection.ask<Total>(ADD, values);
-      if (totals.length === 0)
-        totals = await this.#connection.ask<Total>(READ_TOTALS, columnsOf(sums, ['team', 'month']));
-    } catch (fault) {
-      throw fault instanceof Refusal ? uncounted(fault) : fault;
-    }
-    return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
-  }
-
-  read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
-    return this.#connection.ask<R>(sql, values);
-  }
+    /** Adds one batch at a time, so that the sequence numbers of a node arrive in order. */
+    async addUsage(counts, byKey = []) {
+      if (sequence === 0) await connection.ask(DELETE_NODES, []);
+      const months = new Map<string, { team: string; month: string; calls: number }>();
+      for (const { teamId, day, calls } of counts) {
+        const month = day.slice(0, 7);
+        const sum = months.get(`${teamId} ${month}`);
+        if (sum) sum.calls += calls;
+        else months.set(`${teamId} ${month}`, { team: teamId, month, calls });
+      }
+      const sums = [...months.values()];
+      const days = columnsOf(counts, ['teamId', 'day', 'operation', 'calls']);
+      const keys = columnsOf(byKey, ['teamId', 'month', 'apiId', 'name', 'calls', 'usedAt']);
+      const values = [node, ++sequence, ...days, ...columnsOf(sums, ['team', 'month', 'calls']), ...keys];
+      type Total = [string, string, number];
+      try {
+        let totals = await connection.ask<Total>(ADD, values);
+        if (totals.length === 0) totals = await connection.ask<Total>(READ_TOTALS, columnsOf(sums, ['team', 'month']));
+        return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
+      } catch (fault) {
+        throw fault instanceof Refusal ? uncounted(fault) : fault;
+      }
+    },
+  };
 }

@@ -7,17 +7,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
+import type { SessionStore, UserStore } from '../../account/port.ts';
+import type { AuditStore } from '../../audit/port.ts';
 import type { PimsStore } from '../../pims/port.ts';
-import type { Tenant } from '../../tenant/port.ts';
+import type { RequestStore } from '../../request-log/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
 import { Turns, type TakeTurn } from '../../tenant/admission.ts';
-import { SqlAuditStore } from '../control/audit-store.ts';
+import { makeAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
-import { SqlInstallation } from '../control/installation.ts';
-import { SqlRequestStore } from '../control/request-store.ts';
-import { SqlSessionStore } from '../control/session-store.ts';
-import { SqlTenantStore } from '../control/tenant-store.ts';
-import { SqlUsageStore } from '../control/usage-store.ts';
-import { SqlUserStore } from '../control/user-store.ts';
+import { makeInstallation, type Installation } from '../control/installation.ts';
+import { makeRequestStore } from '../control/request-store.ts';
+import { makeSessionStore } from '../control/session-store.ts';
+import { makeTenantStore } from '../control/tenant-store.ts';
+import { makeUsageStore } from '../control/usage-store.ts';
+import { makeUserStore } from '../control/user-store.ts';
 import type { StoreLoad } from '../load.ts';
 import { backupStore, copyTenant } from './backup/backup.ts';
 import { SqliteControl } from './control-database.ts';
@@ -33,11 +36,11 @@ import {
 import { KeptAnswers } from './reads/kept-answers.ts';
 import { OpenTenants } from './files/open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
-import { SqliteRequests } from './request-store.ts';
+import { openRequests, type SqliteRequests } from './request-store.ts';
 import { makeLackingFiles, makeTenantFile, tenantFileOf } from './files/tenant-files.ts';
-import { newStoreId, replaceStore, SqliteTenants } from './tenant-store.ts';
+import { makeOwnTenants, newStoreId, replaceStore } from './tenant-store.ts';
 import { Upgrades } from './files/upgrades.ts';
-import { SqliteUsage } from './usage-store.ts';
+import { openUsage, type SqliteUsage } from './usage-store.ts';
 import { WorkerPool } from './workers/worker-pool.ts';
 
 export type Report = (event: string, isFault?: boolean) => void;
@@ -80,13 +83,13 @@ export class SqliteStore {
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
   #lock: Database | undefined;
-  readonly tenants: SqlTenantStore;
-  readonly usage: SqlUsageStore;
-  readonly requests: SqlRequestStore;
-  readonly users: SqlUserStore;
-  readonly sessions: SqlSessionStore;
-  readonly audit: SqlAuditStore;
-  readonly installation: SqlInstallation;
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore;
+  readonly requests: RequestStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
+  readonly installation: Installation;
 
   constructor(options: OpenStoreOptions) {
     checkVersion();
@@ -109,15 +112,15 @@ export class SqliteStore {
       onSetApart: (storeId, fault) => this.#reportApart(this.#file(storeId), fault),
     });
     const usage = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });
-    this.#usage = new SqliteUsage(usage, { checkpoint, onFatal: this.#endWith(usage), clock });
+    this.#usage = openUsage(usage, { checkpoint, onFatal: this.#endWith(usage), clock });
     const busyMs = Math.max(busyTimeoutMs, 1000);
     const control = new Database(join(folder, 'control.db'), { mode: 'make', busyTimeoutMs: busyMs });
     makeLackingFiles(control, folder, report);
     this.#control = new SqliteControl(control, { checkpoint, onFatal: this.#endWith(control), clock });
-    this.usage = new SqlUsageStore(this.#usage);
-    this.#requests = new SqliteRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report, clock });
-    this.requests = new SqlRequestStore(this.#requests);
-    const tenants = new SqliteTenants(this.#control, {
+    this.usage = makeUsageStore(this.#usage);
+    this.#requests = openRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report, clock });
+    this.requests = makeRequestStore(this.#requests);
+    const tenants = makeOwnTenants(this.#control, {
       makeFile: (storeId) => makeTenantFile(this.#file(storeId)),
       deleteFile: (storeId) => this.#deletePims(storeId),
       deleteCounts: async (teamId) => {
@@ -125,11 +128,11 @@ export class SqliteStore {
         await this.#requests.deleteRequests(teamId);
       },
     });
-    this.tenants = new SqlTenantStore(this.#control, tenants);
-    this.users = new SqlUserStore(this.#control);
-    this.sessions = new SqlSessionStore(this.#control);
-    this.audit = new SqlAuditStore(this.#control);
-    this.installation = new SqlInstallation(this.#control);
+    this.tenants = makeTenantStore(this.#control, tenants);
+    this.users = makeUserStore(this.#control);
+    this.sessions = makeSessionStore(this.#control);
+    this.audit = makeAuditStore(this.#control);
+    this.installation = makeInstallation(this.#control);
   }
 
   pims({ storeId }: Tenant): PimsStore {

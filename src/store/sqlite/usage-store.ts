@@ -3,7 +3,6 @@
  * an fsync in COMMIT, without blocking the event loop (test/faults/power-loss.ts, decision 0008).
  */
 import { orThrow, Refusal } from '../../errors.ts';
-import type { KeyCount, UsageCount } from '../../tenant/port.ts';
 import type { OwnUsage } from '../control/usage-store.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './files/database.ts';
@@ -19,52 +18,52 @@ const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT D
 /** The call may have saved records before its count found no space. */
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
-export class SqliteUsage implements OwnUsage {
-  readonly schema = '';
-  readonly #db: Database;
-  readonly #queue: SqliteWriteQueue;
+export interface SqliteUsage extends OwnUsage {
+  deleteUsage(teamId: string): Promise<void>;
+  /** Bytes of the write-ahead log. */
+  readonly logBytes: number;
+  close(): Promise<void>;
+}
 
-  constructor(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
-    migrate(db, 'usage');
-    this.#db = db;
-    this.#queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
-  }
+export function openUsage(
+  db: Database,
+  options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>,
+): SqliteUsage {
+  migrate(db, 'usage');
+  const queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
+  return {
+    schema: '',
+    read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
 
-  async addCounts(counts: readonly UsageCount[], byKey: readonly KeyCount[]): Promise<ReadonlyMap<string, number>> {
-    const totals = await this.#queue.run(() => {
-      const sums = new Map<string, number>();
-      for (const { teamId, day, operation, calls } of counts) {
-        const month = day.slice(0, 7);
-        this.#db.run(ADD, teamId, day, operation, calls);
-        sums.set(`${teamId} ${month}`, this.#db.row<[number]>(ADD_MONTH, teamId, month, calls)![0]);
-      }
-      for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
-        this.#db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
-      return sums;
-    });
-    if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
-      throw new Refusal('STORAGE_FULL', UNCOUNTED, { retryAfterSeconds: 30 });
-    return orThrow(totals);
-  }
+    async addUsage(counts, byKey = []) {
+      const totals = await queue.run(() => {
+        const sums = new Map<string, number>();
+        for (const { teamId, day, operation, calls } of counts) {
+          const month = day.slice(0, 7);
+          db.run(ADD, teamId, day, operation, calls);
+          sums.set(`${teamId} ${month}`, db.row<[number]>(ADD_MONTH, teamId, month, calls)![0]);
+        }
+        for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
+          db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
+        return sums;
+      });
+      if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
+        throw new Refusal('STORAGE_FULL', UNCOUNTED, { retryAfterSeconds: 30 });
+      return orThrow(totals);
+    },
+    async deleteUsage(teamId) {
+      const deleted = await queue.run(() => {
+        for (const table of ['USAGE', 'MONTH_USAGE']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+      });
+      orThrow(deleted);
+    },
 
-  async read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
-    return this.#db.rows<R>(sql, ...values);
-  }
-
-  async deleteUsage(teamId: string): Promise<void> {
-    const deleted = await this.#queue.run(() => {
-      for (const table of ['USAGE', 'MONTH_USAGE']) this.#db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
-    });
-    orThrow(deleted);
-  }
-
-  /** Bytes of its write-ahead log. */
-  get logBytes(): number {
-    return this.#queue.logBytes;
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
-    this.#db.close();
-  }
+    get logBytes() {
+      return queue.logBytes;
+    },
+    async close() {
+      await queue.close();
+      db.close();
+    },
+  };
 }
