@@ -4,7 +4,7 @@
  */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RecordType } from '../src/pims/fields.ts';
+import type { RecordType } from '../src/pims/rules/fields.ts';
 
 export const TEAM = 'bench';
 const FIRST_ORDER = 100_000;

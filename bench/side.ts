@@ -2,7 +2,7 @@
  * A side of a comparison: a server under load, and how it is asked. Each kind of server asks for the same records in
  * its own words; the answers are compared before anything is timed.
  */
-import { BUILT_IN_FIELDS, type KeyedType } from '../src/pims/fields.ts';
+import { BUILT_IN_FIELDS, type KeyedType } from '../src/pims/rules/fields.ts';
 import { BASE_PATH, type Keys } from '../test/kit/service.ts';
 import type { LoadRequest } from './load-generator.ts';
 import type { Server } from './servers.ts';

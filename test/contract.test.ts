@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ERRORS, type ErrorCode } from '../src/errors.ts';
-import { parseValue, type RawValue } from '../src/pims/values.ts';
-import type { Field, FieldType } from '../src/pims/fields.ts';
+import { parseValue, type RawValue } from '../src/pims/rules/values.ts';
+import type { Field, FieldType } from '../src/pims/rules/fields.ts';
 import { inlineRefs } from './kit/contract.ts';
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 

@@ -3,7 +3,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BUILT_IN_FIELDS, type RecordType } from '../../src/pims/fields.ts';
+import { BUILT_IN_FIELDS, type RecordType } from '../../src/pims/rules/fields.ts';
 import { callWith } from '../load-generator.ts';
 import { startServer } from '../servers.ts';
 import type { Dialect, Filter, Values } from '../side.ts';

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import Papa from 'papaparse';
 import { runStatement } from '../../test/kit/postgres.ts';
-import { BUILT_IN_FIELDS, type Field, type RecordType } from '../../src/pims/fields.ts';
+import { BUILT_IN_FIELDS, type Field, type RecordType } from '../../src/pims/rules/fields.ts';
 import type { ExportedFiles } from '../seed.ts';
 import type { StoreName } from '../options.ts';
 

@@ -11,7 +11,16 @@ import { checkStrength, hashPassword } from './password.ts';
 import { encodeBase32, findStep, formatUri, newRecoveryCodes } from './second-factor.ts';
 import { newSecret, open, parseSecret, seal } from './second-factor.ts';
 import { endedBefore, hashToken, isLive, isToTouch, newToken } from './sessions.ts';
-import type { PasswordHash, Session, SessionStore, SignedIn, User, UserChange, UserName, UserStore } from './port.ts';
+import type {
+  PasswordHash,
+  Session,
+  SessionStore,
+  SignedIn,
+  User,
+  UserChange,
+  UserName,
+  UserStore,
+} from './account-port.ts';
 import { parseEmail } from './users.ts';
 
 const AGENT_CHARACTERS_MAX = 200;

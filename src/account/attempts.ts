@@ -3,11 +3,11 @@
  * answered alike for users that do not exist. Source: decision 0023.
  */
 import { entryBy, type AuditEntry } from '../audit/entry.ts';
-import type { AuditStore } from '../audit/port.ts';
+import type { AuditStore } from '../audit/audit-port.ts';
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { checkPassword, type Line } from './password.ts';
-import type { SessionStore, SignedIn, User, UserName, UserStore } from './port.ts';
+import type { SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
 import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
 import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
 

@@ -5,8 +5,8 @@
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import { PASSWORD_MAX, PASSWORD_MIN } from './limits.ts';
-import type { PasswordHash, UserName } from './port.ts';
+import { PASSWORD_MAX, PASSWORD_MIN } from './account-bounds.ts';
+import type { PasswordHash, UserName } from './account-port.ts';
 
 /**
  * What the estimator looks at, since it holds up the service's one thread: 6 ms. 100 characters with 100 ways to read

@@ -3,8 +3,8 @@
  * proven in the last minutes that they are the user of the session. Source: decision 0023.
  */
 import { Refusal } from '../errors.ts';
-import { PROOF_MINUTES } from './limits.ts';
-import type { Session, SignedIn } from './port.ts';
+import { PROOF_MINUTES } from './account-bounds.ts';
+import type { Session, SignedIn } from './account-port.ts';
 import { SKEW_MS } from './sessions.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** The second factor: time-based codes (TOTP), sealed secrets, recovery codes. Source: RFC 6238, 4226, 4648. */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { UserName } from './port.ts';
-import { RECOVERY_CODES } from './limits.ts';
+import type { UserName } from './account-port.ts';
+import { RECOVERY_CODES } from './account-bounds.ts';
 
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;

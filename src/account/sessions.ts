@@ -1,7 +1,7 @@
 /** The tokens of sessions, and when a session ends. A clock that is set back ends sessions. Source: decision 0023. */
 import { hash, randomBytes } from 'node:crypto';
-import { SESSION_HOURS, SESSION_IDLE_MINUTES } from './limits.ts';
-import type { Session } from './port.ts';
+import { SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
+import type { Session } from './account-port.ts';
 
 const MINUTE_MS = 60_000;
 const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;

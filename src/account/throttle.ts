@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import type { User, UserName } from './port.ts';
+import type { User, UserName } from './account-port.ts';
 
 const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;

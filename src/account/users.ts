@@ -1,8 +1,8 @@
 /** The users of a tenant, and the one-time links that set their passwords. Callers check the role of who asks. */
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
-import { EMAIL_CHARACTERS_MAX } from './limits.ts';
-import type { Link, PasswordHash, User, UserName, UserStore } from './port.ts';
+import { EMAIL_CHARACTERS_MAX } from './account-bounds.ts';
+import type { Link, PasswordHash, User, UserName, UserStore } from './account-port.ts';
 import type { Role } from './roles.ts';
 import { hashToken, newToken } from './sessions.ts';
 

@@ -1,7 +1,7 @@
 /** The hash of each audit record covers the one before, so that every change is detected. Source: decision 0024. */
 import { hash } from 'node:crypto';
 import type { AuditEntry } from './entry.ts';
-import type { AuditStore } from './port.ts';
+import type { AuditStore } from './audit-port.ts';
 
 interface AuditFault {
   readonly number: number;

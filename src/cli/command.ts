@@ -3,7 +3,7 @@ import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
-import { RECORD_TYPES } from '../pims/fields.ts';
+import { RECORD_TYPES } from '../pims/rules/fields.ts';
 
 /** What a command runs with. A command that prints a result and still failed sets the exit code. */
 export interface CommandContext {

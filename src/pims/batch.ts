@@ -3,13 +3,13 @@
  * none. A step may refer to what a step before it answered. Source: additions, section 1.
  */
 import { Refusal, refuseField } from '../errors.ts';
-import type { Dictionaries } from './fields.ts';
-import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './limits.ts';
-import type { Json, LineUnits, Load, Script } from './script.ts';
-import { cancelOrder, updateOrder } from './order-writes.ts';
-import type { RawValue } from './values.ts';
-import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes.ts';
-import type { Body, WriteContext } from './writes.ts';
+import type { Dictionaries } from './rules/fields.ts';
+import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
+import type { Json, LineUnits, Load, Script } from './writes/script.ts';
+import { cancelOrder, updateOrder } from './writes/order-writes.ts';
+import type { RawValue } from './rules/values.ts';
+import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes/writes.ts';
+import type { Body, WriteContext } from './writes/writes.ts';
 
 /** The writes a batch takes. */
 const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };

@@ -4,16 +4,16 @@
  * orders commit stock. Source: decision 0011.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
-import { addDecimals } from './decimal.ts';
-import { RECORD_TYPES, type KeyedType, type RecordType } from './fields.ts';
-import { CANCELLED_MARK, saysCancelled, STAGES } from './stages.ts';
-import { checkLineCount, importLine, type KnownPart } from './line-item.ts';
-import { LINES_MAX } from './limits.ts';
-import { load, save, type LineName, type NumberedType, type Script } from './script.ts';
-import { countStock, stockMovements } from './stock.ts';
-import { areTotalsBehind, moveTotals, TOTALS_MARK } from './totals.ts';
-import { refuseLongKey, type Values } from './values.ts';
-import { codeTaken, isCounted, moveStocks, orderNotFound } from './writes.ts';
+import { addDecimals } from './rules/decimal.ts';
+import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
+import { CANCELLED_MARK, saysCancelled, STAGES } from './rules/stages.ts';
+import { checkLineCount, importLine, type KnownPart } from './rules/line-item.ts';
+import { LINES_MAX } from './rules/record-bounds.ts';
+import { load, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
+import { countStock, stockMovements } from './rules/stock.ts';
+import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
+import { refuseLongKey, type Values } from './rules/values.ts';
+import { codeTaken, isCounted, moveStocks, orderNotFound } from './writes/writes.ts';
 
 export interface ImportRow {
   readonly lineNumber: number;

@@ -11,17 +11,17 @@ import {
   type Dictionaries,
   type KeyedType,
   type RecordType,
-} from './fields.ts';
-import type { OrderTransition } from './lifecycle.ts';
-import type { Stage } from './stages.ts';
-import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './port.ts';
-import type { Json, Rendered, Script, Write } from './script.ts';
-import type { Body, WriteContext, WriteOptions, Written } from './writes.ts';
+} from './rules/fields.ts';
+import type { OrderTransition } from './rules/lifecycle.ts';
+import type { Stage } from './rules/stages.ts';
+import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
+import type { Json, Rendered, Script, Write } from './writes/script.ts';
+import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
 import { writeBatch as writeSteps, type BatchStep } from './batch.ts';
-import { parseNumbers } from './storefront.ts';
-import { checkText, type Values } from './values.ts';
-import * as orderWrites from './order-writes.ts';
-import * as writes from './writes.ts';
+import { parseNumbers } from './reads/storefront.ts';
+import { checkText, type Values } from './rules/values.ts';
+import * as orderWrites from './writes/order-writes.ts';
+import * as writes from './writes/writes.ts';
 
 /** Names of the only fields to answer, in this order. Without it, all. */
 type FieldNames = readonly string[] | undefined;

@@ -1,8 +1,8 @@
 /** The format of the request log: a line of JSON a request, compressed into blocks. Source: decision 0022. */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
-import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from './limits.ts';
+import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from './log-bounds.ts';
 import type { LoggedCall, FoundRequestDetail, FoundRequest } from './logged-request.ts';
-import type { RequestBlock } from './port.ts';
+import type { RequestBlock } from './request-log-port.ts';
 import { formatBody, formatQuery, formatText } from './texts.ts';
 
 export const CLIENT_CHARACTERS_MAX = 64;

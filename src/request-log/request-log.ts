@@ -3,7 +3,7 @@
  * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decision 0022.
  */
 import type { Clock, Timer } from '../clock.ts';
-import type { Tenant } from '../tenant/port.ts';
+import type { Tenant } from '../tenant/tenant-port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
 import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX } from './lines.ts';
@@ -11,7 +11,7 @@ import { formatLine, nextTurn, openBlock, type OpenBlock } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
 import { Rooms, type Room, type RoomPart } from './rooms.ts';
 import { cut } from './texts.ts';
-import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './port.ts';
+import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './request-log-port.ts';
 
 const FLUSH_MS = 250;
 /** Calls are formatted this many at a time. */

@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
 import { BLOCK_SPAN_MS, nextTurn, parseLine, parseNumber, unpackLines } from './lines.ts';
 import { toFound, toFoundDetail, type LineValues } from './lines.ts';
-import type { RequestBlock, RequestStore } from './port.ts';
+import type { RequestBlock, RequestStore } from './request-log-port.ts';
 
 const PAGE_REQUESTS = 50;
 /** The most a page searches before it answers how far it came. */

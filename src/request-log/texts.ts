@@ -1,7 +1,7 @@
 /** What callers sent, as JSON for the request log: without secrets, cut, within bytes. Source: decision 0022. */
 import { CALLER_PARAMETERS } from '../tenant/credentials.ts';
 import { HIDDEN, hideSecrets, hideSecretsInJson, isSecretName } from '../tenant/secrets.ts';
-import { VALUE_CHARACTERS_MAX } from './limits.ts';
+import { VALUE_CHARACTERS_MAX } from './log-bounds.ts';
 
 /** Text that JSON needs no escape for, and too short for a secret. */
 const PLAIN = /^[ !#-[\]-~]{0,24}$/;

@@ -1,11 +1,11 @@
 /** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. */
-import type { SessionStore, UserStore } from '../account/port.ts';
-import type { AuditStore } from '../audit/port.ts';
+import type { SessionStore, UserStore } from '../account/account-port.ts';
+import type { AuditStore } from '../audit/audit-port.ts';
 import type { Clock } from '../clock.ts';
-import type { PimsStore } from '../pims/port.ts';
-import type { TakeTurn } from '../tenant/admission.ts';
-import type { Tenant, TenantStore, UsageStore } from '../tenant/port.ts';
-import type { RequestStore } from '../request-log/port.ts';
+import type { PimsStore } from '../pims/pims-port.ts';
+import type { TakeTurn } from '../tenant/turns.ts';
+import type { Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
+import type { RequestStore } from '../request-log/request-log-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { Installation } from './control/installation.ts';
 import { SqliteCheckStore } from './sqlite/check-store.ts';

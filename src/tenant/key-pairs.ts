@@ -4,7 +4,7 @@
  */
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import { DEFAULT_NAME, KEY_NAME_CHARACTERS_MAX, PAIRS_MAX } from './keys.ts';
-import type { CallingKey, KeyInfo, KeyTerms } from './port.ts';
+import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';
 
 const FIRST_TERMS: KeyTerms = { name: DEFAULT_NAME, scope: 'write' };
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/;

@@ -3,7 +3,7 @@
  * one, and an answer waits for the batch of its call. Source: decision 0008.
  */
 import type { Clock, Timer } from '../clock.ts';
-import type { CallingKey, KeyCount, UsageCount, UsageStore } from './port.ts';
+import type { CallingKey, KeyCount, UsageCount, UsageStore } from './tenant-port.ts';
 
 interface CountBatch {
   readonly counts: Map<string, UsageCount>;

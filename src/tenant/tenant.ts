@@ -1,6 +1,6 @@
 /** The rules of a tenant's teamID and name, and the settings it begins with. */
 import { Refusal } from '../errors.ts';
-import type { TenantSettings } from './port.ts';
+import type { TenantSettings } from './tenant-port.ts';
 
 const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_CHARACTERS_MAX = 200;

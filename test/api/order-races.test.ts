@@ -1,7 +1,7 @@
 /** Clients change, cancel and fill the same orders at once: what is committed is what the open sales orders hold. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
+import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import { times } from '../kit/lists.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
 import { trials } from '../kit/trials.ts';

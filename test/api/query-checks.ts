@@ -1,6 +1,6 @@
 /** What the three queries share: two records that differ in every field, and how answers are checked. */
 import assert from 'node:assert/strict';
-import type { KeyedType } from '../../src/pims/fields.ts';
+import type { KeyedType } from '../../src/pims/rules/fields.ts';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
 import type { Answer } from '../kit/service.ts';
 

@@ -1,8 +1,8 @@
 /** Batches of a plan: how their steps refer to each other, and what references stand for, written again. */
 import { Refusal } from '../../src/errors.ts';
 import type { BatchStep } from '../../src/pims/batch.ts';
-import type { RawValue } from '../../src/pims/values.ts';
-import type { Body, WriteContext, Written } from '../../src/pims/writes.ts';
+import type { RawValue } from '../../src/pims/rules/values.ts';
+import type { Body, WriteContext, Written } from '../../src/pims/writes/writes.ts';
 import { refuse } from './closed-orders.ts';
 
 type Operation = BatchStep['operation'];

@@ -1,9 +1,9 @@
 /** What of an order no longer changes, and the stock it has committed: additions section 2, written again. */
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import type { FieldDictionary } from '../../src/pims/fields.ts';
-import type { StockMovement } from '../../src/pims/stock.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
+import type { FieldDictionary } from '../../src/pims/rules/fields.ts';
+import type { StockMovement } from '../../src/pims/rules/stock.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 
 const OPEN = 'NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA';
 

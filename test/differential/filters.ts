@@ -1,7 +1,7 @@
 /** Filters and sorting in plain JavaScript, written again from the specification of the operators. */
-import type { Filter } from '../../src/pims/filter.ts';
-import { containsFolded, foldCase } from '../../src/pims/filter.ts';
-import type { FieldType } from '../../src/pims/fields.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
+import { containsFolded, foldCase } from '../../src/pims/reads/filter.ts';
+import type { FieldType } from '../../src/pims/rules/fields.ts';
 import { compareKeys } from '../store/query-model.ts';
 
 export interface Compared {

@@ -1,12 +1,12 @@
 /** One tenant in plain Maps: the operations, written again from the specification. Shares the rules of pims. */
 import { orThrow, Refusal } from '../../src/errors.ts';
-import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import { parseFilters } from '../../src/pims/filter.ts';
-import { parseSort, type Sort } from '../../src/pims/sort.ts';
-import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/lifecycle.ts';
-import { addLine, changeLine, type KnownPart } from '../../src/pims/line-item.ts';
-import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/values.ts';
-import { splitList } from '../../src/pims/lists.ts';
+import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
+import { parseFilters } from '../../src/pims/reads/filter.ts';
+import { parseSort, type Sort } from '../../src/pims/reads/sort.ts';
+import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/rules/lifecycle.ts';
+import { addLine, changeLine, type KnownPart } from '../../src/pims/rules/line-item.ts';
+import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/rules/values.ts';
+import { splitList } from '../../src/pims/rules/lists.ts';
 import {
   buildDictionaries,
   findField,
@@ -15,11 +15,11 @@ import {
   type Dictionaries,
   type KeyedType,
   type RecordType,
-} from '../../src/pims/fields.ts';
+} from '../../src/pims/rules/fields.ts';
 import type { BatchStep } from '../../src/pims/batch.ts';
-import type { OrderFound, Page, QueryRequest, RecordFound } from '../../src/pims/port.ts';
-import type { StockMovement } from '../../src/pims/stock.ts';
-import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
+import type { OrderFound, Page, QueryRequest, RecordFound } from '../../src/pims/pims-port.ts';
+import type { StockMovement } from '../../src/pims/rules/stock.ts';
+import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
 import { compareKeys, queryModel } from '../store/query-model.ts';
 import { doSteps, rememberMap } from './batches.ts';
 import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';

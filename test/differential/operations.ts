@@ -1,7 +1,7 @@
 /** Random plans of a caller and operator; steps name records by place, so that a plan can shrink. Runs nothing. */
 import * as fc from 'fast-check';
-import { FILTER_OPS } from '../../src/pims/filter.ts';
-import type { RawValue } from '../../src/pims/values.ts';
+import { FILTER_OPS } from '../../src/pims/reads/filter.ts';
+import type { RawValue } from '../../src/pims/rules/values.ts';
 import {
   BUILT_IN_FIELDS,
   CUSTOM_FIELD_TYPES,
@@ -9,7 +9,7 @@ import {
   type FieldType,
   type KeyedType,
   type RecordType,
-} from '../../src/pims/fields.ts';
+} from '../../src/pims/rules/fields.ts';
 import { smallKey } from '../store/query-model.ts';
 import { incompressible, oddText, text, valueOf, weighted } from './texts.ts';
 

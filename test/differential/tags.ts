@@ -1,5 +1,5 @@
 /** The tags of the model's records: another one with every write of the record, and with every field of its dictionary. */
-import type { KeyedType } from '../../src/pims/fields.ts';
+import type { KeyedType } from '../../src/pims/rules/fields.ts';
 import { rememberMap } from './batches.ts';
 
 export class Tags {

@@ -1,7 +1,7 @@
 /** Values as a caller may send them: odd Unicode, wildcards, dates and numbers in all forms, what is refused. */
 import * as fc from 'fast-check';
-import type { RawValue } from '../../src/pims/values.ts';
-import type { FieldType } from '../../src/pims/fields.ts';
+import type { RawValue } from '../../src/pims/rules/values.ts';
+import type { FieldType } from '../../src/pims/rules/fields.ts';
 import { anyCharacter } from '../store/query-model.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decision 0065, written again. */
 import Big from 'big.js';
-import type { Values } from '../../src/pims/values.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 import { rememberMap } from './batches.ts';
 
 type OrderAndLines = readonly [order: Values, lines: readonly Values[]];

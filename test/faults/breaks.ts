@@ -207,13 +207,13 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/fills.test.ts': {
     'a line has the price of its part': {
-      file: 'pims/line-item.ts',
+      file: 'pims/rules/line-item.ts',
       good: "values['UNIT_PRICE'] ?? part['UNIT_PRICE'] ?? ''",
       broken: "values['UNIT_PRICE'] ?? ''",
       says: /✖ a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN of its part/,
     },
     'a line without QUANTITY is one unit': {
-      file: 'pims/line-item.ts',
+      file: 'pims/rules/line-item.ts',
       good: "{ QUANTITY: '1', ...fillFromPart",
       broken: '{ ...fillFromPart',
       says: /✖ a new line has QUANTITY 1/,
@@ -221,7 +221,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/totals.test.ts': {
     'a changed line moves the totals by what has changed': {
-      file: 'pims/totals.ts',
+      file: 'pims/rules/totals.ts',
       good: 'before ? subtractDecimals(amountOf(after), amountOf(before)) : amountOf(after)',
       broken: 'amountOf(after)',
       says: /✖ SUBTOTAL is the sum of the lines/,

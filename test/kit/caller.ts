@@ -1,6 +1,6 @@
 /** What a store is told of a caller who takes every answer, however large the default lets it be. */
 import { SETTINGS } from '../../src/config.ts';
-import type { LookupOptions, QueryRequest } from '../../src/pims/port.ts';
+import type { LookupOptions, QueryRequest } from '../../src/pims/pims-port.ts';
 
 const { signal } = new AbortController();
 

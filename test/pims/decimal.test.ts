@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals } from '../../src/pims/decimal.ts';
+import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 
 const PLACES = 30;
 const digits = (least: number): fc.Arbitrary<string> =>

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Refusal } from '../../src/errors.ts';
-import type { RecordType } from '../../src/pims/fields.ts';
+import type { RecordType } from '../../src/pims/rules/fields.ts';
 import { importBatch } from '../../src/pims/import.ts';
-import { LINES_MAX } from '../../src/pims/limits.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { LINES_MAX } from '../../src/pims/rules/record-bounds.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 import { times } from '../kit/lists.ts';
 
 const orderOfLines = (lastLineNumber: number): Values[] => [

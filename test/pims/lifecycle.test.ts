@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { addDecimals, compareDecimals, subtractDecimals, within } from '../../src/pims/decimal.ts';
-import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/lifecycle.ts';
-import { stockMovements, type StockMovement } from '../../src/pims/stock.ts';
-import { FIRST_STAGES, STAGES } from '../../src/pims/stages.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { addDecimals, compareDecimals, subtractDecimals, within } from '../../src/pims/rules/decimal.ts';
+import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/rules/lifecycle.ts';
+import { stockMovements, type StockMovement } from '../../src/pims/rules/stock.ts';
+import { FIRST_STAGES, STAGES } from '../../src/pims/rules/stages.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 import { valuesOf } from '../kit/lists.ts';
 
 const order = (stage: string, values: Values = {}): Values => ({

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { addLine, changeLine, checkLineCount, fillFromPart, importLine } from '../../src/pims/line-item.ts';
-import { LINES_MAX } from '../../src/pims/limits.ts';
-import { buildDictionaries } from '../../src/pims/fields.ts';
-import { applyMovement } from '../../src/pims/stock.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { addLine, changeLine, checkLineCount, fillFromPart, importLine } from '../../src/pims/rules/line-item.ts';
+import { LINES_MAX } from '../../src/pims/rules/record-bounds.ts';
+import { buildDictionaries } from '../../src/pims/rules/fields.ts';
+import { applyMovement } from '../../src/pims/rules/stock.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 
 const order = (stage: string, dropShip = ''): Values => ({
   ORDER_NUMBER: '10001',

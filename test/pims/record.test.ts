@@ -3,19 +3,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { KEY_CHARACTERS_MAX } from '../../src/pims/limits.ts';
-import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } from '../../src/pims/values.ts';
-import { sortKey, type RawValue } from '../../src/pims/values.ts';
+import { KEY_CHARACTERS_MAX } from '../../src/pims/rules/record-bounds.ts';
+import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } from '../../src/pims/rules/values.ts';
+import { sortKey, type RawValue } from '../../src/pims/rules/values.ts';
 import { valuesOf } from '../kit/lists.ts';
-import { splitList } from '../../src/pims/lists.ts';
+import { splitList } from '../../src/pims/rules/lists.ts';
 import {
   ADDRESS_FIELDS,
   buildDictionaries,
   findField,
   RECORD_TYPES,
   refuseCustomField,
-} from '../../src/pims/fields.ts';
-import type { Field, FieldType } from '../../src/pims/fields.ts';
+} from '../../src/pims/rules/fields.ts';
+import type { Field, FieldType } from '../../src/pims/rules/fields.ts';
 
 const dictionaries = buildDictionaries([]);
 const FIELDS: Record<FieldType, Field> = {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Values } from '../../src/pims/values.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 import {
   refuseLargeLookup,
   renderItem,
   renderStorefrontOrders,
   type StorefrontLookup,
-} from '../../src/pims/storefront.ts';
+} from '../../src/pims/reads/storefront.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 

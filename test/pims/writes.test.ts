@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { buildDictionaries } from '../../src/pims/fields.ts';
-import type { InvoiceRequest } from '../../src/pims/lifecycle.ts';
-import type { Script } from '../../src/pims/script.ts';
-import { advanceOrder } from '../../src/pims/order-writes.ts';
-import * as writes from '../../src/pims/writes.ts';
+import { buildDictionaries } from '../../src/pims/rules/fields.ts';
+import type { InvoiceRequest } from '../../src/pims/rules/lifecycle.ts';
+import type { Script } from '../../src/pims/writes/script.ts';
+import { advanceOrder } from '../../src/pims/writes/order-writes.ts';
+import * as writes from '../../src/pims/writes/writes.ts';
 
 const DICTIONARIES = buildDictionaries([]);
 const CONTEXT = { now: '2026-11-20T09:30:00.000Z', strict: false, defaultStage: 'worksheet' } as const;

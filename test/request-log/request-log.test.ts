@@ -12,7 +12,7 @@ import { pick, times, valuesOf } from '../kit/lists.ts';
 import { issueKey } from '../../src/tenant/credentials.ts';
 import type { LoggedCall, RequestsQuery, FoundRequest } from '../../src/request-log/logged-request.ts';
 import { RequestLog, type RequestLogOptions } from '../../src/request-log/request-log.ts';
-import type { RequestBlock, RequestStore } from '../../src/request-log/port.ts';
+import type { RequestBlock, RequestStore } from '../../src/request-log/request-log-port.ts';
 import { newFolder, openFolder, openForAll } from '../store/sqlite-folder.ts';
 import { assertRefused } from '../store/store-under-test.ts';
 import { TestClock } from '../kit/clock.ts';

@@ -1,7 +1,7 @@
 /** Contract: users and sessions are what was last said of them, for every process; what is good once is taken once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { User, UserChange, UserName } from '../../src/account/port.ts';
+import type { User, UserChange, UserName } from '../../src/account/account-port.ts';
 import { times } from '../kit/lists.ts';
 import { accepted, assertRefused, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
 import { actionsOf, at, bytes, linkOf, newSession, People, plain, readChain, untilTaken } from './people.ts';

@@ -1,8 +1,8 @@
 /** Contract: a tenant's own fields are fields like all others, at once, for every process and for good. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/fields.ts';
-import { parseValues, type Values } from '../../src/pims/values.ts';
+import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/rules/fields.ts';
+import { parseValues, type Values } from '../../src/pims/rules/values.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import type { Scope } from '../../src/tenant/keys.ts';
-import type { KeyCount, TenantStore } from '../../src/tenant/port.ts';
+import type { KeyCount, TenantStore } from '../../src/tenant/tenant-port.ts';
 import { range, times, valuesOf } from '../kit/lists.ts';
 import { at, bytes, readChain, untilTaken } from './people.ts';
 import { accepted, assertRefused, entry, NOW, type StoreUnderTest } from './store-under-test.ts';

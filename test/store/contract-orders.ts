@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
-import { addDecimals, subtractDecimals } from '../../src/pims/decimal.ts';
-import type { Values } from '../../src/pims/values.ts';
-import type { Written } from '../../src/pims/writes.ts';
+import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
+import type { Written } from '../../src/pims/writes/writes.ts';
 import { byNumber, range, times } from '../kit/lists.ts';
 import { NOW, type StoreUnderTest, accepted, lineOf, write, Pims } from './store-under-test.ts';
 

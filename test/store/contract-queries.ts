@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Filter } from '../../src/pims/filter.ts';
-import type { Values } from '../../src/pims/values.ts';
-import type { FieldType, KeyedType } from '../../src/pims/fields.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
+import type { FieldType, KeyedType } from '../../src/pims/rules/fields.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber, smallText } from './query-model.ts';

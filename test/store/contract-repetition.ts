@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type Outcome } from '../../src/errors.ts';
-import type { WriteOptions, Written } from '../../src/pims/writes.ts';
+import type { WriteOptions, Written } from '../../src/pims/writes/writes.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, idempotency, Pims } from './store-under-test.ts';
 

@@ -1,8 +1,8 @@
 /** Contract: blocks of the request log, counts of refusals and uses of keys, and what is forgotten of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { UsageStore } from '../../src/tenant/port.ts';
-import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../src/request-log/port.ts';
+import type { UsageStore } from '../../src/tenant/tenant-port.ts';
+import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from '../../src/request-log/request-log-port.ts';
 import { times } from '../kit/lists.ts';
 import { NOW, type StoreUnderTest } from './store-under-test.ts';
 

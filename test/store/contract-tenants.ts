@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Tenant, UsageCount } from '../../src/tenant/port.ts';
+import type { Tenant, UsageCount } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 import { accepted, assertRefused, entry, NOW, type StoreUnderTest, Pims } from './store-under-test.ts';
 

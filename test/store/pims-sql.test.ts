@@ -1,8 +1,8 @@
 /** The SQL of a page on PostgreSQL: what is asked of which index, so that a query need not read every record. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { buildDictionaries } from '../../src/pims/fields.ts';
-import type { Filter } from '../../src/pims/filter.ts';
+import { buildDictionaries } from '../../src/pims/rules/fields.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
 import * as postgres from '../../src/store/postgres/reads/pims-sql.ts';
 
 const DICTIONARIES = buildDictionaries([]);

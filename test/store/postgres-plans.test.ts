@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Client } from 'pg';
-import { buildDictionaries } from '../../src/pims/fields.ts';
-import type { Filter } from '../../src/pims/filter.ts';
+import { buildDictionaries } from '../../src/pims/rules/fields.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
 import { buildPimsSql } from '../../src/store/postgres/reads/pims-sql.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { PATIENT, TURNS } from '../kit/caller.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Filter } from '../../src/pims/filter.ts';
-import type { Tenant } from '../../src/tenant/port.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { GROUPS } from './contract.ts';

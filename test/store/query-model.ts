@@ -1,8 +1,8 @@
 /** What filters mean in plain JavaScript, without a line of the service. Every store's queries are compared with it. */
 import * as fc from 'fast-check';
-import type { Filter } from '../../src/pims/filter.ts';
-import type { Values } from '../../src/pims/values.ts';
-import type { FieldType } from '../../src/pims/fields.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
+import type { FieldType } from '../../src/pims/rules/fields.ts';
 
 /** Records that match, in the order of their keys. */
 export function queryModel(

@@ -7,7 +7,7 @@ import { passing } from '../kit/clock.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
 import { ScheduledBackups } from '../../src/store/sqlite/backup/scheduled-backups.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
-import type { Tenant } from '../../src/tenant/port.ts';
+import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
 import { NOW, accepted, assertRefused, entry, write, Pims } from './store-under-test.ts';

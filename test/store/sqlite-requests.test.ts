@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { RequestBlock } from '../../src/request-log/port.ts';
+import type { RequestBlock } from '../../src/request-log/request-log-port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openMoveStore } from '../../src/store/open.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup/backup.ts';

@@ -2,24 +2,24 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
-import type { Filter } from '../../src/pims/filter.ts';
-import { parseRecords, type Values } from '../../src/pims/values.ts';
-import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/fields.ts';
-import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/script.ts';
-import type { OrderTransition } from '../../src/pims/lifecycle.ts';
+import type { Filter } from '../../src/pims/reads/filter.ts';
+import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
+import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
+import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/writes/script.ts';
+import type { OrderTransition } from '../../src/pims/rules/lifecycle.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
-import type { LookupOptions, PimsStore, QueryRequest } from '../../src/pims/port.ts';
-import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/storefront.ts';
+import type { LookupOptions, PimsStore, QueryRequest } from '../../src/pims/pims-port.ts';
+import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/reads/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
-import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/order-writes.ts';
+import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/writes/order-writes.ts';
 import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
-import * as writes from '../../src/pims/writes.ts';
-import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes.ts';
-import type { SessionStore, UserStore } from '../../src/account/port.ts';
-import type { AuditStore } from '../../src/audit/port.ts';
+import * as writes from '../../src/pims/writes/writes.ts';
+import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
+import type { SessionStore, UserStore } from '../../src/account/account-port.ts';
+import type { AuditStore } from '../../src/audit/audit-port.ts';
 import type { AuditEntry } from '../../src/audit/entry.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../src/tenant/port.ts';
-import type { RequestStore } from '../../src/request-log/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../src/tenant/tenant-port.ts';
+import type { RequestStore } from '../../src/request-log/request-log-port.ts';
 
 /** A store as a whole, opened. */
 export interface OpenedStore {

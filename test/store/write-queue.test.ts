@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database, type LateWork } from '../../src/store/sqlite/files/database.ts';
-import type { Tenant } from '../../src/tenant/port.ts';
+import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { makeTenantFile, tenantFileOf } from '../../src/store/sqlite/files/tenant-files.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/writes/write-queue.ts';
 import { times } from '../kit/lists.ts';

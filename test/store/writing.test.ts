@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { orThrow } from '../../src/errors.ts';
-import { buildDictionaries, type RecordType } from '../../src/pims/fields.ts';
-import type { PimsStore } from '../../src/pims/port.ts';
-import type { Values } from '../../src/pims/values.ts';
+import { buildDictionaries, type RecordType } from '../../src/pims/rules/fields.ts';
+import type { PimsStore } from '../../src/pims/pims-port.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 import { runScript, ScriptRunner } from '../../src/store/pims/script-runner.ts';
 import { Database, runWriting } from '../../src/store/sqlite/files/database.ts';
 import { migrate } from '../../src/store/sqlite/files/migrate.ts';

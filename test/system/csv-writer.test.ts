@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import Papa from 'papaparse';
 import { writeCsv } from '../../src/cli/csv/csv-writer.ts';
-import { parseRecords } from '../../src/pims/values.ts';
+import { parseRecords } from '../../src/pims/rules/values.ts';
 import { times } from '../kit/lists.ts';
 import { NAUGHTY } from '../kit/naughty-strings.ts';
 

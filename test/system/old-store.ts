@@ -1,7 +1,7 @@
 /** A tenant's file as an older version left it. */
 import { globSync, readFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { sortKey } from '../../src/pims/values.ts';
+import { sortKey } from '../../src/pims/rules/values.ts';
 import { times } from '../kit/lists.ts';
 
 /** How many migrations of a tenant the version has. */

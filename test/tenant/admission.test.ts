@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../src/errors.ts';
-import { Turns, type Turn } from '../../src/tenant/admission.ts';
+import { Turns, type Turn } from '../../src/tenant/turns.ts';
 import { times } from '../kit/lists.ts';
 import { TestClock } from '../kit/clock.ts';
 

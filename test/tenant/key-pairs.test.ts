@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import { checkKeyName, checkMayWrite, chooseReplaced, refuseNewPair, sortKeys } from '../../src/tenant/key-pairs.ts';
 import { endOfDays } from '../../src/tenant/keys.ts';
-import type { KeyInfo } from '../../src/tenant/port.ts';
+import type { KeyInfo } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 
 const NOW = '2026-11-20T09:30:00.000Z';

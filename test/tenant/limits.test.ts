@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
-import { Limits, LookLimit } from '../../src/tenant/limits.ts';
-import type { Tenant } from '../../src/tenant/port.ts';
+import { Limits, LookLimit } from '../../src/tenant/call-limits.ts';
+import type { Tenant } from '../../src/tenant/tenant-port.ts';
 
 const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
   teamId: 'acme',

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Meter } from '../../src/tenant/metering.ts';
 import { passing, TestClock } from '../kit/clock.ts';
-import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/tenant/port.ts';
+import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/tenant/tenant-port.ts';
 
 const QUIET = { clock: passing, report: () => undefined, isUsable: () => true };
 const NOW = '2026-11-20T09:30:00.000Z';

@@ -63,7 +63,7 @@ const FOLDERS: Record<string, Unit[][]> = {
       'test/system/cli-order.test.ts',
     ),
   ],
-  'src/pims/!(operations).ts': [
+  'src/pims/{!(operations),*/*}.ts': [
     filesOf('test/pims/*.test.ts'),
     [...contract('sqlite'), ...suitesOf('test/store/sqlite-files.test.ts')],
   ],

@@ -2,7 +2,7 @@
  * Filters of a query, as the address keeps them and as the API takes them. In the address each is one
  * `filter=and.contains.SHIP_VIA.federal`, with the API's operators but for `exact`, which is its `eq`.
  */
-import type { FilterOp } from '../../../src/pims/filter.ts';
+import type { FilterOp } from '../../../src/pims/reads/filter.ts';
 
 export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';

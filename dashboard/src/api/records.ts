@@ -2,11 +2,11 @@
  * The kinds of records, and loading them: the operations of the API below /dashboard/api/records, which are not
  * metered.
  */
-import { FILTERS_MAX } from '../../../src/pims/limits.ts';
+import { FILTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
 import type { StorefrontLookup } from '../../../client/src/contract.ts';
-import type { Values } from '../../../src/pims/values.ts';
-import { KEY_CHARACTERS_MAX } from '../../../src/pims/limits.ts';
-import type { RECORD_TYPES, RecordType } from '../../../src/pims/fields.ts';
+import type { Values } from '../../../src/pims/rules/values.ts';
+import { KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
+import type { RECORD_TYPES, RecordType } from '../../../src/pims/rules/fields.ts';
 import { ApiError, fetchOperation } from './client.ts';
 import type { ApiCallText } from './call-text.ts';
 import { toFilterBody, type RecordFilter } from './filters.ts';

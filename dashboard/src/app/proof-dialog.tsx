@@ -2,7 +2,7 @@
  * Asks for the password where the service needs a proof of who the user is, and then continues what they were doing.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { PROOF_MINUTES } from '../../../src/account/limits.ts';
+import { PROOF_MINUTES } from '../../../src/account/account-bounds.ts';
 import { onProofNeeded, post } from '../api/client.ts';
 import { useSession } from '../session.tsx';
 import { CurrentPassword } from '../ui/form/current-password.tsx';

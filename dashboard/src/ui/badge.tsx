@@ -2,7 +2,7 @@
  * Small marks: a word in a tone. HTTP statuses, stages of orders and methods have their own.
  */
 import type { ComponentChildren } from 'preact';
-import type { Stage } from '../../../src/pims/stages.ts';
+import type { Stage } from '../../../src/pims/rules/stages.ts';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 

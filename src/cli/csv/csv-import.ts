@@ -1,9 +1,9 @@
 /** Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
 import { Refusal, refuseCommand } from '../../errors.ts';
-import { findField, type Field, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
+import { findField, type Field, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { ImportRow } from '../../pims/import.ts';
-import type { PimsStore } from '../../pims/port.ts';
-import { parseValue, type Values } from '../../pims/values.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import { parseValue, type Values } from '../../pims/rules/values.ts';
 import { readCsv, type CsvRow } from './csv-reader.ts';
 
 export interface ImportRequest {

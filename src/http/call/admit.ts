@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
 import { checkMayWrite } from '../../tenant/key-pairs.ts';
-import type { Limits } from '../../tenant/limits.ts';
+import type { Limits } from '../../tenant/call-limits.ts';
 import type { Meter } from '../../tenant/metering.ts';
 import { foldQuery } from './authenticate.ts';
 import { takeBody, type ReadBody } from '../server/body.ts';

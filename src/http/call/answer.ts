@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import { ERRORS, type Refusal } from '../../errors.ts';
-import type { Rendered } from '../../pims/script.ts';
+import type { Rendered } from '../../pims/writes/script.ts';
 import { hideSecrets } from '../../tenant/secrets.ts';
 import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from '../server/compression.ts';
 import { hasAnswer } from './etag.ts';

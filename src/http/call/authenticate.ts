@@ -12,7 +12,7 @@ import {
   sameHash,
   type Credentials,
 } from '../../tenant/credentials.ts';
-import type { Caller, TenantStore } from '../../tenant/port.ts';
+import type { Caller, TenantStore } from '../../tenant/tenant-port.ts';
 import { parseBody, type ReadBody } from '../server/body.ts';
 
 type Parameters = Record<string, unknown>;

@@ -5,9 +5,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../../errors.ts';
-import type { KeyedType } from '../../pims/fields.ts';
-import type { Filter } from '../../pims/filter.ts';
-import type { Page, QueryRequest } from '../../pims/port.ts';
+import type { KeyedType } from '../../pims/rules/fields.ts';
+import type { Filter } from '../../pims/reads/filter.ts';
+import type { Page, QueryRequest } from '../../pims/pims-port.ts';
 
 /** How much one answer holds. */
 export interface AnswerLimits {

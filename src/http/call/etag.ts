@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
-import type { Expected } from '../../pims/script.ts';
+import type { Expected } from '../../pims/writes/script.ts';
 
 interface EntityTag {
   readonly isWeak: boolean;

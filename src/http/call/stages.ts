@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import type { Clock } from '../../clock.ts';
-import type { Body, WriteContext } from '../../pims/writes.ts';
-import type { PimsStore } from '../../pims/port.ts';
+import type { Body, WriteContext } from '../../pims/writes/writes.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
 import { checkMayWrite } from '../../tenant/key-pairs.ts';
-import type { Limits } from '../../tenant/limits.ts';
+import type { Limits } from '../../tenant/call-limits.ts';
 import type { Meter } from '../../tenant/metering.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import { findCaller, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
 import { admitBatch } from './admit.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from '../server/body.ts';
@@ -72,7 +72,7 @@ export function addOperation(
       if (listSteps) return admitBatch(request, body, { listSteps, meter, limits });
       // count (tenant/metering.ts),
       if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
-      // check quota and rate (tenant/limits.ts), and what the keys may do (tenant/key-pairs.ts).
+      // check quota and rate (tenant/call-limits.ts), and what the keys may do (tenant/key-pairs.ts).
       if (request.limits) await limits.check(tenant, request.counted!, new Date(nowMs));
       if (!isRead) checkMayWrite(request.key);
       request.load.enterTenant(request, tenant);

@@ -1,8 +1,8 @@
 /** Words for what Fastify's validation found wrong: the refusal with its code, its field and the value that was sent. */
 import type { FastifySchemaValidationError as SchemaError } from 'fastify';
 import { Refusal, refuseField } from '../../errors.ts';
-import { FILTER_OPS } from '../../pims/filter.ts';
-import { refuseMissingKey } from '../../pims/values.ts';
+import { FILTER_OPS } from '../../pims/reads/filter.ts';
+import { refuseMissingKey } from '../../pims/rules/values.ts';
 
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'a positive whole number',

@@ -4,7 +4,7 @@
  */
 import { readAsset, VERSION } from '../../assets.ts';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../../errors.ts';
-import { RECORD_TYPES } from '../../pims/fields.ts';
+import { RECORD_TYPES } from '../../pims/rules/fields.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 import { BASE_PATH, type Operation, type OperationKind } from '../operations/operation.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from '../operations/operation-schemas.ts';

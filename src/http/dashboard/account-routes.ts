@@ -2,7 +2,7 @@
  * Signing in and out, and the user's own account: password, second factor, sessions. The rules are those of
  * src/account; a session's token becomes a cookie here. Source: decision 0023.
  */
-import type { SignedIn } from '../../account/port.ts';
+import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/sessions.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 import { clearSession, setSession, tokenOf } from './session.ts';

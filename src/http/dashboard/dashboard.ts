@@ -5,8 +5,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import cookie from '@fastify/cookie';
 import { Refusal } from '../../errors.ts';
-import { LookLimit } from '../../tenant/limits.ts';
-import type { Tenant } from '../../tenant/port.ts';
+import { LookLimit } from '../../tenant/call-limits.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim } from '../call/authenticate.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { addOperation, type Admission } from '../call/stages.ts';

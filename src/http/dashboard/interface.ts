@@ -1,10 +1,10 @@
 /** The JSON between the dashboard's pages and the service, under /dashboard/api, as types. Routes: route-table.ts. */
 import type { AuditRecord } from '../../audit/entry.ts';
-import type { Session, User } from '../../account/port.ts';
-import type { Field, RecordType } from '../../pims/fields.ts';
+import type { Session, User } from '../../account/account-port.ts';
+import type { Field, RecordType } from '../../pims/rules/fields.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
-import type { Tenant, TenantSettings } from '../../tenant/port.ts';
+import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
 import type { TypeOf } from './typed-schema.ts';
 

@@ -1,10 +1,10 @@
 /**
  * Routes of the pages of records beyond the operations: approve and invoice an order, list and extend the field
- * dictionary. The rules are in src/pims/lifecycle.ts.
+ * dictionary. The rules are in src/pims/rules/lifecycle.ts.
  */
 import { addField, advanceOrder } from '../../pims/operations.ts';
-import type { OrderTransition } from '../../pims/lifecycle.ts';
-import type { Dictionaries, RecordType } from '../../pims/fields.ts';
+import type { OrderTransition } from '../../pims/rules/lifecycle.ts';
+import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import type { AdvancedOrderView, FieldsView, FieldView } from './interface.ts';
 import type { DashboardServices } from './services.ts';
 import { entryOf, pick, type Handlers, type RequestContext } from './typed-route.ts';

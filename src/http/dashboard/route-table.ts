@@ -4,8 +4,8 @@
  */
 import type { ProofNeed } from '../../account/proof.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
-import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/fields.ts';
-import { FIRST_STAGES } from '../../pims/stages.ts';
+import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
+import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
 import type { Schema } from '../contract/json-schema.ts';
 import { flag, list, mapOf, object, oneOf, text, wholeNumber } from './typed-schema.ts';

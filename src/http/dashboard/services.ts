@@ -1,10 +1,10 @@
 /** What the dashboard uses: the services of the operations, users, and what their pages read. */
 import type { Accounts } from '../../account/accounts.ts';
 import type { Users } from '../../account/users.ts';
-import type { AuditStore } from '../../audit/port.ts';
+import type { AuditStore } from '../../audit/audit-port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
-import type { TakeTurn } from '../../tenant/admission.ts';
-import type { RequestStore } from '../../request-log/port.ts';
+import type { TakeTurn } from '../../tenant/turns.ts';
+import type { RequestStore } from '../../request-log/request-log-port.ts';
 import type { OperationServices } from '../call/stages.ts';
 
 export interface DashboardServices extends OperationServices {

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../account/accounts.ts';
-import type { SignedIn } from '../../account/port.ts';
+import type { SignedIn } from '../../account/account-port.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
 import { Refusal } from '../../errors.ts';
 

@@ -1,7 +1,7 @@
 /** The tenant's settings, users and audit log. The operator sets quota and rate; users only see them. */
 import type { IssuedLink } from '../../account/users.ts';
 import { verifyAudit } from '../../audit/chain.ts';
-import type { Tenant } from '../../tenant/port.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
 import type { DashboardServices } from './services.ts';

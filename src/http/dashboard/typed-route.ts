@@ -4,12 +4,12 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
 import type { ClientContext } from '../../account/attempts.ts';
-import type { SignedIn } from '../../account/port.ts';
+import type { SignedIn } from '../../account/account-port.ts';
 import { requireProof } from '../../account/proof.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal } from '../../errors.ts';
 import { foldQuery } from '../call/authenticate.ts';
-import type { TakeTurn } from '../../tenant/admission.ts';
+import type { TakeTurn } from '../../tenant/turns.ts';
 import { takeBody } from '../server/body.ts';
 import { signalOf } from '../server/connections.ts';
 import { sendAnswer } from '../call/answer.ts';

@@ -1,6 +1,6 @@
 /** Usage and the request log: the metered calls of a month with their refusals, and searching logged requests. */
 import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
-import type { UsageCount } from '../../tenant/port.ts';
+import type { UsageCount } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
 import type { DashboardServices } from './services.ts';

@@ -10,7 +10,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import { VERSION } from '../../assets.ts';
-import type { PimsStore } from '../../pims/port.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
 
 /** Work below a request, in milliseconds since 1970. */
 interface Work {

@@ -1,9 +1,9 @@
 /** The batch: several writes in one call. Source: additions, section 1. */
 import { Refusal } from '../../errors.ts';
 import { BATCH_OPERATIONS, unescape, type BatchOperation, type BatchStep } from '../../pims/batch.ts';
-import { BATCH_STEPS_MAX } from '../../pims/limits.ts';
+import { BATCH_STEPS_MAX } from '../../pims/rules/record-bounds.ts';
 import { writeBatch } from '../../pims/operations.ts';
-import type { Body } from '../../pims/writes.ts';
+import type { Body } from '../../pims/writes/writes.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { listOf, objectOf, type Schema } from '../contract/json-schema.ts';
 import { refuseBySchema } from '../call/validation-errors.ts';

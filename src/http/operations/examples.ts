@@ -2,9 +2,9 @@
  * The records shown as examples in the contract: those of the demo tenant as it answers them (test/contract.test.ts),
  * every field of the built-in dictionary in its place.
  */
-import type { Values } from '../../pims/values.ts';
-import { BUILT_IN_FIELDS, type RecordType } from '../../pims/fields.ts';
-import type { StorefrontLookup } from '../../pims/storefront.ts';
+import type { Values } from '../../pims/rules/values.ts';
+import { BUILT_IN_FIELDS, type RecordType } from '../../pims/rules/fields.ts';
+import type { StorefrontLookup } from '../../pims/reads/storefront.ts';
 
 const complete = <Known extends Values>(recordType: RecordType, known: Known): Known =>
   Object.fromEntries(BUILT_IN_FIELDS[recordType].map(({ name }) => [name, known[name] ?? ''])) as Known;

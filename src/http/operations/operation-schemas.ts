@@ -3,8 +3,8 @@
  * contract names. The rules behind the values are in pims/.
  */
 import { ERRORS } from '../../errors.ts';
-import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/fields.ts';
-import { FILTER_OPS } from '../../pims/filter.ts';
+import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/rules/fields.ts';
+import { FILTER_OPS } from '../../pims/reads/filter.ts';
 import {
   FIELDS_MAX,
   FILTER_LIST_MAX,
@@ -12,9 +12,9 @@ import {
   FILTERS_MAX,
   NUMBERS_MAX,
   VALUE_CHARACTERS_MAX,
-} from '../../pims/limits.ts';
-import { FIRST_STAGES, STAGES } from '../../pims/stages.ts';
-import { SHIPPING_ADDRESS } from '../../pims/storefront.ts';
+} from '../../pims/rules/record-bounds.ts';
+import { FIRST_STAGES, STAGES } from '../../pims/rules/stages.ts';
+import { SHIPPING_ADDRESS } from '../../pims/reads/storefront.ts';
 import type { AnswerLimits } from '../call/cursor.ts';
 import {
   booleanOf,

@@ -3,12 +3,12 @@
  * inventory.ts; stages.ts puts them on their paths.
  */
 import type { FastifyReply } from 'fastify';
-import { checkFilters, type Filter } from '../../pims/filter.ts';
-import type { KeyedType } from '../../pims/fields.ts';
-import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/port.ts';
-import type { Rendered } from '../../pims/script.ts';
-import type { Body, WriteContext, Written } from '../../pims/writes.ts';
-import type { UsageStore } from '../../tenant/port.ts';
+import { checkFilters, type Filter } from '../../pims/reads/filter.ts';
+import type { KeyedType } from '../../pims/rules/fields.ts';
+import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type { Rendered } from '../../pims/writes/script.ts';
+import type { Body, WriteContext, Written } from '../../pims/writes/writes.ts';
+import type { UsageStore } from '../../tenant/tenant-port.ts';
 import { signalOf } from '../server/connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from '../call/cursor.ts';
 import { renderEnvelope } from '../call/answer.ts';

@@ -10,7 +10,7 @@ import {
   updateLineItem,
   updateOrder,
 } from '../../pims/operations.ts';
-import { NUMBERS_MAX } from '../../pims/limits.ts';
+import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { signalOf } from '../server/connections.ts';
 import type { AnswerLimits } from '../call/cursor.ts';
 import { renderEnvelope } from '../call/answer.ts';

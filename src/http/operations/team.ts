@@ -1,5 +1,5 @@
 /** The two operations on what a team has beside records: its field dictionary and its usage. */
-import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/fields.ts';
+import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/rules/fields.ts';
 import { listFields } from '../../pims/operations.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { booleanOf, listOf, NULL, objectOf, required, textOf } from '../contract/json-schema.ts';

@@ -7,7 +7,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { every, type Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
-import type { Tenant } from '../../tenant/port.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 
 export type LoadLimits = Pick<Config, 'inFlightMost' | 'tenantInFlightMost' | 'trafficBytesMost'>;
 /** Calls that share one bound. */

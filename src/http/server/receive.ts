@@ -3,11 +3,11 @@
  * Source: decisions "Limits", docs/decisions/0007.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { SignedIn } from '../../account/port.ts';
+import type { SignedIn } from '../../account/account-port.ts';
 import { Refusal } from '../../errors.ts';
-import type { Limits } from '../../tenant/limits.ts';
+import type { Limits } from '../../tenant/call-limits.ts';
 import type { CountedCall } from '../../tenant/metering.ts';
-import type { CallingKey, Tenant } from '../../tenant/port.ts';
+import type { CallingKey, Tenant } from '../../tenant/tenant-port.ts';
 import { hasBody } from './body.ts';
 import { attach } from './connections.ts';
 import { JSON_TYPE, STATIC_HEADERS } from '../call/answer.ts';

@@ -2,12 +2,12 @@
  * Checks the records of a tenant against the rules: lines and their orders, totals, the stock that orders hold, numbers,
  * kept answers. Reads orders with their lines one after the other, so memory grows with the parts alone.
  */
-import { addDecimals, compareDecimals, subtractDecimals } from '../../pims/decimal.ts';
-import { stockMovements } from '../../pims/stock.ts';
-import { CANCELLED_MARK, STAGES } from '../../pims/stages.ts';
-import { areTotalsBehind, sumUp, TOTALS_FIELDS } from '../../pims/totals.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
-import { isCounted } from '../../pims/writes.ts';
+import { addDecimals, compareDecimals, subtractDecimals } from '../../pims/rules/decimal.ts';
+import { stockMovements } from '../../pims/rules/stock.ts';
+import { CANCELLED_MARK, STAGES } from '../../pims/rules/stages.ts';
+import { areTotalsBehind, sumUp, TOTALS_FIELDS } from '../../pims/rules/totals.ts';
+import { sortKey, type Values } from '../../pims/rules/values.ts';
+import { isCounted } from '../../pims/writes/writes.ts';
 import type { Row } from '../writing.ts';
 import { RESTORE, type Findings } from './findings.ts';
 import type { CheckedDatabase } from './port.ts';

@@ -1,6 +1,6 @@
 /** The request log in any SQL store: finds and deletes blocks. Each store inserts them in its own way. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KeyUse, RequestBlock, RequestStore } from '../../request-log/port.ts';
+import type { KeyUse, RequestBlock, RequestStore } from '../../request-log/request-log-port.ts';
 import type { Bound } from '../writing.ts';
 import type { ReadableTables } from './database.ts';
 import { loadRecords } from './rows.ts';

@@ -1,6 +1,6 @@
 /** Rows of the control tables and their records. One rule names the columns: `createdAt` is kept in "CREATED_AT". */
-import type { Session, User, UserName } from '../../account/port.ts';
-import type { Tenant } from '../../tenant/port.ts';
+import type { Session, User, UserName } from '../../account/account-port.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import type { ReadableTables } from './database.ts';
 

@@ -1,5 +1,5 @@
 /** The sessions of the users in any SQL store. Callers know whether one has ended by itself. */
-import type { Session, SessionChoice, SessionStore, UserName } from '../../account/port.ts';
+import type { Session, SessionChoice, SessionStore, UserName } from '../../account/account-port.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { rows, statement, type Bound, type Writing } from '../writing.ts';
 import { audited } from './audit-store.ts';

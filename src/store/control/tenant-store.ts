@@ -2,7 +2,7 @@
 import { Refusal, type Outcome } from '../../errors.ts';
 import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/key-pairs.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
-import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenant/port.ts';
+import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
 import { appendAudit, audited } from './audit-store.ts';

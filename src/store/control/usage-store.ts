@@ -1,5 +1,5 @@
 /** The usage of the tenants in any SQL store, by day and operation. Each store adds counts in its own way. */
-import type { KeyCount, UsageCount, UsageStore } from '../../tenant/port.ts';
+import type { KeyCount, UsageCount, UsageStore } from '../../tenant/tenant-port.ts';
 import type { ReadableTables } from './database.ts';
 import { loadRecords } from './rows.ts';
 

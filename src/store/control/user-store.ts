@@ -2,7 +2,7 @@
  * The users of the tenants in any SQL store. Each change locks the audit log first, so that the rules of
  * account/users.ts see the change before. Callers know whether a link or a wait has ended.
  */
-import type { User, UserChange, UserName, UserStore } from '../../account/port.ts';
+import type { User, UserChange, UserName, UserStore } from '../../account/account-port.ts';
 import { checkUserChange, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { Refusal, type Outcome } from '../../errors.ts';

@@ -4,9 +4,9 @@
  */
 import { createHash, hash } from 'node:crypto';
 import { orThrow, refuseCommand } from '../../errors.ts';
-import type { RecordType } from '../../pims/fields.ts';
-import { addField } from '../../pims/writes.ts';
-import type { Tenant } from '../../tenant/port.ts';
+import type { RecordType } from '../../pims/rules/fields.ts';
+import { addField } from '../../pims/writes/writes.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import { countRows, keyOf, listTables, loadLastKey, loadRows, refuseUnfinished } from './tables.ts';
 import type { MoveStore, Table, TableRow } from './tables.ts';
 

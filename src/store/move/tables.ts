@@ -1,8 +1,8 @@
 /** The tables that a move copies, the SQL that reads them in every store, and the port of a store that takes part. */
 import { refuseCommand, type Refusal } from '../../errors.ts';
-import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/fields.ts';
-import type { PimsStore } from '../../pims/port.ts';
-import type { Tenant, TenantStore } from '../../tenant/port.ts';
+import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { listColumns } from '../pims/script-sql.ts';
 import { VERSION } from '../pims/version.ts';
 

@@ -1,6 +1,6 @@
 /** Fills a page with the rows of a query, for both stores. */
-import type { Page } from '../../pims/port.ts';
-import type { Json } from '../../pims/script.ts';
+import type { Page } from '../../pims/pims-port.ts';
+import type { Json } from '../../pims/writes/script.ts';
 
 /**
  * Takes rows of (sort key, record), of which there are `limit` + 1 when there are more. A record may bring lines: it is

@@ -3,10 +3,10 @@
  * none. Keeps two requests under one idempotency key apart while the first is running. Source: decision 0027.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import type { RecordType } from '../../pims/fields.ts';
+import type { RecordType } from '../../pims/rules/fields.ts';
 import { importBatch } from '../../pims/import.ts';
 import type { ImportBatches, ImportResult, ImportResults, ImportRow } from '../../pims/import.ts';
-import type { Idempotency, Script, Write } from '../../pims/script.ts';
+import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
 import type { Statement, Writing } from '../writing.ts';
 import type { Query, ScriptSql } from './script-sql.ts';
 

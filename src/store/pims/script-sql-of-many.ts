@@ -2,11 +2,11 @@
  * The statements of the requests of a script that load or save many records at once. The keys go as one JSON list, the
  * records as a statement each, which a store may send together.
  */
-import { ofKeyedTypes, RECORD_TYPES, type KeyedType } from '../../pims/fields.ts';
-import type { LineName, NumberedType } from '../../pims/script.ts';
-import { CANCELLED_MARK } from '../../pims/stages.ts';
-import { TOTALS_FIELDS } from '../../pims/totals.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
+import { ofKeyedTypes, RECORD_TYPES, type KeyedType } from '../../pims/rules/fields.ts';
+import type { LineName, NumberedType } from '../../pims/writes/script.ts';
+import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
+import { TOTALS_FIELDS } from '../../pims/rules/totals.ts';
+import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { newVersion } from './random-text.ts';
 import { VERSION } from './version.ts';

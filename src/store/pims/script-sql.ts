@@ -2,14 +2,14 @@
  * The statements of every request of a script, for both stores; a dialect says what differs. Built anew when the field
  * dictionaries change. Column names come from the dictionaries alone, values are always bound.
  */
-import { ofKeyedTypes, RECORD_TYPES } from '../../pims/fields.ts';
-import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/fields.ts';
-import type { Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/script.ts';
-import { foldCase } from '../../pims/filter.ts';
-import { LINES_MAX } from '../../pims/limits.ts';
-import { CANCELLED_MARK } from '../../pims/stages.ts';
-import { TOTALS_FIELDS, TOTALS_MARK } from '../../pims/totals.ts';
-import { sortKey, type Values } from '../../pims/values.ts';
+import { ofKeyedTypes, RECORD_TYPES } from '../../pims/rules/fields.ts';
+import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../pims/rules/fields.ts';
+import type { Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/writes/script.ts';
+import { foldCase } from '../../pims/reads/filter.ts';
+import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
+import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
+import { TOTALS_FIELDS, TOTALS_MARK } from '../../pims/rules/totals.ts';
+import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { statement, type Bound, type Row, type RowChange, type Statement } from '../writing.ts';
 import { newLockCode, newVersion } from './random-text.ts';
 import { buildLoadsOfMany, buildSavesOfMany, type ListDialect } from './script-sql-of-many.ts';

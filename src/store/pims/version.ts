@@ -1,6 +1,6 @@
 /** The version of a record, and its tag: what stands for everything that a single read of it answers. */
 import { hash } from 'node:crypto';
-import type { Dictionaries, KeyedType } from '../../pims/fields.ts';
+import type { Dictionaries, KeyedType } from '../../pims/rules/fields.ts';
 
 /** The column that stands for the state of a record: every write of it moves it, and of an order every write of a line. */
 export const VERSION = '_VERSION';

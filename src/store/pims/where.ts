@@ -1,11 +1,11 @@
 /**
  * A filter tree as the WHERE of a query, for both stores; a dialect says what differs. AND, OR, the operators and the
- * values were settled in pims/filter.ts.
+ * values were settled in pims/reads/filter.ts.
  */
-import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign } from '../../pims/filter.ts';
-import type { Sort } from '../../pims/sort.ts';
-import { sortKey } from '../../pims/values.ts';
-import { RECORD_TYPES, type Field, type KeyedType } from '../../pims/fields.ts';
+import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign } from '../../pims/reads/filter.ts';
+import type { Sort } from '../../pims/reads/sort.ts';
+import { sortKey } from '../../pims/rules/values.ts';
+import { RECORD_TYPES, type Field, type KeyedType } from '../../pims/rules/fields.ts';
 
 type Bind = (value: string) => string;
 
@@ -104,7 +104,7 @@ export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dial
   return dialect.equals(column, field.indexed && field.type !== 'timestamp', () => bind(value!));
 }
 
-/** A date as it sorts: see pims/filter.ts. */
+/** A date as it sorts: see pims/reads/filter.ts. */
 const dayColumn = ({ name }: Pick<Field, 'name'>): string => `(substr("${name}", 7) || substr("${name}", 1, 5))`;
 
 function buildRanges(

@@ -1,9 +1,9 @@
 /** PostgreSQL opened for a move. A row of the control schema says that a move into the database is unfinished. */
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
-import type { Values } from '../../pims/values.ts';
-import type { PimsStore } from '../../pims/port.ts';
-import type { Tenant, TenantStore } from '../../tenant/port.ts';
+import type { Values } from '../../pims/rules/values.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { buildConflict, QUERIES, type Table, type TableRow, type MoveStore } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';

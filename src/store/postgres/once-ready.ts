@@ -1,5 +1,5 @@
 /** A PimsStore whose calls wait until it is ready. */
-import type { PimsStore } from '../../pims/port.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
 
 export function onceReady(ready: Promise<unknown>, store: PimsStore): PimsStore {
   async function* eachOnceReady<T>(list: () => AsyncIterable<T>): AsyncGenerator<T> {

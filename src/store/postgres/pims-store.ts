@@ -4,17 +4,17 @@
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import { buildDictionaries, ofKeyedTypes } from '../../pims/fields.ts';
-import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
+import { buildDictionaries, ofKeyedTypes } from '../../pims/rules/fields.ts';
+import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
-import { refuseLargeOrder } from '../../pims/line-item.ts';
-import { ORDER_CHARACTERS_MAX } from '../../pims/limits.ts';
-import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/port.ts';
-import type { QueryRequest, RecordFound } from '../../pims/port.ts';
-import type { Idempotency, Json, Rendered, Write } from '../../pims/script.ts';
-import type { Turn, Turns } from '../../tenant/admission.ts';
-import { formatPosition } from '../../pims/sort.ts';
-import { sortKey } from '../../pims/values.ts';
+import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
+import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
+import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
+import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type { Idempotency, Json, Rendered, Write } from '../../pims/writes/script.ts';
+import type { Turn, Turns } from '../../tenant/turns.ts';
+import { formatPosition } from '../../pims/reads/sort.ts';
+import { sortKey } from '../../pims/rules/values.ts';
 import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';

@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
-import type { SessionStore, UserStore } from '../../account/port.ts';
-import type { AuditStore } from '../../audit/port.ts';
-import type { PimsStore } from '../../pims/port.ts';
-import type { RequestStore } from '../../request-log/port.ts';
-import { Turns, type TakeTurn } from '../../tenant/admission.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/port.ts';
+import type { SessionStore, UserStore } from '../../account/account-port.ts';
+import type { AuditStore } from '../../audit/audit-port.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import type { RequestStore } from '../../request-log/request-log-port.ts';
+import { Turns, type TakeTurn } from '../../tenant/turns.ts';
+import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import { makeAuditStore } from '../control/audit-store.ts';
 import { loadCursorKey } from '../control/database.ts';
 import { makeInstallation, type Installation } from '../control/installation.ts';

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
-import type { Caller } from '../../tenant/port.ts';
+import type { Caller } from '../../tenant/tenant-port.ts';
 import { TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
 import type { OwnTenants } from '../control/tenant-store.ts';
 import { USAGE_TABLES } from '../control/usage-store.ts';

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import type { Values } from '../../pims/values.ts';
-import type { PimsStore } from '../../pims/port.ts';
-import type { Tenant, TenantStore } from '../../tenant/port.ts';
+import type { Values } from '../../pims/rules/values.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { USAGE_TABLES } from '../control/usage-store.ts';
 import { buildInsert } from '../pims/script-sql.ts';
 import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';

@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import { buildDictionaries } from '../../pims/fields.ts';
-import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/fields.ts';
+import { buildDictionaries } from '../../pims/rules/fields.ts';
+import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
-import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/port.ts';
-import type { QueryRequest, RecordFound } from '../../pims/port.ts';
-import type { Idempotency, Rendered, Write } from '../../pims/script.ts';
-import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/storefront.ts';
-import type { Turns } from '../../tenant/admission.ts';
+import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
+import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type { Idempotency, Rendered, Write } from '../../pims/writes/script.ts';
+import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
+import type { Turns } from '../../tenant/turns.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, runWriting, syncLog, type OnFatal } from './files/database.ts';
 import { EntryCounts } from './reads/entry-counts.ts';

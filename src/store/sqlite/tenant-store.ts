@@ -1,7 +1,7 @@
 /** Tenants of the embedded store: a row in the control file and files of their own. */
 import { randomUUID } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
-import type { Caller, Tenant } from '../../tenant/port.ts';
+import type { Caller, Tenant } from '../../tenant/tenant-port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { audited } from '../control/audit-store.ts';
 import { commit } from '../control/database.ts';

@@ -2,7 +2,7 @@
  * The second factor of the user: its state, setting it up (again), and turning it off.
  */
 import { useState } from 'preact/hooks';
-import { RECOVERY_CODES } from '../../../../src/account/limits.ts';
+import { RECOVERY_CODES } from '../../../../src/account/account-bounds.ts';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';

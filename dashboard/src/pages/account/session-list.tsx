@@ -2,7 +2,7 @@
  * The sessions of the user, and ending them: one, or all but this one.
  */
 import { useState } from 'preact/hooks';
-import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/limits.ts';
+import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/account-bounds.ts';
 import type { SessionsView } from '../../../../src/http/dashboard/interface.ts';
 import { get, post } from '../../api/client.ts';
 import { nameBrowser } from './browser-name.ts';

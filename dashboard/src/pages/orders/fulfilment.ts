@@ -1,6 +1,6 @@
 /** All records of a storefront order, a row per part: the sums of the client, and beside them the units of each record. */
 import { deriveFulfillment, type Fulfillment } from '../../../../client/src/fulfillment.ts';
-import { addDecimals } from '../../../../src/pims/decimal.ts';
+import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 
 export interface PartRow {

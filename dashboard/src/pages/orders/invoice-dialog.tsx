@@ -4,10 +4,10 @@
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
-import { addDecimals, compareDecimals, parseDecimal } from '../../../../src/pims/decimal.ts';
-import { within } from '../../../../src/pims/decimal.ts';
-import type { Values } from '../../../../src/pims/values.ts';
-import { splitList } from '../../../../src/pims/lists.ts';
+import { addDecimals, compareDecimals, parseDecimal } from '../../../../src/pims/rules/decimal.ts';
+import { within } from '../../../../src/pims/rules/decimal.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';

@@ -1,8 +1,8 @@
 /**
  * The lines of an order.
  */
-import type { Values } from '../../../../src/pims/values.ts';
-import { splitList } from '../../../../src/pims/lists.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';

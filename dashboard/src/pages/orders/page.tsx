@@ -2,9 +2,9 @@
  * One order: its stage, lines, stock and addresses, the state of its storefront order, and its transitions.
  */
 import { useState } from 'preact/hooks';
-import { saysCancelled, STAGES } from '../../../../src/pims/stages.ts';
-import type { Values } from '../../../../src/pims/values.ts';
-import { splitList } from '../../../../src/pims/lists.ts';
+import { saysCancelled, STAGES } from '../../../../src/pims/rules/stages.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../api/records.ts';
 import { Link, useParams } from '../../router.tsx';

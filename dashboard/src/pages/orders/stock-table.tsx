@@ -1,7 +1,7 @@
 /**
  * The stock of an order's parts, before and after the last transition. Care plans have no stock.
  */
-import type { Values } from '../../../../src/pims/values.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadStock, recordPath, type Stock } from '../../api/records.ts';
 import { Link } from '../../router.tsx';

@@ -3,9 +3,9 @@
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
-import { addDecimals } from '../../../../src/pims/decimal.ts';
-import { saysCancelled } from '../../../../src/pims/stages.ts';
-import type { Values } from '../../../../src/pims/values.ts';
+import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
+import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';

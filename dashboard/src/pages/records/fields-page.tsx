@@ -3,7 +3,7 @@
  */
 import { useState } from 'preact/hooks';
 import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface.ts';
-import type { RecordType } from '../../../../src/pims/fields.ts';
+import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { ApiError, get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';

@@ -4,7 +4,7 @@
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
-import { FILTERS_MAX } from '../../../../src/pims/limits.ts';
+import { FILTERS_MAX } from '../../../../src/pims/rules/record-bounds.ts';
 import type { ApiError } from '../../api/client.ts';
 import { formatFilter, isOperator, OPERATORS, parseFilters, takesValue, type RecordFilter } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';

@@ -2,7 +2,7 @@
  * Opens one record by its code, an order also by its storefront number.
  */
 import { useState } from 'preact/hooks';
-import { KEY_CHARACTERS_MAX } from '../../../../src/pims/limits.ts';
+import { KEY_CHARACTERS_MAX } from '../../../../src/pims/rules/record-bounds.ts';
 import { findPath, KINDS, type Kind } from '../../api/records.ts';
 import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';

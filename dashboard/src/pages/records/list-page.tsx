@@ -2,10 +2,10 @@
  * The list of one kind of records: found by code, filtered by any field, page by page, in chosen columns, with the call
  * of the API that gives it.
  */
-import type { FieldType } from '../../../../src/pims/fields.ts';
+import type { FieldType } from '../../../../src/pims/rules/fields.ts';
 import { get } from '../../api/client.ts';
 import { parseFilters, toFilterBody } from '../../api/filters.ts';
-import type { Values } from '../../../../src/pims/values.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { KINDS, isKind, queryRecords, recordPath, type Kind, type LoadedPage } from '../../api/records.ts';
 import { useParams, useQuery } from '../../router.tsx';

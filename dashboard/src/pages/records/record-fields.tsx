@@ -2,7 +2,7 @@
  * The fields of a record: two addresses, and names with values, the empty ones on demand.
  */
 import { useQuery } from '../../router.tsx';
-import type { Values } from '../../../../src/pims/values.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Card, Columns, Section } from '../../ui/page.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';

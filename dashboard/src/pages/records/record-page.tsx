@@ -2,7 +2,7 @@
  * One customer or one part: its fields in groups, a part's stock, a customer's orders. An order has its own page.
  */
 import { filteredPath } from '../../api/filters.ts';
-import type { Values } from '../../../../src/pims/values.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall, type Kind } from '../../api/records.ts';
 import { useParams } from '../../router.tsx';

@@ -3,7 +3,7 @@
  * the log a moment after its answer, so a missing one is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
-import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/limits.ts';
+import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/log-bounds.ts';
 import { ApiError, get } from '../../api/client.ts';
 import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';

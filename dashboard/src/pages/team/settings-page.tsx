@@ -5,7 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SettingsView } from '../../../../src/http/dashboard/interface.ts';
-import { FIRST_STAGES } from '../../../../src/pims/stages.ts';
+import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { NAME_CHARACTERS_MAX } from '../../../../src/tenant/tenant.ts';
 import { get, post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';

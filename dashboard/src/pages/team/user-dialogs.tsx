@@ -2,7 +2,7 @@
  * The dialogs by which an owner changes users: invite one, change a role, make a new link.
  */
 import { useState } from 'preact/hooks';
-import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/limits.ts';
+import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/account-bounds.ts';
 import type { Role } from '../../../../src/account/roles.ts';
 import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';

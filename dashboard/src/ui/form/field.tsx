@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, TargetedFocusEvent, TargetedInputEvent, TargetedKeyboardEvent } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { PASSWORD_MAX } from '../../../../src/account/limits.ts';
+import { PASSWORD_MAX } from '../../../../src/account/account-bounds.ts';
 import { useFormState } from './form-state.ts';
 import { IconButton } from '../button.tsx';
 

@@ -2,7 +2,7 @@
  * The field for a new password: counts the characters that are missing. The service refuses passwords that are easy to
  * guess.
  */
-import { PASSWORD_MIN } from '../../../../src/account/limits.ts';
+import { PASSWORD_MIN } from '../../../../src/account/account-bounds.ts';
 import { ApiError } from '../../api/client.ts';
 import { PasswordField, type PasswordFieldProps } from './field.tsx';
 

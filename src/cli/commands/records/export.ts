@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { refuseCommand } from '../../../errors.ts';
-import type { RecordType } from '../../../pims/fields.ts';
-import { parseRecords } from '../../../pims/values.ts';
+import type { RecordType } from '../../../pims/rules/fields.ts';
+import { parseRecords } from '../../../pims/rules/values.ts';
 import {
   addCommand,
   printAnswer,

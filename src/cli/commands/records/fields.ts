@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { addField } from '../../../pims/operations.ts';
-import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/fields.ts';
+import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/rules/fields.ts';
 import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf } from '../../command.ts';
 import type { CommandContext, CommandOptions } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';

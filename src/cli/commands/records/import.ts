@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
-import type { RecordType } from '../../../pims/fields.ts';
+import type { RecordType } from '../../../pims/rules/fields.ts';
 import {
   addCommand,
   printAnswer,

@@ -1,15 +1,15 @@
-/** `storeroom order …`: approves, invoices and shows orders. pims/lifecycle.ts has the rules. */
+/** `storeroom order …`: approves, invoices and shows orders. pims/rules/lifecycle.ts has the rules. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { orThrow, Refusal } from '../../../errors.ts';
-import { parseDecimal } from '../../../pims/decimal.ts';
-import type { OrderTransition } from '../../../pims/lifecycle.ts';
+import { parseDecimal } from '../../../pims/rules/decimal.ts';
+import type { OrderTransition } from '../../../pims/rules/lifecycle.ts';
 import { advanceOrder } from '../../../pims/operations.ts';
-import type { PimsStore } from '../../../pims/port.ts';
-import { textOf } from '../../../pims/script.ts';
-import type { StorefrontLookup } from '../../../pims/storefront.ts';
-import type { Values } from '../../../pims/values.ts';
-import { splitList } from '../../../pims/lists.ts';
+import type { PimsStore } from '../../../pims/pims-port.ts';
+import { textOf } from '../../../pims/writes/script.ts';
+import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
+import type { Values } from '../../../pims/rules/values.ts';
+import { splitList } from '../../../pims/rules/lists.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';

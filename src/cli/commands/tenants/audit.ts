@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { verifyAudit } from '../../../audit/chain.ts';
 import type { AuditRecord } from '../../../audit/entry.ts';
-import type { AuditStore } from '../../../audit/port.ts';
+import type { AuditStore } from '../../../audit/audit-port.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';

@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { orThrow, refuseCommand } from '../../../errors.ts';
-import { FIRST_STAGES } from '../../../pims/stages.ts';
+import { FIRST_STAGES } from '../../../pims/rules/stages.ts';
 import { openEmbedded, type Store } from '../../../store/open.ts';
-import type { Tenant, TenantSettings } from '../../../tenant/port.ts';
+import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
 import {

@@ -1,6 +1,6 @@
 /** `storeroom user …`: the users of a tenant's dashboard. Prints the one-time links that set their passwords. */
 import { Option, type Command } from 'commander';
-import type { UserName } from '../../../account/port.ts';
+import type { UserName } from '../../../account/account-port.ts';
 import { ROLES, type Role } from '../../../account/roles.ts';
 import { Users, type IssuedLink } from '../../../account/users.ts';
 import { parseConfig } from '../../../config.ts';

@@ -1,5 +1,5 @@
 /** Ends a statement early, without harm to what its connection does next: enough rows have come, or nobody waits. */
-import type { Turn } from '../../../tenant/admission.ts';
+import type { Turn } from '../../../tenant/turns.ts';
 import type { Row } from '../../writing.ts';
 import type { Connection, StatementValues } from './connection.ts';
 

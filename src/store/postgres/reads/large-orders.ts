@@ -1,5 +1,5 @@
 /** Collects orders and their lines row by row, so that neither side ever holds more of them than an answer may. */
-import type { Json } from '../../../pims/script.ts';
+import type { Json } from '../../../pims/writes/script.ts';
 import type { LargeRow } from './pims-sql.ts';
 
 /** What becomes of the JSON of a record. */

@@ -1,8 +1,8 @@
 /** Storefront lookups of one tenant: few orders of a number travel with others, all else is one statement in a turn. */
 import { Refusal, type Outcome } from '../../../errors.ts';
-import { LOOKUP_CHARACTERS_MAX } from '../../../pims/limits.ts';
-import type { LookupOptions } from '../../../pims/port.ts';
-import type { Json, Rendered } from '../../../pims/script.ts';
+import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
+import type { LookupOptions } from '../../../pims/pims-port.ts';
+import type { Json, Rendered } from '../../../pims/writes/script.ts';
 import {
   joinLookups,
   refuseLargeList,
@@ -11,8 +11,8 @@ import {
   renderStorefrontOrders,
   type LookedUp,
   type OrderWithItems,
-} from '../../../pims/storefront.ts';
-import type { Values } from '../../../pims/values.ts';
+} from '../../../pims/reads/storefront.ts';
+import type { Values } from '../../../pims/rules/values.ts';
 import { LargeOrders } from './large-orders.ts';
 import { LARGE, SMALL_ORDERS } from './pims-sql.ts';
 

@@ -1,7 +1,7 @@
 /** Fills a page of orders with their lines, which come row by row: neither side ever holds more than an answer may. */
-import type { Page } from '../../../pims/port.ts';
-import type { Json } from '../../../pims/script.ts';
-import { ORDER_CHARACTERS_MAX } from '../../../pims/limits.ts';
+import type { Page } from '../../../pims/pims-port.ts';
+import type { Json } from '../../../pims/writes/script.ts';
+import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import { PageFiller } from '../../pims/page.ts';
 
 interface OrderRead {

@@ -1,6 +1,6 @@
 /** The SQL of orders with all their lines row by row, however many there are. See LargeRow. */
-import { VIEWED_FIELDS } from '../../../pims/storefront.ts';
-import type { RecordType } from '../../../pims/fields.ts';
+import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
+import type { RecordType } from '../../../pims/rules/fields.ts';
 import { CANCELLED, type Column } from '../../pims/script-sql.ts';
 
 interface OrderParts {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
-import type { Page } from '../../../pims/port.ts';
+import type { Page } from '../../../pims/pims-port.ts';
 import { LARGE_PAGE, type PageQuestion, type PageRow } from './page-sql.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
 

@@ -3,9 +3,9 @@
  * indexes in the order of the keys, as far as its page goes, or sorts the few records that the search index finds, and
  * is answered in one row.
  */
-import type { FilterTree } from '../../../pims/filter.ts';
-import { RECORD_TYPES, type KeyedType } from '../../../pims/fields.ts';
-import type { QueryRequest } from '../../../pims/port.ts';
+import type { FilterTree } from '../../../pims/reads/filter.ts';
+import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
+import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
 import type { Statement } from '../../writing.ts';
 import type { LinesOfPage } from './order-sql.ts';

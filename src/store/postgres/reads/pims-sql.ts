@@ -2,14 +2,14 @@
  * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what only reads.
  * PostgreSQL builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
  */
-import type { Values } from '../../../pims/values.ts';
-import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/fields.ts';
-import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../../pims/fields.ts';
-import type { Json } from '../../../pims/script.ts';
-import type { QueryRequest } from '../../../pims/port.ts';
-import { foldCase, parseFilters } from '../../../pims/filter.ts';
-import { parseSort } from '../../../pims/sort.ts';
-import { VIEWED_FIELDS } from '../../../pims/storefront.ts';
+import type { Values } from '../../../pims/rules/values.ts';
+import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/rules/fields.ts';
+import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../../pims/rules/fields.ts';
+import type { Json } from '../../../pims/writes/script.ts';
+import type { QueryRequest } from '../../../pims/pims-port.ts';
+import { foldCase, parseFilters } from '../../../pims/reads/filter.ts';
+import { parseSort } from '../../../pims/reads/sort.ts';
+import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import {
   buildColumn,
   buildInsert,

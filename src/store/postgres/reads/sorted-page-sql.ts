@@ -2,9 +2,9 @@
  * The SQL of a page that indexes find in another order than that of the keys, or that is sorted by a field. Where they
  * find few records, all are found first and then sorted; else one index is walked. Source: decision 0035.
  */
-import type { KeyedType } from '../../../pims/fields.ts';
-import type { FilterTerm, FilterTree } from '../../../pims/filter.ts';
-import { parsePosition, type Sort } from '../../../pims/sort.ts';
+import type { KeyedType } from '../../../pims/rules/fields.ts';
+import type { FilterTerm, FilterTree } from '../../../pims/reads/filter.ts';
+import { parsePosition, type Sort } from '../../../pims/reads/sort.ts';
 import {
   buildTerm,
   isGathered,

@@ -2,7 +2,7 @@
  * A script of a group while it runs: where it stands, what it has saved, and what its loads give after its own saves,
  * so that it needs no answer of the database for what it knows. Source: decision 0036.
  */
-import type { Load, NumberedType, Save } from '../../../pims/script.ts';
+import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import { settle, type StartedScript } from '../../pims/script-runner.ts';
 import type { Statement } from '../../writing.ts';
 import {

@@ -2,12 +2,12 @@
  * What requests of scripts have to do with each other: a load depends on a source, a save affects sources. A source is
  * a record, the lines of an order, all locations, or which orders partial invoices left.
  */
-import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../../pims/fields.ts';
-import type { LineUnits, Load, Save } from '../../../pims/script.ts';
-import { CANCELLED_MARK } from '../../../pims/stages.ts';
-import { TOTALS_MARK } from '../../../pims/totals.ts';
-import { sortKey, type Values } from '../../../pims/values.ts';
-import { complete } from '../../../pims/writes.ts';
+import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../../pims/rules/fields.ts';
+import type { LineUnits, Load, Save } from '../../../pims/writes/script.ts';
+import { CANCELLED_MARK } from '../../../pims/rules/stages.ts';
+import { TOTALS_MARK } from '../../../pims/rules/totals.ts';
+import { sortKey, type Values } from '../../../pims/rules/values.ts';
+import { complete } from '../../../pims/writes/writes.ts';
 
 /** What was loaded from a source, by the name and arguments of the load. */
 export type Loaded = Map<string, LoadedValue>;

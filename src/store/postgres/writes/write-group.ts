@@ -4,7 +4,7 @@
  * decision 0036.
  */
 import { Refusal } from '../../../errors.ts';
-import { ask, type Load, type NumberedType } from '../../../pims/script.ts';
+import { ask, type Load, type NumberedType } from '../../../pims/writes/script.ts';
 import type { Query, ScriptSql } from '../../pims/script-sql.ts';
 import type { Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';

@@ -4,9 +4,9 @@ import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Refusal } from '../../../errors.ts';
-import { compareDecimals } from '../../../pims/decimal.ts';
-import { containsFolded } from '../../../pims/filter.ts';
-import { ORDER_CHARACTERS_MAX } from '../../../pims/limits.ts';
+import { compareDecimals } from '../../../pims/rules/decimal.ts';
+import { containsFolded } from '../../../pims/reads/filter.ts';
+import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import type { Bound, Row, SearchChange, Writing } from '../../writing.ts';
 
 export interface OpenOptions {

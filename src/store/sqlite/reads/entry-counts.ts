@@ -2,8 +2,8 @@
  * Which filters find the fewest records. Entries of indexes are counted when it is asked for, up to a bound, so that
  * the answer follows the data; counts of common values are kept for a while.
  */
-import { RECORD_TYPES, type KeyedType } from '../../../pims/fields.ts';
-import type { FilterTerm } from '../../../pims/filter.ts';
+import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
+import type { FilterTerm } from '../../../pims/reads/filter.ts';
 import type { Database } from '../files/database.ts';
 
 /** Counting an entry takes 30 to 60 ns. Where there are fewer, it is done each time. */

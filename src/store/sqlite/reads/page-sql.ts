@@ -2,9 +2,9 @@
  * The SQL of pages on SQLite. Each alternative walks one index in the order of keys, alternatives are merged on the
  * way, and JSON is built for the page alone: it costs what it holds, not what matches. Source: decision 0035.
  */
-import { RECORD_TYPES, type KeyedType } from '../../../pims/fields.ts';
-import type { FilterTerm, FilterTree } from '../../../pims/filter.ts';
-import type { Sort } from '../../../pims/sort.ts';
+import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
+import type { FilterTerm, FilterTree } from '../../../pims/reads/filter.ts';
+import type { Sort } from '../../../pims/reads/sort.ts';
 import {
   buildTerm,
   findNeedle,

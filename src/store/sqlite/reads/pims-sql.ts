@@ -9,11 +9,11 @@ import {
   type Dictionaries,
   type KeyedType,
   type RecordType,
-} from '../../../pims/fields.ts';
-import type { QueryRequest } from '../../../pims/port.ts';
-import { parseFilters } from '../../../pims/filter.ts';
-import { parseSort } from '../../../pims/sort.ts';
-import { VIEWED_FIELDS } from '../../../pims/storefront.ts';
+} from '../../../pims/rules/fields.ts';
+import type { QueryRequest } from '../../../pims/pims-port.ts';
+import { parseFilters } from '../../../pims/reads/filter.ts';
+import { parseSort } from '../../../pims/reads/sort.ts';
+import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import {
   buildColumn,
   buildInsert,

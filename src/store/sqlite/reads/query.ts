@@ -3,13 +3,18 @@
  * milliseconds or not at all; worker threads run them to their end.
  */
 import type { Outcome } from '../../../errors.ts';
-import type { OrderFound, Page, RecordFound } from '../../../pims/port.ts';
-import type { Json } from '../../../pims/script.ts';
-import { refuseLargeOrder } from '../../../pims/line-item.ts';
-import { LOOKUP_CHARACTERS_MAX } from '../../../pims/limits.ts';
-import { renderItem, renderStorefrontOrders, type LookedUp, type OrderWithItems } from '../../../pims/storefront.ts';
-import { formatPosition, parsePosition } from '../../../pims/sort.ts';
-import { sortKey, type Values } from '../../../pims/values.ts';
+import type { OrderFound, Page, RecordFound } from '../../../pims/pims-port.ts';
+import type { Json } from '../../../pims/writes/script.ts';
+import { refuseLargeOrder } from '../../../pims/rules/line-item.ts';
+import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
+import {
+  renderItem,
+  renderStorefrontOrders,
+  type LookedUp,
+  type OrderWithItems,
+} from '../../../pims/reads/storefront.ts';
+import { formatPosition, parsePosition } from '../../../pims/reads/sort.ts';
+import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import type { Bound } from '../../writing.ts';
 import { PageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from '../files/database.ts';

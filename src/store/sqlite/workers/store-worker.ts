@@ -2,7 +2,7 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../errors.ts';
-import type { Json, Rendered } from '../../../pims/script.ts';
+import type { Json, Rendered } from '../../../pims/writes/script.ts';
 import { CUT_SHORT, Database, faultOf } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate, type Upgrade } from '../files/migrate.ts';

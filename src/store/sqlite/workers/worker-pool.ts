@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../../assets.ts';
 import { every, type Clock, type Timer } from '../../../clock.ts';
 import { Refusal, type Outcome } from '../../../errors.ts';
-import type { Turn } from '../../../tenant/admission.ts';
+import type { Turn } from '../../../tenant/turns.ts';
 import type { Job, Reply, WorkerData } from './store-worker.ts';
 
 interface Thread {

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
-import type { Tenant } from './port.ts';
+import type { Tenant } from './tenant-port.ts';
 
 const SWEPT_LEAST = 10_000;
 

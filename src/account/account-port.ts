@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
-import type { Tenant } from '../tenant/port.ts';
+import type { Tenant } from '../tenant/tenant-port.ts';
 import type { Role } from './roles.ts';
 
 /** Names a user. E-mail addresses are kept in lower case and belong to one tenant each. */

@@ -3,7 +3,7 @@
  * Source: decision 0010.
  */
 import { addDecimals, isZero, multiplyDecimal, subtractDecimals } from './decimal.ts';
-import type { LineUnits } from './script.ts';
+import type { LineUnits } from '../writes/script.ts';
 import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
 

@@ -2,8 +2,8 @@
  * No lost updates: a write whose caller names the states it may begin with happens in one of them or not at all.
  * Source: additions section 6.
  */
-import { Refusal } from '../errors.ts';
-import { RECORD_TYPES, type KeyedType } from './fields.ts';
+import { Refusal } from '../../errors.ts';
+import { RECORD_TYPES, type KeyedType } from '../rules/fields.ts';
 import { ask, load, type Expected, type Load, type Script } from './script.ts';
 
 interface Expecting {

@@ -2,7 +2,7 @@
  * The four record types and their field dictionaries: the name of each field, its type, and how PIMS treats it.
  * Source: specification sections 2.2 to 2.5, decision 0006.
  */
-import { Refusal } from '../errors.ts';
+import { Refusal } from '../../errors.ts';
 import { STAGES } from './stages.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';

@@ -3,10 +3,10 @@
  * transaction; what a write answers is on disk. Expected outcomes are returned, faults are thrown.
  */
 import type { Outcome } from '../errors.ts';
-import type { Dictionaries, KeyedType, RecordType } from './fields.ts';
+import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
 import type { ImportBatches, ImportResults } from './import.ts';
-import type { Idempotency, Json, Rendered, Write } from './script.ts';
-import type { Filter } from './filter.ts';
+import type { Idempotency, Json, Rendered, Write } from './writes/script.ts';
+import type { Filter } from './reads/filter.ts';
 
 export interface QueryRequest {
   readonly filters: readonly Filter[];

@@ -2,10 +2,10 @@
  * Rules of a line item: what a new line starts with, what an update may change, and what holds of every line.
  * Source: specification 2.3, decision 0010.
  */
-import { Refusal, refuseField, type Outcome } from '../errors.ts';
+import { Refusal, refuseField, type Outcome } from '../../errors.ts';
 import { compareDecimals, within } from './decimal.ts';
 import type { FieldDictionary } from './fields.ts';
-import { LINES_MAX } from './limits.ts';
+import { LINES_MAX } from './record-bounds.ts';
 import { splitList } from './lists.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { isCancelled } from './stages.ts';

@@ -4,7 +4,7 @@
  */
 import { every, type Clock, type Timer } from '../clock.ts';
 import { Refusal, type Outcome } from '../errors.ts';
-import type { Tenant } from './port.ts';
+import type { Tenant } from './tenant-port.ts';
 
 export interface TurnBounds {
   /** Maximum running for all tenants. One more place is for a tenant that has nothing running. */

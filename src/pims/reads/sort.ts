@@ -2,9 +2,9 @@
  * The order of a query: by the key of its records, or by an indexed field and then by the key. A position in it is
  * where a page ends. Source: decision 0005.
  */
-import { Refusal } from '../errors.ts';
-import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from './fields.ts';
-import { FILTER_VALUE_CHARACTERS_MAX } from './limits.ts';
+import { Refusal } from '../../errors.ts';
+import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
+import { FILTER_VALUE_CHARACTERS_MAX } from '../rules/record-bounds.ts';
 
 export interface Sort {
   readonly field: Field;

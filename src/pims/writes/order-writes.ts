@@ -2,15 +2,15 @@
  * The writes of an order that is there, each from top to bottom: changed, cancelled, carried to its next stage. Source:
  * decision 0010.
  */
-import { orThrow } from '../errors.ts';
+import { orThrow } from '../../errors.ts';
 import { askExpected, checkExpected } from './expected.ts';
-import type { Dictionaries, FieldDictionary } from './fields.ts';
-import { approveOrder, invoiceOrder, type OrderTransition } from './lifecycle.ts';
-import { cancelled, changeOrder } from './order-change.ts';
-import { isCancelled } from './stages.ts';
+import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
+import { approveOrder, invoiceOrder, type OrderTransition } from '../rules/lifecycle.ts';
+import { cancelled, changeOrder } from '../rules/order-change.ts';
+import { isCancelled } from '../rules/stages.ts';
 import { ask, load, loadWith, save, type Json, type Load, type Script } from './script.ts';
-import { commitUnits, holdsStock } from './stock.ts';
-import { checkText, parseValues, type Values } from './values.ts';
+import { commitUnits, holdsStock } from '../rules/stock.ts';
+import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { checkKnown, complete, createdAt, moveStock, nextNumber, orderNotFound, splitKey } from './writes.ts';
 import type { Body, WriteOptions } from './writes.ts';
 

@@ -1,5 +1,5 @@
 /** Rules of a changed or a cancelled order: what of it is closed. Source: decision 0010. */
-import { refuseField, type Outcome, type Refusal } from '../errors.ts';
+import { refuseField, type Outcome, type Refusal } from '../../errors.ts';
 import type { FieldDictionary } from './fields.ts';
 import { refuseCancelled, refuseInvoiced } from './line-item.ts';
 import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled } from './stages.ts';

@@ -2,9 +2,9 @@
  * Parses values of record fields into the one canonical text in which they are stored and answered.
  * Source: decision 0006.
  */
-import { Refusal } from '../errors.ts';
+import { Refusal } from '../../errors.ts';
 import { parseDecimal } from './decimal.ts';
-import { KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './limits.ts';
+import { KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
 /** A value as JSON or CSV brings it. */

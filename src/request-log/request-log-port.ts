@@ -1,5 +1,5 @@
 /** Port: the request log as blocks of lines, counts of refused calls, last uses of keys. A method is a transaction. */
-import type { UsageCount } from '../tenant/port.ts';
+import type { UsageCount } from '../tenant/tenant-port.ts';
 
 /** The last use of a key. */
 export interface KeyUse {

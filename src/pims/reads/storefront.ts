@@ -2,12 +2,12 @@
  * The storefront-reference lookup: every order with a storefront number, each in its own stage. Fulfilment is the
  * caller's to compute. Source: specification sections 2.7 and 4.6.
  */
-import { refuseField, Refusal, type Outcome } from '../errors.ts';
-import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from './limits.ts';
-import { joinList, type Json, type Rendered } from './script.ts';
-import { isCancelled, STAGES, type Stage } from './stages.ts';
-import { checkText, sortKey, type Values } from './values.ts';
-import { splitList } from './lists.ts';
+import { refuseField, Refusal, type Outcome } from '../../errors.ts';
+import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from '../rules/record-bounds.ts';
+import { joinList, type Json, type Rendered } from '../writes/script.ts';
+import { isCancelled, STAGES, type Stage } from '../rules/stages.ts';
+import { checkText, sortKey, type Values } from '../rules/values.ts';
+import { splitList } from '../rules/lists.ts';
 
 /** An order as the store has it, with its mark when it is cancelled, and its lines as the lookup answers them. */
 export interface OrderWithItems {

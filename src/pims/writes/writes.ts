@@ -3,19 +3,26 @@
  * order-writes.ts. Each is a script that the store runs inside one transaction. A refusal undoes all of it. Source:
  * specification section 4, decision 0027.
  */
-import { orThrow, Refusal, refuseField } from '../errors.ts';
+import { orThrow, Refusal, refuseField } from '../../errors.ts';
 import { askExpected, checkExpected } from './expected.ts';
-import { RECORD_TYPES, refuseCustomField } from './fields.ts';
-import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from './fields.ts';
-import { FIRST_STAGES, type Stage } from './stages.ts';
+import { RECORD_TYPES, refuseCustomField } from '../rules/fields.ts';
+import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from '../rules/fields.ts';
+import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
 import { ask, load, loadWith, save } from './script.ts';
 import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './script.ts';
-import { applyMovement, type StockMovement } from './stock.ts';
-import { refuseStatus } from './order-change.ts';
-import { addLine, changeLine, checkLineCount, lineNotFound } from './line-item.ts';
-import { LINES_MAX } from './limits.ts';
-import { areTotalsBehind, markTotals, moveTotals, sumUp } from './totals.ts';
-import { checkText, parseValues, refuseLongKey, refuseMissingKey, type RawValue, type Values } from './values.ts';
+import { applyMovement, type StockMovement } from '../rules/stock.ts';
+import { refuseStatus } from '../rules/order-change.ts';
+import { addLine, changeLine, checkLineCount, lineNotFound } from '../rules/line-item.ts';
+import { LINES_MAX } from '../rules/record-bounds.ts';
+import { areTotalsBehind, markTotals, moveTotals, sumUp } from '../rules/totals.ts';
+import {
+  checkText,
+  parseValues,
+  refuseLongKey,
+  refuseMissingKey,
+  type RawValue,
+  type Values,
+} from '../rules/values.ts';
 
 /** The fields of a request body. */
 export type Body = Readonly<Record<string, RawValue>>;

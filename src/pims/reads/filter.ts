@@ -2,9 +2,9 @@
  * Parses the filters of a query into a tree. AND binds tighter than OR, so the tree is a list of alternatives, each a
  * list of terms that must all hold. A store only translates it. Source: specification 2.6, decision 0005.
  */
-import { Refusal } from '../errors.ts';
-import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from './fields.ts';
-import { FILTER_LIST_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX } from './limits.ts';
+import { Refusal } from '../../errors.ts';
+import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
+import { FILTER_LIST_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX } from '../rules/record-bounds.ts';
 import {
   checkText,
   countCharacters,
@@ -14,7 +14,7 @@ import {
   parseValue,
   sortKey,
   type RawValue,
-} from './values.ts';
+} from '../rules/values.ts';
 
 export const FILTER_OPS = [
   'eq',

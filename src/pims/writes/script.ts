@@ -2,8 +2,8 @@
  * How a write reaches a store: a script is a generator that yields requests, first what to load, then what to save.
  * The store runs it inside one transaction. Requests are data, so a script never holds a connection (decision 0027).
  */
-import type { CustomField, Dictionaries, KeyedType } from './fields.ts';
-import type { Values } from './values.ts';
+import type { CustomField, Dictionaries, KeyedType } from '../rules/fields.ts';
+import type { Values } from '../rules/values.ts';
 
 /** The record types PIMS numbers. */
 export type NumberedType = 'orders' | 'customers';

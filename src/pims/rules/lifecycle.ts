@@ -1,5 +1,5 @@
 /** How an order moves to its next stage: approved, or invoiced whole or in part. Source: decision 0010. */
-import { Refusal, type Outcome } from '../errors.ts';
+import { Refusal, type Outcome } from '../../errors.ts';
 import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
 import { refuseCancelled, refuseSerials } from './line-item.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
