@@ -47,9 +47,8 @@ const build = (...filters: Filter[]): PageSql =>
 function look({ sql, values }: PageSql): { plan: string; rows: number } {
   const plan = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, '', 51, ...values);
   let rows = 0;
-  const see = (): number => ++rows;
-  db.connection.function('charge_row', { deterministic: false }, see);
-  db.connection.function('walk_row', { deterministic: false }, see);
+  db.connection.function('charge_row', { deterministic: false }, (_row) => ++rows);
+  db.connection.function('walk_row', { deterministic: false, varargs: true }, () => ++rows);
   assert.equal(db.connection.prepare(sql).all('', 51, ...values).length, 51);
   return { plan: plan.map(([, , , detail]) => detail).join('\n'), rows };
 }

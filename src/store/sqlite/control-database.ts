@@ -5,9 +5,10 @@
 import type { Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
-import { runWriting, type Database } from './files/database.ts';
+import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
 import { TurnReader } from './reads/turn-reader.ts';
+import { runWriting } from './writes/run-writing.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
 /** Rows in memory. At this number all of them are dropped. */

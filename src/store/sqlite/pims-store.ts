@@ -13,7 +13,7 @@ import type { Idempotency, Rendered, Write } from '../../pims/writes/script.ts';
 import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
-import { CUT_SHORT, Database, faultOf, runWriting, syncLog, type OnFatal } from './files/database.ts';
+import { CUT_SHORT, Database, faultOf, syncLog, type OnFatal } from './files/database.ts';
 import { EntryCounts } from './reads/entry-counts.ts';
 import type { KeptAnswers } from './reads/kept-answers.ts';
 import { isNewest, migrate } from './files/migrate.ts';
@@ -21,6 +21,7 @@ import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { countCharacters, runRead, TOO_LARGE, type FoundBy, type Read } from './reads/query.ts';
 import { TurnReader } from './reads/turn-reader.ts';
 import type { WorkerPool } from './workers/worker-pool.ts';
+import { runWriting } from './writes/run-writing.ts';
 import { SqliteWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsStoreOptions {

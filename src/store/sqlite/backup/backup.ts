@@ -9,14 +9,13 @@ import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
 import { selectInstallation } from '../../control/installation.ts';
 import { SqliteCheckStore } from '../check-store.ts';
-import { Database, sqliteVersion } from '../files/database.ts';
+import { sqliteVersion, withDatabase } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
-import { newestSchemas, type SqliteSchema } from '../files/migrate.ts';
+import { newestSchema, SCHEMAS, type SqliteSchema } from '../files/migrate.ts';
 import { mayLackFiles } from '../files/tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile, isOutOfReach } from '../files/whole-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../files/whole-files.ts';
 
 const MANIFEST = 'storeroom-backup.json';
-const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 
 /** Those of versions before this one have `files` and `sqlite` alone. */
 interface Manifest {
@@ -42,24 +41,25 @@ export async function backupStore(folder: string, target: string, madeAt: string
   requireEmpty(target, 'a backup goes into an empty folder');
   makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
-  const copied = new Database(join(target, 'control.db'), READ);
-  const tenants = copied
-    .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
-    .map(([storeId]) => join('tenants', `${storeId}.db`));
-  const mayLack = mayLackFiles(copied) ? tenants : [];
-  const [identity] = copied.row<[string]>(selectInstallation(''), 'identity') ?? [''];
-  copied.close();
+  const { tenants, mayLack, identity } = withDatabase(join(target, 'control.db'), READ, (db) => ({
+    tenants: db
+      .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
+      .map(([storeId]) => join('tenants', `${storeId}.db`)),
+    mayLack: mayLackFiles(db),
+    identity: db.row<[string]>(selectInstallation(''), 'identity')?.[0] ?? '',
+  }));
   const wanted = ['usage.db', 'requests.db', ...tenants];
   const others = wanted.filter((file) => isFileThere(join(folder, file)));
   for (const file of others) await copyDatabase(join(folder, file), join(target, file));
   const files = ['control.db', ...others];
   const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
   const orders = tenants.reduce((sum, file) => sum + (file in hashes ? countOrders(join(target, file)) : 0), 0);
-  const about = { identity, version: VERSION, schemas: newestSchemas(), madeAt, tenants: tenants.length, orders };
+  const schemas = Object.fromEntries(SCHEMAS.map((schema) => [schema, newestSchema(schema)])) as Manifest['schemas'];
+  const about = { identity, version: VERSION, schemas, madeAt, tenants: tenants.length, orders };
   const manifest: Manifest = { files: hashes, sqlite: sqliteVersion(), ...about };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
-  const excused = new Set(['requests.db', ...mayLack, ...files]);
-  const lost = wanted.filter((file) => !excused.has(file));
+  const mustExist = mayLack ? ['usage.db'] : ['usage.db', ...tenants];
+  const lost = mustExist.filter((file) => !others.includes(file));
   if (lost.length > 0)
     throw refuseCommand(`${target} is no good backup: ${lost.join(', ')} of ${folder} is missing, or empty.`);
   return files;
@@ -116,9 +116,8 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
 export function copyTenant(source: string, teamId: string, file: string, old: string): void {
   const hashes = readManifest(source).files;
   checkDatabase(join(source, 'control.db'), hashes['control.db']!);
-  const control = new Database(join(source, 'control.db'), READ);
-  const found = control.row<[string]>('SELECT STORE_ID FROM TENANTS WHERE TEAM_ID = ?', teamId);
-  control.close();
+  const select = 'SELECT STORE_ID FROM TENANTS WHERE TEAM_ID = ?';
+  const found = withDatabase(join(source, 'control.db'), READ, (db) => db.row<[string]>(select, teamId));
   const name = found && join('tenants', `${found[0]}.db`);
   const hash = name && hashes[name];
   if (!hash) throw refuseCommand(`There is no data of ${teamId} in ${source}.`);
@@ -126,10 +125,10 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
   const numbers = readNextNumbers(old);
   try {
     copyFileSync(join(source, name), file);
-    const copy = new Database(file, { ...READ, mode: 'write' });
-    for (const [counter, next] of numbers)
-      copy.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
-    copy.close();
+    withDatabase(file, { ...READ, mode: 'write' }, (db) => {
+      for (const [counter, next] of numbers)
+        db.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
+    });
     if (faultsOfFile(file).length > 0) throw refuseCommand(`${file} is not as it was written; look at its disk.`);
     sync(file);
     sync(dirname(file));
@@ -142,12 +141,7 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
 /** Returns nothing when the file is lost or damaged. COMMAND_REFUSED when it may be whole. */
 function readNextNumbers(file: string): [counter: string, next: number][] {
   try {
-    const db = new Database(file, READ);
-    try {
-      return db.rows('SELECT NAME, NEXT FROM COUNTERS');
-    } finally {
-      db.close();
-    }
+    return withDatabase(file, READ, (db) => db.rows('SELECT NAME, NEXT FROM COUNTERS'));
   } catch (fault) {
     if (isOutOfReach(file, fault))
       throw refuseCommand(
@@ -162,14 +156,8 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
 export const checkBackup = (folder: string): Promise<CheckResult> =>
   checkStore(new SqliteCheckStore(folder, readManifest(folder).files));
 
-function countOrders(file: string): number {
-  const db = new Database(file, READ);
-  try {
-    return db.row<[number]>('SELECT count(*) FROM ORDERS')![0];
-  } finally {
-    db.close();
-  }
-}
+const countOrders = (file: string): number =>
+  withDatabase(file, READ, (db) => db.row<[number]>('SELECT count(*) FROM ORDERS')![0]);
 
 /** The identity of the store that a backup is of; undefined when it does not say. */
 export function identityOf(folder: string): string | undefined {

@@ -1,4 +1,4 @@
-/** Connections to SQLite files: WAL, when its commits are synced, bounded caches, time budgets, prepared statements. */
+/** Connections to SQLite files: how they are opened, their prepared statements, and the time budgets of reads. */
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -7,10 +7,10 @@ import type { Refusal } from '../../../errors.ts';
 import { compareDecimals } from '../../../pims/rules/decimal.ts';
 import { containsFolded } from '../../../pims/reads/filter.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
-import type { Bound, Row, SearchChange, Writing } from '../../writing.ts';
+import type { Bound, Row } from '../../writing.ts';
 
 export interface OpenOptions {
-  /** `write`: the one writer of a process. `make`: the same, and makes a file that is missing. `read`: never writes. */
+  /** `write`: the only writer of a process. `make`: a writer that creates a missing file. `read`: never writes. */
   readonly mode: 'write' | 'make' | 'read';
   /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log itself. */
   readonly sync?: 'full' | 'deferred';
@@ -25,26 +25,26 @@ export interface OpenOptions {
 export const OPENING_TIMEOUT_MS = 5000;
 const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
-/** Reads map the page cache of the operating system. Bounded, since touched pages count as resident. */
+/** Bytes of the file that a reader maps into memory. Pages that it has touched count as memory of the process. */
 const MAP_BYTES = 256 * 1024 * 1024;
-/** The size the log is truncated to when it is restarted. Space that is there already is synced sooner. */
+/** The size that a restarted log is truncated to. Writing into space that exists is synced faster. */
 const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Reads call `charge_row(ID)` for each row. The clock is read once in so many, oftener at first: rows can be large. */
+/** Rows between two looks at the clock, which every row charges with `charge_row`. It begins with 1: rows can be large. */
 const ROWS_PER_LOOK = 64;
-/** Folding this many characters costs about as much as a row. */
+/** Characters whose folding costs about as much as reading a row. */
 const CHARACTERS_PER_ROW = 128;
 /** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
-/** Texts that functions are given before a walk begins anew. */
+/** Characters that a walk may pass to our functions before it begins again. */
 const WALK_CHARACTERS_MAX = 8 * 1024 * 1024;
 const PAUSE_MESSAGE = 'walk paused';
 const BUDGET_MESSAGE = 'time budget used up';
-/** In place of what a read has found, when its time budget was used up first. */
+/** The result of a read whose time budget was used up. */
 export const CUT_SHORT = Symbol('cut short');
 
-/** What a read may take. */
+/** Limits of a read. */
 export interface Budget {
   readonly ms: number;
   readonly isEnded: () => boolean;
@@ -56,8 +56,9 @@ export class Database {
   readonly #statements = new Map<string, StatementSync>();
   readonly #iterated = new Set<string>();
   #deadline = Infinity;
-  /** What functions were given since a row was fetched; the key of the last row they were given. */
+  /** Characters passed to our functions since a row was fetched. */
   #characters = 0;
+  /** Position of the last row that a walk has looked at. */
   #walkedTo = '';
   #isEnded: () => boolean = () => false;
   #rows = 0;
@@ -87,16 +88,12 @@ export class Database {
       this.#chargeRows(searched.length / CHARACTERS_PER_ROW);
       return containsFolded(searched, folded) ? 1 : 0;
     });
-    const walkTo = (position: string): number => {
+    this.#connection.function('walk_row', { deterministic: false, varargs: true }, (...position) => {
       if (this.#characters > WALK_CHARACTERS_MAX) throw new Error(PAUSE_MESSAGE);
-      this.#walkedTo = position;
-      this.#characters += position.length;
+      this.#walkedTo = position.join('\0');
+      this.#characters += this.#walkedTo.length;
       return this.#chargeRows(1);
-    };
-    this.#connection.function('walk_row', { deterministic: false }, (key) => walkTo(String(key)));
-    this.#connection.function('walk_sorted', { deterministic: false }, (value, key) =>
-      walkTo(`${String(value)}\0${String(key)}`),
-    );
+    });
     this.#connection.function('compare_decimals', { deterministic: true }, (number, value) => {
       this.#characters += String(number).length + String(value).length;
       this.#chargeRows(1);
@@ -115,13 +112,13 @@ export class Database {
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${mapBytes}`);
   }
 
-  /** Lets go of what is beyond it. */
+  /** Bounds the memory for pages, and frees what is beyond it. */
   limitCache(kib: number): void {
     this.exec(`PRAGMA cache_size=-${kib}`);
   }
 
-  /** A prepared statement, kept for the life of the connection (the oldest of 256 goes). */
-  statement(sql: string): StatementSync {
+  /** Prepares a statement, or returns the one it has prepared before. Of more than 256 the oldest goes. */
+  #statement(sql: string): StatementSync {
     const kept = this.#statements.get(sql);
     if (kept) return kept;
     const statement = this.#connection.prepare(sql);
@@ -132,37 +129,37 @@ export class Database {
   }
 
   run(sql: string, ...values: Bound[]): number {
-    const statement = this.statement(sql);
-    // node:sqlite also reads the last row's ID, and throws where FTS5 gave one beyond 2^53 to a row of its own.
+    const statement = this.#statement(sql);
+    // node:sqlite also reads the last row's ID, and throws if FTS5 has given one of its own rows an ID beyond 2^53.
     statement.setReadBigInts(true);
     const { changes, lastInsertRowid } = statement.run(...values);
     this.#lastRowId = Number(lastInsertRowid);
     return Number(changes);
   }
 
-  /** The ID of the row inserted last, by `run`. */
+  /** The ID of the row that `run` inserted last. */
   get lastRowId(): number {
     return this.#lastRowId;
   }
 
   row<R extends Row>(sql: string, ...values: Bound[]): R | undefined {
-    return this.statement(sql).get(...values) as R | undefined;
+    return this.#statement(sql).get(...values) as R | undefined;
   }
 
   rows<R extends Row>(sql: string, ...values: Bound[]): R[] {
-    return this.statement(sql).all(...values) as unknown as R[];
+    return this.#statement(sql).all(...values) as unknown as R[];
   }
 
-  /** Rows one by one. Run the same statement again only when these are read, or left. */
+  /** Returns rows one by one. Run the same statement again only when you have read them all, or have stopped. */
   each<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     this.#iterated.add(sql);
-    return this.statement(sql).iterate(...values) as unknown as IterableIterator<R>;
+    return this.#statement(sql).iterate(...values) as unknown as IterableIterator<R>;
   }
 
   /**
-   * Rows of a statement that calls `walk_row(key)`, or `walk_sorted(value, key)`, for every row it looks at, in their
-   * order. Begins anew behind the last now and then: until a statement comes up with a row, Node keeps all texts that
-   * functions were given.
+   * Returns the rows of a statement that calls `walk_row(key)` or `walk_row(value, key)` for every row it looks at, in
+   * their order. Begins again after the last of them now and then: until a statement returns a row, Node keeps all
+   * texts that our functions were given.
    */
   *walk<R extends Row>(sql: string, valuesFrom: (position: string) => Bound[], after: string): IterableIterator<R> {
     for (let from = after; ; from = this.#walkedTo) {
@@ -180,7 +177,7 @@ export class Database {
     }
   }
 
-  /** Rows one by one, from a statement of their own. Do not write on the connection meanwhile. */
+  /** Returns rows one by one, from a new statement. Do not write on the connection meanwhile. */
   iterate<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     const statement = this.#connection.prepare(sql);
     statement.setReturnArrays(true);
@@ -191,7 +188,7 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs statements that call `charge_row(ID)` for at most this long, or until `isEnded`. Then they are cut short. */
+  /** Runs statements that call `charge_row` or `walk_row`, within the budget. Returns CUT_SHORT when it is used up. */
   withBudget<T>({ ms, isEnded }: Budget, work: () => T): T | typeof CUT_SHORT {
     this.#deadline = performance.now() + ms;
     this.#isEnded = isEnded;
@@ -201,7 +198,7 @@ export class Database {
     try {
       return work();
     } catch (fault) {
-      // A statement that failed while its rows were read one by one would fail again.
+      // A statement that has failed while its rows were read one by one would fail again.
       for (const sql of this.#iterated) this.#statements.delete(sql);
       if (fault instanceof Error && [BUDGET_MESSAGE, PAUSE_MESSAGE].includes(fault.message)) return CUT_SHORT;
       throw fault;
@@ -239,48 +236,26 @@ export class Database {
   }
 }
 
-/** For SQLite, which would make a file that is missing. */
+/** Returns the URL of a file with which SQLite does not create it if it is missing. */
 function locate(file: string): URL {
   const url = pathToFileURL(file);
   url.search = '?mode=rw';
   return url;
 }
 
-const NO_ROWS: readonly Row[] = [];
-
-/** What is done at the end of a transaction, by ascending IDs. */
-export interface LateWork {
-  readonly id: number;
-  readonly run: () => void;
+/** Opens a file, works with it, and closes it. */
+export function withDatabase<T>(file: string, options: OpenOptions, work: (db: Database) => T): T {
+  const db = new Database(file, options);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
 }
 
 /**
- * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. Changes of the search
- * index go to `late` where it is given: FTS5 writes what it has gathered to its tables whenever IDs go back.
- */
-export function runWriting<T>(db: Database, writing: Writing<T>, late?: LateWork[]): T {
-  let step = writing.next();
-  while (step.done !== true) {
-    const { sql, values, reads, search } = step.value;
-    if (search && late) late.push(changeSearchLate(db, search));
-    else if (!reads) db.run(sql, ...values);
-    step = writing.next(reads ? db.rows(sql, ...values) : NO_ROWS);
-  }
-  return step.value;
-}
-
-function changeSearchLate(db: Database, { table, sortKey, text }: SearchChange): LateWork {
-  if (sortKey === undefined) {
-    const id = db.lastRowId;
-    return { id, run: () => void db.run(`INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (?, ?)`, id, text) };
-  }
-  const [id] = db.row<[number]>(`SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?`, sortKey)!;
-  return { id, run: () => void db.run(`UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = ?`, text, id) };
-}
-
-/**
- * Retries while another process is busy. SQLite's own busy timeout is not enough: it fails at once when two processes
- * want to lock the whole file, to avoid a deadlock.
+ * Retries while another process is busy. SQLite's own busy timeout is not enough: to avoid a deadlock, it fails at once
+ * when two processes want to lock the whole file.
  */
 export function retryWhileBusy(timeoutMs: number, work: () => void): void {
   const giveUpAt = performance.now() + timeoutMs;
@@ -294,7 +269,7 @@ export function retryWhileBusy(timeoutMs: number, work: () => void): void {
   }
 }
 
-/** Brings to the disk what any process has committed so far, whether it has synced it or not. */
+/** Syncs the log, with the commits of every process. */
 export async function syncLog(file: string): Promise<void> {
   if (!existsSync(`${file}-wal`)) return;
   const log = await open(`${file}-wal`);
@@ -307,16 +282,16 @@ export async function syncLog(file: string): Promise<void> {
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
 
-/** Told of a fault after which a file cannot be trusted. From then on, what it answers is answered to all calls. */
+/** Is called with a fault after which a file cannot be trusted. All later calls get the refusal that it returns. */
 export type OnFatal = (fault: unknown) => Refusal;
 
-/** The fault, whose message says which file it is about. */
+/** Adds the name of the file to the message of a fault. */
 export function nameFile(fault: unknown, file: string): unknown {
   if (fault instanceof Error && !fault.message.startsWith(file)) fault.message = `${file}: ${fault.message}`;
   return fault;
 }
 
-/** `busy` passes, `full` passes once there is space, `fatal` means that the file or the disk is damaged. */
+/** Returns the kind of a fault: `busy` passes, `full` passes once there is space, `fatal` is damage of file or disk. */
 export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {
   const code = (error as { errcode?: number }).errcode;
   if (code === undefined) return 'other';

@@ -7,36 +7,29 @@ import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../../assets.ts';
 import { NewerStore, selectInstallation } from '../../control/installation.ts';
 import { newVersion } from '../../pims/random-text.ts';
-import { Database, OPENING_TIMEOUT_MS, retryWhileBusy } from './database.ts';
+import { OPENING_TIMEOUT_MS, retryWhileBusy, withDatabase, type Database } from './database.ts';
 
-export type SqliteSchema = 'pims' | 'control' | 'usage' | 'requests';
+export const SCHEMAS = ['control', 'usage', 'requests', 'pims'] as const;
+export type SqliteSchema = (typeof SCHEMAS)[number];
 
-/** How a database begins. */
+/** The first bytes of a database. */
 const MAGIC = 'SQLite format 3\0';
-/** Where the header of a file has it, in four bytes. */
+/** Place of the schema in the header of a file: four bytes. */
 const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
 const migrations = new Map<SqliteSchema, string[]>();
 
-/** Whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore. */
+/** Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore. */
 export function isNewest(db: Database, schema: SqliteSchema): boolean {
   let version = 0;
   retryWhileBusy(OPENING_TIMEOUT_MS, () => ([version] = db.row<[number]>('PRAGMA user_version')!));
-  const newest = loadMigrations(schema).length;
+  const newest = newestSchema(schema);
   if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
   return version === newest;
 }
 
-/** The number of the last migration of each kind of file. */
-export function newestSchemas(): Record<SqliteSchema, number> {
-  const newest = (schema: SqliteSchema): number => loadMigrations(schema).length;
-  return {
-    control: newest('control'),
-    usage: newest('usage'),
-    requests: newest('requests'),
-    pims: newest('pims'),
-  };
-}
+/** Returns the number of the last migration of a kind of file. */
+export const newestSchema = (schema: SqliteSchema): number => loadMigrations(schema).length;
 
 /** Schemas are the numbers of the last migration a file has had. */
 export interface Upgrade {
@@ -44,7 +37,7 @@ export interface Upgrade {
   readonly to: number;
 }
 
-/** What a start would do to a file, as its header tells; undefined when that is nothing. */
+/** Returns what a start would do to a file, by its header: undefined when that is nothing. */
 export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | undefined {
   // Opening a pipe would wait.
   if (!statSync(file).isFile()) return undefined;
@@ -55,13 +48,13 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
   } finally {
     closeSync(descriptor);
   }
-  const [from, to] = [header.readUInt32BE(SCHEMA_AT), loadMigrations(schema).length];
+  const [from, to] = [header.readUInt32BE(SCHEMA_AT), newestSchema(schema)];
   return from === to || !header.toString('latin1').startsWith(MAGIC) ? undefined : { from, to };
 }
 
 /**
- * Answers what it did; undefined when that was nothing. Throws NewerStore when the file is from a newer version. Safe
- * when several processes start together.
+ * Migrates a file and returns what it did: undefined when that was nothing. Throws NewerStore when the file is from a
+ * newer version. Several processes can call it at the same time.
  */
 export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined {
   if (isNewest(db, schema)) return undefined;
@@ -76,26 +69,22 @@ export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined
   return { from, to: scripts.length };
 }
 
-/** The version of the service that used the folder of this file last, if that can be read. */
+/** Returns the version of the service that last used the folder of this file, if it can be read. */
 function findVersion(file: string): string | undefined {
   const control = ['control.db', '../control.db']
     .map((name) => join(dirname(file), name))
     .find((name) => existsSync(name));
   if (control === undefined) return undefined;
   try {
-    const db = new Database(control, { mode: 'read', busyTimeoutMs: 0 });
-    try {
-      return db.row<[string]>(selectInstallation(''), 'version')?.[0];
-    } finally {
-      db.close();
-    }
+    const select = (db: Database) => db.row<[string]>(selectInstallation(''), 'version');
+    return withDatabase(control, { mode: 'read', busyTimeoutMs: 0 }, select)?.[0];
   } catch {
-    // It is older than the table, or damaged.
+    // The file is older than the table, or damaged.
     return undefined;
   }
 }
 
-/** One migration, unless another process has just applied it. */
+/** Applies one migration, unless another process has just done so. */
 function migrateOnce(db: Database, next: number, isMissing: () => boolean, script: string): void {
   db.exec('BEGIN IMMEDIATE');
   try {

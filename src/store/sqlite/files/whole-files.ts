@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { backup } from 'node:sqlite';
-import { Database, faultOf } from './database.ts';
+import { Database, faultOf, withDatabase } from './database.ts';
 
 const PAGES_PER_STEP = 1000;
-/** Of a file. One is enough to restore it, and more tell how bad it is. */
+/** Maximum faults reported of a file. One is enough to restore it; more show how bad it is. */
 const FAULTS_TOLD = 5;
-const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
+/** Options for reading a file that a service may be writing to. */
+export const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const CHUNK_BYTES = 1024 * 1024;
 const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
@@ -23,7 +24,7 @@ export async function copyDatabase(source: string, target: string): Promise<void
   }
 }
 
-/** The SHA-256 in hexadecimal. */
+/** Returns the SHA-256 in hexadecimal. */
 export function hashFile(file: string): string {
   const sum = createHash('sha256');
   const chunk = Buffer.alloc(CHUNK_BYTES);
@@ -37,23 +38,18 @@ export function hashFile(file: string): string {
 /** How the fault of a file begins that may be whole: its disk is full or read-only, or this user may not open it. */
 export const NOT_CHECKED = 'it could not be checked';
 
-/** Whether the file exists and may be whole, though it cannot be opened. */
+/** Returns whether the file exists and may be whole, although it cannot be opened. */
 export function isOutOfReach(file: string, fault: unknown): boolean {
   const code = Number((fault as { errcode?: number }).errcode) & 0xff;
   const isShut = code === SQLITE_CANTOPEN || code === SQLITE_READONLY || faultOf(fault) === 'full';
   return isShut && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** What SQLite finds in a file; empty when it is whole. */
+/** Returns what SQLite finds wrong with a file: nothing when it is whole. */
 export function faultsOfFile(file: string): string[] {
   try {
-    const db = new Database(file, READ);
-    try {
-      const rows = db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`);
-      return rows.map(([answer]) => answer).filter((answer) => answer !== 'ok');
-    } finally {
-      db.close();
-    }
+    const rows = withDatabase(file, READ, (db) => db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`));
+    return rows.map(([answer]) => answer).filter((answer) => answer !== 'ok');
   } catch (fault) {
     if (faultOf(fault) === 'busy') throw fault;
     const { message } = fault as Error;

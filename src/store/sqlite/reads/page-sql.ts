@@ -258,7 +258,7 @@ function buildSorted({ recordType, sort, walks, condition, ends: { from, to }, j
   if (walks.length === 0) {
     const walk = (beyond: string, by: string): string => `SELECT * FROM (
       SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort!.field.name}
-      WHERE walk_sorted(${value}, SORT_KEY) AND (${condition}) AND ${beyond} AND ${end} ORDER BY ${by})`;
+      WHERE walk_row(${value}, SORT_KEY) AND (${condition}) AND ${beyond} AND ${end} ORDER BY ${by})`;
     // One after the other, as no index of an expression finds what is beyond a pair.
     const same = walk(`${value} = ?3 AND SORT_KEY ${sign} ?1`, byKey);
     return `${same} UNION ALL ${walk(`${value} ${sign} ${start}`, byValue)} ${LIMIT}`;

@@ -3,9 +3,9 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../errors.ts';
 import type { Json, Rendered } from '../../../pims/writes/script.ts';
-import { CUT_SHORT, Database, faultOf } from '../files/database.ts';
+import { CUT_SHORT, Database, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
-import { migrate, type Upgrade } from '../files/migrate.ts';
+import { migrate } from '../files/migrate.ts';
 import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/query.ts';
 
 export type Job =
@@ -21,14 +21,15 @@ export interface Reply {
 }
 
 export interface WorkerData {
-  /** One place, shared with the pool: 1 ends the job. */
+  /** A flag shared with the pool: 1 ends the job. */
   readonly isEnded: Int32Array;
-  /** Of the thread: 0 is that of the process, 19 gives way to everything. */
+  /** Niceness of the thread: 0 is that of the process, 19 gives way to everything. */
   readonly niceness: number;
 }
 
+const WRITE = { mode: 'write', busyTimeoutMs: 0 } as const;
 const CONNECTIONS_MAX = 16;
-/** Less than on the event loop: every thread has a map of its own, and what a scan touches counts as resident. */
+/** Threads map nothing: each would have its own map, and every page that a scan touches counts as memory. */
 const MAP_BYTES = 0;
 const connections = new Map<string, Database>();
 
@@ -49,33 +50,17 @@ function forget(file: string): void {
 }
 
 function checkpoint(file: string): void {
-  let db: Database | undefined;
   try {
-    db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
-    db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    withDatabase(file, WRITE, (db) => db.exec('PRAGMA wal_checkpoint(PASSIVE)'));
   } catch (fault) {
     // A full or busy file is checkpointed another time; its log only stays longer.
     if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
-  } finally {
-    db?.close();
-  }
-}
-
-function upgrade(file: string): Upgrade | undefined {
-  const db = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
-  try {
-    return migrate(db, 'pims');
-  } finally {
-    db.close();
   }
 }
 
 function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Reply {
-  if (job.kind === 'checkpoint') {
-    checkpoint(job.file);
-    return {};
-  }
-  if (job.kind === 'upgrade') return { result: upgrade(job.file) };
+  if (job.kind === 'checkpoint') return { result: checkpoint(job.file) };
+  if (job.kind === 'upgrade') return { result: withDatabase(job.file, WRITE, (db) => migrate(db, 'pims')) };
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
   const found = runRead(connect(file), read, 'thread', { ms: budgetMs, isEnded });
@@ -87,7 +72,7 @@ function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Rep
   return { result: encode(found, buffers) };
 }
 
-/** JSON as bytes, which the event loop is given without a copy and sends as they are. */
+/** Turns JSON into bytes, which move to the event loop without a copy and are sent unchanged. */
 function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
   const bytesOf = (json: Rendered): Uint8Array => {
     const bytes = new TextEncoder().encode(json as Json);
@@ -103,7 +88,7 @@ function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
 
 const port = parentPort!;
 const { isEnded: flag, niceness } = workerData as WorkerData;
-// Linux alone has a niceness for each thread.
+// Only Linux has a niceness for each thread.
 if (niceness > 0 && process.platform === 'linux') setPriority(niceness);
 const isEnded = (): boolean => Atomics.load(flag, 0) === 1;
 port.on('message', (job: Job) => {

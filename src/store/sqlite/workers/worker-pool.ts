@@ -1,7 +1,7 @@
-/** A few threads for long work, each with one job at a time. What waits for one is bounded by its users. */
+/** A few threads for long work, each with one job at a time. Callers bound how many jobs wait. */
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../../assets.ts';
-import { every, type Clock, type Timer } from '../../../clock.ts';
+import type { Clock, Timer } from '../../../clock.ts';
 import { Refusal, type Outcome } from '../../../errors.ts';
 import type { Turn } from '../../../tenant/turns.ts';
 import type { Job, Reply, WorkerData } from './store-worker.ts';
@@ -10,8 +10,9 @@ interface Thread {
   readonly worker: Worker;
   /** 1 tells the thread to end its job. */
   readonly isEnded: Int32Array;
-  idleSince: number;
   running: Pending | undefined;
+  /** Ends the thread when it has had nothing to do for a while. */
+  ending: Timer | undefined;
 }
 
 interface Pending {
@@ -21,10 +22,10 @@ interface Pending {
   readonly reject: (fault: unknown) => void;
 }
 
-/** MiB of a thread. It holds a page, or an order or lookup with all it is made of. */
+/** MiB of a thread. It holds a page, or an order or lookup with everything that it is made of. */
 const HEAP = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
 const TOO_LARGE = new Refusal('QUERY_TOO_COSTLY', 'The query needs more memory than one query has.');
-/** A thread that had nothing to do for this long ends. */
+/** A thread that has had nothing to do for this long ends, which frees its memory. */
 const IDLE_MS = 10_000;
 
 export class WorkerPool {
@@ -33,10 +34,9 @@ export class WorkerPool {
   readonly #idle: Thread[] = [];
   readonly #all = new Set<Thread>();
   readonly #waiting: Pending[] = [];
-  #ending: Timer | undefined;
   readonly #clock: Clock;
 
-  /** `niceness` of the threads: how much they give way to the event loop. */
+  /** `niceness` says how much the threads give way to the event loop. */
   constructor(size: number, niceness: number, clock: Clock) {
     this.#clock = clock;
     this.#size = size;
@@ -51,13 +51,13 @@ export class WorkerPool {
     });
   }
 
-  /** Lets go of a file in every thread that may have it open. */
+  /** Closes a file in every thread that may have it open. */
   forget(file: string): void {
     for (const { worker } of this.#all) worker.postMessage({ kind: 'forget', file } satisfies Job);
   }
 
   async close(): Promise<void> {
-    this.#ending?.close();
+    for (const { ending } of this.#all) ending?.close();
     await Promise.all([...this.#all].map(({ worker }) => worker.terminate()));
   }
 
@@ -67,24 +67,21 @@ export class WorkerPool {
     if (!thread) return;
     const pending = this.#waiting.shift()!;
     thread.running = pending;
-    const { isEnded, worker } = thread;
+    const { isEnded, worker, ending } = thread;
+    ending?.close();
     isEnded[0] = 0;
     if (pending.turn) pending.turn.end = () => void Atomics.store(isEnded, 0, 1);
     worker.postMessage(pending.job);
   }
 
-  /** Gives the memory of threads back that have had nothing to do. */
-  #endIdle(): void {
-    const idleLong = this.#clock.elapsed() - IDLE_MS;
-    // The thread that finished last is taken first, so those at the front are idle for longest.
-    while (this.#idle[0] && this.#idle[0].idleSince <= idleLong) {
-      const thread = this.#idle.shift()!;
+  /** Has the thread wait for its next job. The one that finished last is used first, so the others end in time. */
+  #rest(thread: Thread): void {
+    this.#idle.push(thread);
+    thread.ending = this.#clock.after(IDLE_MS, () => {
+      this.#idle.splice(this.#idle.indexOf(thread), 1);
       this.#all.delete(thread);
       void thread.worker.terminate();
-    }
-    if (this.#all.size > 0) return;
-    this.#ending?.close();
-    this.#ending = undefined;
+    });
   }
 
   #start(): Thread {
@@ -93,21 +90,18 @@ export class WorkerPool {
       workerData: { isEnded, niceness: this.#niceness } satisfies WorkerData,
       resourceLimits: HEAP,
     });
-    const thread: Thread = { worker, isEnded, idleSince: 0, running: undefined };
+    const thread: Thread = { worker, isEnded, running: undefined, ending: undefined };
     worker.unref();
     this.#all.add(thread);
-    this.#ending ??= every(this.#clock, IDLE_MS, () => this.#endIdle());
     const finish = (): Pending => {
-      const { turn } = thread.running!;
-      if (turn) turn.end = undefined;
       const pending = thread.running!;
       thread.running = undefined;
+      if (pending.turn) pending.turn.end = undefined;
       return pending;
     };
     worker.on('message', ({ result, refusal, error }: Reply) => {
       const { resolve, reject } = finish();
-      thread.idleSince = this.#clock.elapsed();
-      this.#idle.push(thread);
+      this.#rest(thread);
       if (error) reject(Object.assign(new Error(error.message), { errcode: error.errcode }));
       else resolve((refusal ? new Refusal(refusal.code, refusal.message, refusal) : result) as never);
       this.#next();

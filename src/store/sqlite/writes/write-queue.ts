@@ -7,7 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Clock } from '../../../clock.ts';
 import { Refusal, type Outcome } from '../../../errors.ts';
-import { faultOf, type Database, type LateWork, type OnFatal } from '../files/database.ts';
+import { faultOf, type Database, type OnFatal } from '../files/database.ts';
+import type { LateWork } from './run-writing.ts';
 
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
