@@ -123,6 +123,7 @@ test("openapi.json passes Redocly's recommended rules without an error or a warn
   assert.deepEqual([report.totals, report.problems, status], [{ errors: 0, warnings: 0, ignored: 0 }, [], 0]);
 });
 
+// Holds S1.1, S1.2, S1.3.
 test('the operations are the twelve of the specification and those added, under their names', () => {
   assert.match(document.openapi, /^3\.1\.\d+$/);
   const named = operations.filter(({ path }) => path.startsWith(BASE_PATH));
@@ -293,6 +294,7 @@ test('every request body and every answer has an example, which its schema allow
   assert.ok(examples > 100, `${examples} examples`);
 });
 
+// Holds S1.5.
 test('the schemas are no rubber stamps: what is no envelope, no record or no error is refused by them', () => {
   for (const { operationId, responses } of operations.filter(({ path }) => path.startsWith(BASE_PATH)))
     for (const [status, { content }] of Object.entries(responses)) {
@@ -361,6 +363,7 @@ function withoutOwn(record: unknown): unknown {
   return values;
 }
 
+// Holds S1.2.
 test('the parameters are those of the specification; required ones are marked and have an example', () => {
   for (const { operationId, path, parameters = [] } of operations.filter((one) => one.path.startsWith(BASE_PATH))) {
     const demanded = parameters.filter((one) => one.required && one.name !== 'teamID').map(({ name }) => name);
@@ -383,6 +386,7 @@ test('the parameters are those of the specification; required ones are marked an
   }
 });
 
+// Holds S1.9.
 test('openapi.json in the repository is what the service gives out', () => {
   const found = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
   assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');

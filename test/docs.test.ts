@@ -189,6 +189,7 @@ suite('what the documents tell to type', () => {
     }
   });
 
+  // Holds S13.1.
   test('npx --no storeroom, as the documents write it, is the command line', async () => {
     const { code, stdout, stderr } = await runProgram('npx', ['--no', 'storeroom', 'config', '--json']);
     assert.equal(code, 0, stderr);
@@ -268,6 +269,7 @@ suite('what the documents name', () => {
         }
   });
 
+  // Holds S14.1.
   test('the table of limits has the numbers of the code', () => {
     const { maxReturnDefault, maxReturnMost } = SETTINGS;
     const most = maxReturnMost.default.toLocaleString('en');
@@ -312,6 +314,7 @@ suite('what the documents name', () => {
     assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted());
   });
 
+  // Holds S3.13.
   test('the guide says of every code that a wait or a change can help with how to repeat the call', () => {
     const [, table = ''] = read('docs/api-reference.md').split('\n## Repeating a call\n');
     const rows = table.split('\n').filter((line) => line.startsWith('| '));

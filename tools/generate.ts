@@ -1,7 +1,8 @@
 /**
  * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
- * docs/configuration.md, examples/bruno, client/src/contract.ts, a part of client-python/storeroom.py. With --check it
- * writes nothing and fails when one of them is not in step. Never holds a fact of its own.
+ * docs/configuration.md, docs/conformance.md, examples/bruno, client/src/contract.ts, a part of
+ * client-python/storeroom.py. With --check it writes nothing and fails when one of them is not in step. Never holds a
+ * fact of its own.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,6 +15,7 @@ import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http
 import { allOperations } from '../src/http/operations/operations.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
+import { renderConformance } from './conformance.ts';
 import { renderPythonModule } from './python-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -29,6 +31,7 @@ const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
   'docs/errors.md': writeErrors(),
   'docs/configuration.md': writeConfiguration(),
+  'docs/conformance.md': renderConformance(),
   'client/src/contract.ts': renderClientTypes(contract),
   [PYTHON_MODULE]: renderPythonModule(contract, readOrNothing(join(ROOT, PYTHON_MODULE))),
   ...renderBruno(contract),

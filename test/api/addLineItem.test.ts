@@ -19,6 +19,7 @@ await shop.load('orders', [{ ORDER_NUMBER: '500', ORDER_TYPE: 'invoice' }]);
 const add = (fields: Record<string, unknown>): Promise<Values> =>
   succeed(shop.addLineItem({ ORDER_NUMBER, ...fields }));
 
+// Holds S5.12, S7.3, S7.5.
 test('200 data is the line with LINE_NUMBER, LINE_REF_LOCK_CODE and NUMBER_SHIPPED 0, subRecords null', async () => {
   const order = await newOrder();
   const line = await add({ ORDER_NUMBER: order, PART_CODE: 'A', DESCRIPTION: 'Part A', QUANTITY: '3' });
@@ -31,6 +32,7 @@ test('200 data is the line with LINE_NUMBER, LINE_REF_LOCK_CODE and NUMBER_SHIPP
   assert.notEqual(line['LINE_REF_LOCK_CODE'], '');
 });
 
+// Holds S5.15, S7.3.
 test('200 every field of a line can be sent and comes back as it was sent', async () => {
   const sent = { ...sampleOf('lines'), ORDER_NUMBER };
   assert.equal(Object.keys(sent).length, 8);
@@ -38,6 +40,7 @@ test('200 every field of a line can be sent and comes back as it was sent', asyn
   assert.deepEqual({ ...line, ...sent }, line);
 });
 
+// Holds S7.3.
 test('200 LINE_NUMBER is assigned by the service: 1, 2, 3 in each order, also under 30 calls at once', async () => {
   const order = await newOrder();
   const lines = await Promise.all(times(30, () => add({ ORDER_NUMBER: order })));
@@ -46,6 +49,7 @@ test('200 LINE_NUMBER is assigned by the service: 1, 2, 3 in each order, also un
   assert.equal((await add({ ORDER_NUMBER: await newOrder() }))['LINE_NUMBER'], '1');
 });
 
+// Holds S5.12.
 test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never alike', async () => {
   const order = await newOrder();
   const codes = await Promise.all(times(100, async () => (await add({ ORDER_NUMBER: order }))['LINE_REF_LOCK_CODE']!));
@@ -58,6 +62,7 @@ test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never
   assert.equal(new Set(parts).size, parts.length);
 });
 
+// Holds S5.12.
 test('200 the LINE_REF_LOCK_CODE comes again wherever the line is', async () => {
   const order = await newOrder();
   const line = await add({ ORDER_NUMBER: order, QUANTITY: 2 });
@@ -66,6 +71,7 @@ test('200 the LINE_REF_LOCK_CODE comes again wherever the line is', async () => 
   assert.ok(exported.records.some((record) => record['LINE_REF_LOCK_CODE'] === line['LINE_REF_LOCK_CODE']));
 });
 
+// Holds S5.13.
 test('200 a known part fills DESCRIPTION and CARE_PLAN when they are not sent', async () => {
   const line = await add({ PART_CODE: 'MB/14#SLV+32 %' });
   assert.deepEqual([line['DESCRIPTION'], line['CARE_PLAN']], ['Notebook, silver', 'N']);
@@ -75,6 +81,7 @@ test('200 a known part fills DESCRIPTION and CARE_PLAN when they are not sent', 
   assert.deepEqual([bare['DESCRIPTION'], bare['CARE_PLAN']], ['', '']);
 });
 
+// Holds S7.3.
 test('200 what is sent wins over the known part', async () => {
   const line = await add({ PART_CODE: 'PLAN+3Y', DESCRIPTION: 'Special plan', CARE_PLAN: 'N' });
   assert.deepEqual([line['DESCRIPTION'], line['CARE_PLAN']], ['Special plan', 'N']);
@@ -82,6 +89,7 @@ test('200 what is sent wins over the known part', async () => {
   assert.deepEqual([cleared['DESCRIPTION'], cleared['CARE_PLAN']], ['', '']);
 });
 
+// Holds S5.13.
 test('200 PART_CODE is not checked against its table', async () => {
   const line = await add({ PART_CODE: 'no such part' });
   assert.deepEqual([line['PART_CODE'], line['DESCRIPTION'], line['CARE_PLAN']], ['no such part', '', '']);
@@ -95,18 +103,24 @@ test('200 ORDER_NUMBER is taken as a number too', async () => {
   assert.equal((await add({ ORDER_NUMBER: Number(ORDER_NUMBER) }))['ORDER_NUMBER'], ORDER_NUMBER);
 });
 
+// Holds S3.8, S3.9.
 refuses('400 ORDER_NOT_FOUND names the order that does not exist', eachAs(['ORDER_NUMBER'], ['424242']), /424242/);
+// Holds S7.3.
 refuses('400 MISSING_FIELD without ORDER_NUMBER', eachAs(['ORDER_NUMBER'], [undefined, null, ''], { QUANTITY: '1' }));
+// Holds S5.11, S7.3.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION', eachAs(['FUNCTION'], ['ADD', null], { ORDER_NUMBER }));
 const assigned = ['LINE_NUMBER', 'LINE_REF_LOCK_CODE', 'CREATE_DATE', 'MODIFIED_DATE'];
+// Holds S5.9, S5.10, S7.2.
 refuses('400 FIELD_NOT_ALLOWED for what PIMS assigns', eachAs(assigned, ['1', '', null], { ORDER_NUMBER }));
 const shipped = eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 });
+// Holds S5.9, S5.10, S7.2.
 refuses('400 FIELD_NOT_ALLOWED for NUMBER_SHIPPED on a new line, also 0', shipped);
 const unknown = eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER });
 const nearest = [/'PARTCODE'.*\bPART_CODE\b/, /'quantity'.*\bQUANTITY\b/];
 refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, ...nearest);
 const noNumbers = eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER });
 refuses('400 INVALID_VALUE for a QUANTITY that is no decimal number', noNumbers);
+// Holds S7.14, S8.12.
 refuses('400 ORDER_CLOSED: an invoice takes no new lines', eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }), /500/);
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });
 

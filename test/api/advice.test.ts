@@ -86,6 +86,7 @@ async function changeInvoice(): Promise<Answer> {
   return update({ LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'], UNIT_PRICE: '1' });
 }
 
+// Holds S3.5, S3.6.
 test('each mistake is answered with what is wrong, with the value that was sent, and what to do', async () => {
   for (const [what, answer, code, message, remedy] of MISTAKES) {
     const { body, text } = await answer();
@@ -97,6 +98,7 @@ test('each mistake is answered with what is wrong, with the value that was sent,
   }
 });
 
+// Holds S4.6.
 test('the answers of a tenant with a rate or a quota tell both, refused ones too; others tell none', async () => {
   const limitsOf = async (...settings: string[]): Promise<(string | null)[]> => {
     const keys = await service.makeTenant(`advice-${settings.length}-${settings.at(-1)}`, ...settings);

@@ -30,10 +30,14 @@ async function everyCallSucceeds(way: Way): Promise<void> {
   assert.equal(calls.length, way === 'body' ? 7 : 14);
 }
 
+// Holds S2.1, S2.3.
 test('200 every operation takes Basic credentials', () => everyCallSucceeds('Basic'));
+// Holds S2.1, S2.3.
 test('200 every operation takes apiID and apiSecret in the query', () => everyCallSucceeds('query'));
+// Holds S2.1, S2.3.
 test('200 every create and update takes teamID, apiID and apiSecret in its body', () => everyCallSucceeds('body'));
 
+// Holds S2.6.
 test('200 credentials in a body are not fields of the record', async () => {
   const headers = { authorization: basicOf(keys) };
   const { status, body } = await create({ body: { ...keys, NOTES: 'mine' }, headers });
@@ -43,6 +47,7 @@ test('200 credentials in a body are not fields of the record', async () => {
   for (const sent of ['apiID', 'apiSecret', 'teamID', keys.apiSecret]) assert.ok(!order.text.includes(sent), sent);
 });
 
+// Holds S2.6.
 test('401 a query has a list for a body, which cannot carry credentials', async () => {
   const filters = [{ field: 'ORDER_NUMBER', value: 'order-shop', ...keys }, keys];
   for (const path of ['/orders/query', '/customers/query', '/inventory/query']) {
@@ -53,6 +58,7 @@ test('401 a query has a list for a body, which cannot carry credentials', async 
   }
 });
 
+// Holds S2.4.
 test('401 a wrong Basic header decides alone, though good parameters stand beside it', async () => {
   const { apiID, apiSecret } = other.keys;
   const wrong = [{ apiSecret }, { apiID }, { apiSecret: '' }].map((one) => basicOf({ ...keys, ...one }));
@@ -68,6 +74,7 @@ test('401 a wrong Basic header decides alone, though good parameters stand besid
       }
 });
 
+// Holds S2.4.
 test('200 a good Basic header decides alone, though wrong parameters stand beside it', async () => {
   const wrong = { apiID: other.keys.apiID, apiSecret: 'wrong' };
   const headers = { authorization: basicOf(keys) };
@@ -75,6 +82,7 @@ test('200 a good Basic header decides alone, though wrong parameters stand besid
   assert.equal((await create({ body: { teamID: 'shop', ...wrong }, headers })).status, 200);
 });
 
+// Holds S2.4.
 test('200 an Authorization header of another scheme is ignored', async () => {
   const schemes = ['Bearer abc', 'Digest username="x"', 'Basically abc', 'Negotiate', 'x'];
   for (const authorization of [...schemes, `Bearer ${basicOf(keys).slice(6)}`]) {
@@ -90,6 +98,7 @@ test('200 an Authorization header of another scheme is ignored', async () => {
   }
 });
 
+// Holds S2.4.
 test('401 a pair is taken whole from one place', async () => {
   const teamID = ['teamID', 'shop'];
   const { apiID, apiSecret } = keys;
@@ -108,6 +117,7 @@ test('401 a pair is taken whole from one place', async () => {
   }
 });
 
+// Holds S2.4.
 test('401 parameters in the query come before those in the body', async () => {
   const query = parse(`teamID=shop&apiID=${keys.apiID}`);
   const { teamID: _, ...body } = keys;
@@ -115,6 +125,7 @@ test('401 parameters in the query come before those in the body', async () => {
   assert.equal((await create({ query: parse('teamID=shop'), body })).status, 200);
 });
 
+// Holds S2.4, S2.5.
 test('400 PARAMETER_CONFLICT for a parameter given twice with different values', async () => {
   const good = Object.entries(keys);
   const headers = { authorization: basicOf(keys) };
@@ -144,6 +155,7 @@ test('200 a parameter given twice with the same value is given once', async () =
   assert.equal((await service.call(keys, 'POST', '/orders/query', pages)).body.data.length, 1);
 });
 
+// Holds S3.2.
 test('401 is one identical answer, whatever is wrong with team, keys, ID or secret', async () => {
   await service.command('tenant', 'create', 'keyless', '--name', 'A tenant without keys');
   const { apiID, apiSecret } = keys;
@@ -188,6 +200,7 @@ function describe({ status, headers, text, body }: Answer): string {
   return `${status} ${text.replace(requestId, '')} ${length} ${lines.join('; ')}`;
 }
 
+// Holds S2.1, S3.1.
 test("400 Missing 'teamID' parameter! comes before everything else", async () => {
   const { apiID, apiSecret } = keys;
   const sent: Sent[] = [{}, { apiID, apiSecret }, { apiID, apiSecret, teamID: '' }, { apiID: 'x', apiSecret: 'y' }];
@@ -223,6 +236,7 @@ test('400 a body whose fields are refused still says who calls', async () => {
   assert.notEqual(answer.headers.get('x-month-requests'), null);
 });
 
+// Holds S2.2, S2.7, S13.8.
 test('401 a replaced secret stops working at once, and the new one works at once', async () => {
   const old = await service.makeTenant('replaced');
   assert.equal((await service.call(old, 'POST', '/orders/query', { body: [] })).status, 200);

@@ -141,6 +141,7 @@ function craftValues(id: string, secret: string): Record<string, string> {
   };
 }
 
+// Holds S3.2.
 test('401 none of a hundred other forms of the header authenticates', async () => {
   const values = Object.entries(craftValues(shop.keys.apiID, shop.keys.apiSecret));
   assert.ok(values.length >= 100, `${values.length} forms`);

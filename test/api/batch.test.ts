@@ -57,6 +57,7 @@ const callSingly = (other: Shop, [operation, body]: Step): Promise<Answer> =>
 const alike = (text: string): string =>
   text.replaceAll(/"LINE_REF_LOCK_CODE": ?"[^"]+"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '…').replaceAll(/\s/g, '');
 
+// Holds S10.1, S10.5, S10.6.
 test('200 a batch answers, and leaves, what its steps answer and leave as single calls, in order', async () => {
   const [together, apart] = [await Shop.open(service, 'together'), await Shop.open(service, 'apart')];
   for (const one of [together, apart]) await one.load('inventory', [{ PART_CODE: 'P1', QTY_ONHAND: '100' }]);
@@ -80,6 +81,7 @@ test('200 a batch answers, and leaves, what its steps answer and leave as single
   assert.deepEqual([QTY_COMMITTED, QTY_AVAILABLE], ['3', '97']);
 });
 
+// Holds S10.3, S10.4.
 test('200 $N.data stands for what step N answered, $N.data.FIELD for a field of it, $$ for a literal $', async () => {
   const [order, line, own, changed] = await run<Values & string>(
     ['createOrder', { NOTES: '$$0.data', BNAME: '$$', BCITY: '$$$', SNAME: 'costs $5' }],
@@ -100,6 +102,7 @@ test('200 $N.data stands for what step N answered, $N.data.FIELD for a field of 
   assert.equal((await shop.getCustomer('$own')).body.data.NOTES, long.slice(1), '8,192 characters');
 });
 
+// Holds S10.1, S10.4.
 test('400 INVALID_REFERENCE for any other string that begins with $; nothing is written', async () => {
   const [first, second]: Step[] = [
     ['createOrder', {}],
@@ -148,6 +151,7 @@ test('400 INVALID_REFERENCE when the references of a batch stand for more than 2
 
 const GOOD = { operation: 'createOrder', body: {} };
 
+// Holds S10.1, S10.2.
 test('400 INVALID_BODY for what is no list of steps, or a step with other members or without body', async () => {
   const before = await shop.everything();
   for (const body of [{}, 'null', '"x"', '1', [], { steps: [GOOD] }])
@@ -172,6 +176,7 @@ test('400 INVALID_BODY for what is no list of steps, or a step with other member
   assert.equal(await shop.everything(), before);
 });
 
+// Holds S10.1.
 test('400 BATCH_TOO_LONG for more than 100 steps; 100 are taken', async () => {
   const before = await shop.everything();
   expectRefusal(await send(times(101, () => GOOD)), 400, 'BATCH_TOO_LONG');
@@ -180,6 +185,7 @@ test('400 BATCH_TOO_LONG for more than 100 steps; 100 are taken', async () => {
   assert.equal(new Set(numbers).size, 100);
 });
 
+// Holds S10.1.
 test('400 UNKNOWN_OPERATION for all but the writes of records, in their exact names', async () => {
   const before = await shop.everything();
   const others = ['getOrder', 'queryOrders', 'getUsage', 'batch', 'createorder', 'approve', '', 'toString'];
@@ -210,6 +216,7 @@ const REFUSED: Step[] = [
   ['updateCustomer', { CUSTOMER_CODE: 'none' }],
 ];
 
+// Holds S10.5, S10.7.
 test('a refusal has the status and body of the refused single call, with its step; nothing is written', async () => {
   await run(['createCustomer', { CUSTOMER_CODE: 'taken' }]);
   const before = await shop.everything();
@@ -233,6 +240,7 @@ test('a refusal has the status and body of the refused single call, with its ste
   assert.equal(await shop.everything(), before);
 });
 
+// Holds S10.7.
 test('no number is given twice, whatever is refused between', async () => {
   const taken: string[] = [];
   const lost = stepsOf(['createOrder', {}], ['createCustomer', {}], ['addLineItem', { ORDER_NUMBER: 'none' }]);
@@ -257,6 +265,7 @@ const countsOf = async (teamID: string): Promise<Record<string, number>> => {
   return Object.fromEntries(byOperation.map(({ operation, calls }) => [operation, calls]));
 };
 
+// Holds S10.8.
 test('each step counts one call of its own operation, answered, refused or replayed', async () => {
   const keys = await service.makeTenant('metered');
   const steps = stepsOf(['createOrder', {}], ['addLineItem', { ORDER_NUMBER: '$0.data' }], ['createOrder', {}]);
@@ -273,6 +282,7 @@ test('each step counts one call of its own operation, answered, refused or repla
   assert.equal(await service.usageOf('metered'), 11);
 });
 
+// Holds S10.8.
 test('what is refused before its first step runs counts one call of batch', async () => {
   const keys = await service.makeTenant('unmetered');
   const calls: [Promise<Answer> | Answer, number][] = [
@@ -299,6 +309,7 @@ test('what is refused before its first step runs counts one call of batch', asyn
   assert.deepEqual(await countsOf('unmetered'), { batch: calls.length });
 });
 
+// Holds S10.11.
 test('429 QUOTA_EXCEEDED for a batch whose steps would pass the quota, whole; it counts one call of batch', async () => {
   const keys = await service.makeTenant('quota-batch', '--quota', '10');
   assert.equal(
@@ -331,6 +342,7 @@ test('429 QUOTA_EXCEEDED for a batch whose steps would pass the quota, whole; it
   expectRefusal(await send([GOOD], { keys }), 429, 'QUOTA_EXCEEDED');
 });
 
+// Holds S10.11.
 test('429 QUOTA_EXCEEDED leaves batches sent at once exactly their quota, and no half', async () => {
   const keys = await service.makeTenant('quota-storm', '--quota', '200');
   const answers = await Promise.all(
@@ -377,6 +389,7 @@ test('429 QUOTA_EXCEEDED also where single calls take the last of the quota: no 
   assert.equal(body.data.length, 10 * taken);
 });
 
+// Holds S3.13, S10.11.
 test('400 BATCH_TOO_LONG for more steps than the quota of a month', async () => {
   const keys = await service.makeTenant('quota-long', '--quota', '3');
   const refused = await send(
@@ -387,6 +400,7 @@ test('400 BATCH_TOO_LONG for more steps than the quota of a month', async () => 
   assert.equal(refused.headers.get('retry-after'), null);
 });
 
+// Holds S3.13, S10.11.
 test('429 RATE_LIMITED for a batch whose steps would pass the rate, whole; BATCH_TOO_LONG if they always would', async () => {
   const keys = await service.makeTenant('rate-batch', '--rate', '5');
   const refused = await send(
@@ -417,6 +431,7 @@ test('429 RATE_LIMITED for a batch whose steps would pass the rate, whole; BATCH
   assert.deepEqual(await countsOf('rate-batch'), { batch: 2, createOrder: 8 });
 });
 
+// Holds S10.9.
 test('an Idempotency-Key covers the whole batch: its answer is repeated, and another batch under it refused', async () => {
   const steps = stepsOf(...ORDER);
   const first = await send(steps, { key: 'whole' });
@@ -438,6 +453,7 @@ test('an Idempotency-Key covers the whole batch: its answer is repeated, and ano
   assert.equal(single.headers.has('idempotent-replayed'), false, 'a key of another operation');
 });
 
+// Holds S10.9.
 test('a refused batch leaves its key free', async () => {
   const wrong = stepsOf(['createOrder', {}], ['addLineItem', { ORDER_NUMBER: 'later' }]);
   expectRefusal(await send(wrong, { key: 'free' }), 400, 'ORDER_NOT_FOUND');
@@ -445,6 +461,7 @@ test('a refused batch leaves its key free', async () => {
   assert.deepEqual([done.status, done.headers.has('idempotent-replayed')], [200, false], done.text);
 });
 
+// Holds S10.9.
 test('64 clients sending the same batch under one key make its order once, with all its lines', async () => {
   const keys = await service.makeTenant('storm-batch');
   const orderOf = (key: string) =>
@@ -474,6 +491,7 @@ test('64 clients sending the same batch under one key make its order once, with 
   );
 });
 
+// Holds S10.10.
 test('413 a batch has up to 1 MiB, every other body 256 KiB', async () => {
   const notes = 'n'.repeat(8000);
   const steps = stepsOf(...times(100, (): Step => ['createCustomer', { NOTES: notes, BNAME: 'b'.repeat(2400) }]));

@@ -25,6 +25,7 @@ async function newOrder(fields: Record<string, unknown>): Promise<string> {
   return ORDER_NUMBER;
 }
 
+// Holds S7.16.
 test('200 data is the order as it is now; what it has committed is released, ORDER_STATUS is CANCELLED', async () => {
   const kept = await newOrder({ ORDER_TYPE: 'sales_order' });
   const number = await newOrder({ ORDER_TYPE: 'sales_order', ORDER_STATUS: 'PACKING', NOTES: 'mine' });
@@ -40,6 +41,7 @@ test('200 data is the order as it is now; what it has committed is released, ORD
   assert.equal(await committed(), '9 0 9, 9 0 9');
 });
 
+// Holds S7.16.
 test('200 an order that holds no stock is cancelled too', async () => {
   for (const fields of [
     { ORDER_TYPE: 'worksheet' },
@@ -51,6 +53,7 @@ test('200 an order that holds no stock is cancelled too', async () => {
   }
 });
 
+// Holds S7.16.
 test('200 cancelling twice is a success, and changes nothing', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order' });
   const first = await cancel(number);
@@ -59,6 +62,7 @@ test('200 cancelling twice is a success, and changes nothing', async () => {
   assert.equal(await shop.everything(), records);
 });
 
+// Holds S7.17.
 test('200 of a cancelled order NOTES change; 400 ORDER_CLOSED for all else of it, fields and lines', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order', BNAME: 'Buyer' });
   const [line] = await shop.lines(number);
@@ -77,6 +81,7 @@ test('200 of a cancelled order NOTES change; 400 ORDER_CLOSED for all else of it
   assert.equal(await committed(), '9 0 9, 9 0 9');
 });
 
+// Holds S7.17.
 test('a cancelled order is neither approved nor invoiced', async () => {
   for (const stage of ['worksheet', 'sales_order']) {
     const number = await newOrder({ ORDER_TYPE: stage });
@@ -90,6 +95,7 @@ test('a cancelled order is neither approved nor invoiced', async () => {
   }
 });
 
+// Holds S9.8.
 test('an entry of a cancelled order in the storefront lookup has "cancelled": true; others are as specified', async () => {
   const open = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C1' });
   const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C1' });
@@ -109,6 +115,7 @@ test('an entry of a cancelled order in the storefront lookup has "cancelled": tr
   await cancel(open);
 });
 
+// Holds S7.12.
 test('400 INVALID_VALUE: createOrder and updateOrder do not cancel, in any casing; the present value is no change', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C2' });
   const statuses = ['CANCELLED', 'cancelled', 'Cancelled'].map((ORDER_STATUS) => ({ ORDER_STATUS }));
@@ -120,6 +127,7 @@ test('400 INVALID_VALUE: createOrder and updateOrder do not cancel, in any casin
   assert.equal((await succeed(shop.updateOrder(kept)))['NOTES'], 'x');
 });
 
+// Holds S7.12.
 test('200 an order is cancelled in a batch, beside the order that takes its place', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C3' });
   const steps = [
@@ -133,6 +141,7 @@ test('200 an order is cancelled in a batch, beside the order that takes its plac
   assert.equal(await committed(), '9 0 9, 9 0 9');
 });
 
+// Holds S7.18.
 test('400 ORDER_CLOSED for an invoice, which stays as it is', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order' });
   await shop.run('order', 'invoice', 'shop', number);
@@ -143,6 +152,7 @@ const ORDER_NUMBER = await shop.newOrder({ BCITY: 'Portland' });
 refuses('400 ORDER_NOT_FOUND names the order that does not exist', { ORDER_NUMBER: [{ ORDER_NUMBER: 'NO' }] }, /NO/);
 refuses('400 MISSING_FIELD without ORDER_NUMBER', { ORDER_NUMBER: [{}, { ORDER_NUMBER: '' }, { ORDER_NUMBER: null }] });
 const others = eachAs(['NOTES', 'ORDER_TYPE', 'FUNCTION'], ['x', null], { ORDER_NUMBER });
+// Holds S7.16.
 refuses('400 FIELD_NOT_ALLOWED for any other field', others);
 refuses('400 UNKNOWN_FIELD for what is no field', eachAs(['REASON'], ['x'], { ORDER_NUMBER }));
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });

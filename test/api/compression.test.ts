@@ -62,6 +62,7 @@ const steadyHeaders = ({ headers }: Raw): Values => {
   return others;
 };
 
+// Holds S1.10.
 test('each coding gives the bytes that a caller without Accept-Encoding gets, with Vary and its own length', async () => {
   const plain = await query();
   assert.ok(plain.bytes.length > 16 * 1024);
@@ -75,6 +76,7 @@ test('each coding gives the bytes that a caller without Accept-Encoding gets, wi
   }
 });
 
+// Holds S1.10.
 test('a caller that does not ask gets no other byte and no other header', async () => {
   const plain = await query();
   for (const accepted of ['', 'identity', 'deflate', 'gzip;q=0, br;q=0, zstd;q=0', '*;q=0', 'gzip;q=x', 'gzip;q=2']) {
@@ -86,6 +88,7 @@ test('a caller that does not ask gets no other byte and no other header', async 
   assert.equal(plain.headers['content-encoding'], undefined);
 });
 
+// Holds S1.10.
 test('of what a caller takes, the coding with the greatest weight is sent, of equals the fastest', async () => {
   const choices: Record<string, Coding | undefined> = {
     'gzip, deflate': 'gzip',
@@ -110,6 +113,7 @@ test('of what a caller takes, the coding with the greatest weight is sent, of eq
   }
 });
 
+// Holds S1.10.
 test('an answer of 2,047 bytes comes as it is, one of 2,048 compressed; bytes count, not characters', async () => {
   for (const letter of ['x', 'é']) {
     const code = `size-${letter.codePointAt(0)}`;
@@ -128,6 +132,7 @@ test('an answer of 2,047 bytes comes as it is, one of 2,048 compressed; bytes co
   }
 });
 
+// Holds S1.10.
 test('64 pages at once in every coding are whole, each the one that was asked for', async () => {
   const sizes = times(64, (index) => 1 + ((index * 37) % 300));
   const plain = new Map<number, Buffer>();

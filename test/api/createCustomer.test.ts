@@ -10,6 +10,7 @@ const refuses = refusalsOf(shop, shop.createCustomer);
 
 const create = (fields: Record<string, unknown>): Promise<string> => succeed<string>(shop.createCustomer(fields));
 
+// Holds S1.5, S7.1.
 test('200 data is the newly assigned CUSTOMER_CODE', async () => {
   const code = await create({ CUSTOMER_NAME: 'Harbour Lane Books' });
   assert.match(code, /^[1-9]\d*$/);
@@ -17,6 +18,7 @@ test('200 data is the newly assigned CUSTOMER_CODE', async () => {
   assert.deepEqual([customer['CUSTOMER_CODE'], customer['CUSTOMER_NAME']], [code, 'Harbour Lane Books']);
 });
 
+// Holds S5.3, S5.15, S7.1.
 test('200 every CUSTOMER field can be sent and comes back as it was sent', async () => {
   const sent = sampleOf('customers');
   assert.equal(Object.keys(sent).length, 25);
@@ -24,12 +26,14 @@ test('200 every CUSTOMER field can be sent and comes back as it was sent', async
   assert.deepEqual({ ...got, ...sent }, got);
 });
 
+// Holds S7.1.
 test('200 all fields are optional: without a CUSTOMER_CODE, or an empty one, PIMS assigns it', async () => {
   const codes = await Promise.all([{}, { CUSTOMER_CODE: null }, { CUSTOMER_CODE: '' }].map(create));
   for (const code of codes) assert.match(code, /^[1-9]\d*$/);
   assert.equal(new Set(codes).size, 3);
 });
 
+// Holds S5.9, S5.10, S7.2.
 test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
   for (const code of ['VINET', 'A/7 #+%', 'vinet', '007', ' '])
     assert.equal((await succeed(shop.getCustomer(await create({ CUSTOMER_CODE: code }))))['CUSTOMER_CODE'], code);
@@ -38,8 +42,10 @@ test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
 const assignedCode = await create({ CUSTOMER_NAME: 'First' });
 await create({ CUSTOMER_CODE: 'TAKEN', CUSTOMER_NAME: 'First' });
 const taken = eachAs(['CUSTOMER_CODE'], ['TAKEN', assignedCode], { CUSTOMER_NAME: 'Second' });
+// Holds S3.9, S5.9, S5.10, S7.2.
 refuses('400 CODE_TAKEN names a CUSTOMER_CODE that is not free', taken, /TAKEN/, new RegExp(assignedCode));
 
+// Holds S14.1.
 test('400 INVALID_VALUE for a CUSTOMER_CODE over 256 characters; one of 256 is read, and paged past', async () => {
   for (const character of ['x', '7', 'é', '😀']) {
     const longest = character.repeat(256);
@@ -79,6 +85,7 @@ const BCITY = 'Reims';
 const assigned = eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', '', null], { BCITY });
 const noNumbers = eachAs(['CREDIT_LIMIT'], ['lots', '1.000,00', '$5'], { BCITY });
 const unknown = eachAs(['CUSTOMERNAME'], ['x'], { BCITY });
+// Holds S5.11.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', assigned);
 refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
 refuses('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', noNumbers);

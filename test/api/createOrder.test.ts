@@ -11,6 +11,7 @@ const { service } = shop;
 
 const { newOrder: create, order: read } = shop;
 
+// Holds S1.5, S7.1.
 test('200 data is the newly assigned order number, used as ORDER_NUMBER when adding lines', async () => {
   const ORDER_NUMBER = await create({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' });
   assert.match(ORDER_NUMBER, /^[1-9]\d*$/);
@@ -19,6 +20,7 @@ test('200 data is the newly assigned order number, used as ORDER_NUMBER when add
   assert.equal((await read(ORDER_NUMBER))['ORDER_NUMBER'], ORDER_NUMBER);
 });
 
+// Holds S5.3, S5.15, S7.1.
 test('200 every ORDERS field can be sent and comes back as it was sent', async () => {
   const sent = sampleOf('orders');
   const got = await read(await create(sent));
@@ -26,6 +28,7 @@ test('200 every ORDERS field can be sent and comes back as it was sent', async (
   assert.deepEqual({ ...got, ...sent }, got);
 });
 
+// Holds S7.1.
 test('200 all fields are optional: {} is an order too', async () => {
   assert.equal((await read(await create({})))['REFERENCE_NUMBER'], '');
 });
@@ -38,6 +41,7 @@ test('200 CREATE_DATE and MODIFIED_DATE are the time of the call, UTC, ISO 8601'
   assert.equal(MODIFIED_DATE, CREATE_DATE);
 });
 
+// Holds S8.1, S8.2.
 test('200 a new order is a worksheet unless it sends ORDER_TYPE worksheet, quote or sales_order', async () => {
   for (const sent of [{}, { ORDER_TYPE: null }, { ORDER_TYPE: '' }])
     assert.equal((await read(await create(sent)))['ORDER_TYPE'], 'worksheet');
@@ -45,10 +49,12 @@ test('200 a new order is a worksheet unless it sends ORDER_TYPE worksheet, quote
     assert.equal((await read(await create({ ORDER_TYPE })))['ORDER_TYPE'], ORDER_TYPE);
 });
 
+// Holds S8.3.
 test('200 ORDER_STATUS takes any text', async () => {
   assert.equal((await read(await create({ ORDER_STATUS: 'On hold: ask Jo' })))['ORDER_STATUS'], 'On hold: ask Jo');
 });
 
+// Holds S5.13.
 test('200 CUSTOMER_CODE and LOCATION_CODE are not checked against their tables', async () => {
   const order = await read(await create({ CUSTOMER_CODE: 'NOBODY', LOCATION_CODE: 'NOWHERE' }));
   assert.equal(`${order['CUSTOMER_CODE']} ${order['LOCATION_CODE']}`, 'NOBODY NOWHERE');
@@ -63,20 +69,25 @@ test('200 teamID and credentials in the body are not fields of the order', async
 const assigned = eachAs(['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'], ['7777', '', null]);
 const stages = eachAs(['ORDER_TYPE'], ['invoice', 'Quote', 'order', ' quote', 1]);
 const noObjects = [[], [{ NOTES: 'x' }], '"text"', '7', 'null', undefined];
+// Holds S8.2.
 refuses('400 INVALID_VALUE for any other ORDER_TYPE: nothing begins as an invoice', stages);
+// Holds S5.11.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION', eachAs(['FUNCTION'], ['INSERT', '', null], { NOTES: 'x' }));
+// Holds S5.9, S5.10, S7.2.
 refuses('400 FIELD_NOT_ALLOWED for what PIMS assigns: ORDER_NUMBER, CREATE_DATE, MODIFIED_DATE', assigned);
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': noObjects });
 
 const NEAREST = { REFRENCE_NUMBER: 'REFERENCE_NUMBER', order_date: 'ORDER_DATE', BADDRESS: 'BADDRESS1' };
 const unknown = eachAs(Object.keys(NEAREST), ['x'], { NOTES: 'x' });
 const nearest = Object.entries(NEAREST).map(([sent, known]) => new RegExp(`'${sent}'.*\\b${known}\\b`));
+// Holds S5.1.
 refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, ...nearest);
 
 const javaScript = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'];
 const members = Object.fromEntries(javaScript.map((name) => [name, [`{"${name}": "x"}`]]));
 refuses('400 UNKNOWN_FIELD for names that mean something to JavaScript', members);
 
+// Holds S5.9, S5.10, S7.2.
 test('200 order numbers ascend and are never given twice, also under 60 calls at once', async () => {
   const notes = times(60, String);
   const numbers = await Promise.all(notes.map((NOTES) => create({ NOTES })));
@@ -96,6 +107,7 @@ test('200 numbers of imported orders are passed over', async () => {
   assert.ok(given[1]! > given[0]!);
 });
 
+// Holds S5.9, S5.10, S7.2.
 test('200 a number given before a restart is not given after it', async () => {
   const last = Number(await create({}));
   await service.stop();

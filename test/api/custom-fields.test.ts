@@ -27,6 +27,7 @@ const addFields = async (recordType: RecordType): Promise<void> => {
 };
 const pick = (record: Values): Values => Object.fromEntries(OWN.map((name) => [name, record[name]!]));
 
+// Holds S5.1, S5.4, S13.8.
 test('orders: text, number, date and flag fields are taken, filtered on and answered in the next call', async () => {
   await succeed(shop.createOrder({ NOTES: 'before' }));
   await shop.refuses(shop.createOrder, 'UNKNOWN_FIELD', eachAs(OWN, ['1']));

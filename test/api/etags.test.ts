@@ -74,6 +74,7 @@ async function makeEach(): Promise<Changeable[]> {
 }
 
 suite('single reads', () => {
+  // Holds S11.5, S11.7.
   test('200 each answers a strong ETag, the same one while nothing changes', async () => {
     const [order, customer] = [await shop.newOrder(), await succeed<string>(shop.createCustomer({}))];
     for (const [subject, key] of Object.entries({ order, customer, part: '11' }) as [Subject, string][]) {
@@ -83,6 +84,7 @@ suite('single reads', () => {
     }
   });
 
+  // Holds S11.5, S11.7.
   test('200 no other call answers one', async () => {
     const order = await shop.newOrder({ REFERENCE_NUMBER: '#77' });
     const answers = [
@@ -95,6 +97,7 @@ suite('single reads', () => {
     for (const { headers } of answers) assert.equal(headers.get('etag'), null);
   });
 
+  // Holds S11.5, S11.7.
   test('200 every write of a record gives it another ETag: fields, lines, stock, stages, imports', async () => {
     const order = await shop.newOrder({ ORDER_TYPE: 'quote' });
     const customer = await succeed<string>(shop.createCustomer({}));
@@ -140,6 +143,7 @@ suite('single reads', () => {
     await checkMoved('order', backorder, 'what a partial invoice leaves');
   });
 
+  // Holds S11.5, S11.7.
   test('200 a custom field gives every answer that shows it another ETag', async () => {
     const order = await shop.newOrder();
     const before = { order: await tagOf('order', order), part: await tagOf('part', '11') };
@@ -151,6 +155,7 @@ suite('single reads', () => {
     assert.notEqual(await tagOf('order', order), withLines);
   });
 
+  // Holds S11.10.
   test('304 If-None-Match with the ETag answers it without a body, as do *, a list and a weak tag', async () => {
     const order = await shop.newOrder({ NOTES: 'x'.repeat(4000) });
     const customer = await succeed<string>(shop.createCustomer({}));
@@ -166,6 +171,7 @@ suite('single reads', () => {
     }
   });
 
+  // Holds S11.10.
   test('304 only for the coding that would go out: each coding has an ETag of its own, and If-Match takes each', async () => {
     const customer = await succeed<string>(shop.createCustomer({ NOTES: 'x'.repeat(4000) }));
     const readAs = (coding: string, condition = '"a"'): Promise<Answer> =>
@@ -218,6 +224,7 @@ suite('single reads', () => {
     }
   });
 
+  // Holds S11.10.
   test('200 the whole answer goes out when If-None-Match names another ETag, or cannot be read', async () => {
     const order = await shop.newOrder();
     const tag = await tagOf('order', order);
@@ -232,6 +239,7 @@ suite('single reads', () => {
     expectRefusal(await read('order', 'nobody', '*'), 404, 'NOT_FOUND');
   });
 
+  // Holds S11.10.
   test('304 is metered under the operation, and is no refusal in the request log', async () => {
     const tag = await tagOf('part', '11');
     const before = await shop.service.usageOf(shop.keys.teamID);
@@ -242,6 +250,7 @@ suite('single reads', () => {
 });
 
 suite('If-Match', () => {
+  // Holds S11.6, S11.7.
   test('200 a write with the ETag of now happens, also with * and in a list', async () => {
     for (const form of [(tag: string) => tag, () => '*', (tag: string) => `"a", W/"b" ,${tag}`])
       for (const { subject, key, name, body } of await makeEach()) {
@@ -251,6 +260,7 @@ suite('If-Match', () => {
       }
   });
 
+  // Holds S11.6, S11.7.
   test('412 RECORD_CHANGED for the ETag of another state: nothing is written, the answer has the ETag of now', async () => {
     for (const { subject, key, name, body } of await makeEach()) {
       const stale = await tagOf(subject, key);
@@ -269,6 +279,7 @@ suite('If-Match', () => {
     }
   });
 
+  // Holds S11.7.
   test('412 for an order also when a line, or what an operator did, has changed it since', async () => {
     const order = await shop.newOrder();
     const [line, other] = [nameOf(await newLine(order)), nameOf(await newLine(order))];
@@ -280,6 +291,7 @@ suite('If-Match', () => {
     expectRefusal(await change('addLineItem', { ORDER_NUMBER: order }, later), 412, 'RECORD_CHANGED');
   });
 
+  // Holds S11.9.
   test('400 PRECONDITION_NOT_ALLOWED where it is not checked, on reads, creates and batches; nothing is written', async () => {
     const before = await shop.everything();
     const send = (method: string, path: string, body?: unknown) =>
@@ -300,6 +312,7 @@ suite('If-Match', () => {
     assert.equal(await shop.everything(), before);
   });
 
+  // Holds S11.6, S11.7.
   test('400 INVALID_IF_MATCH when it cannot be read; nothing is written', async () => {
     const each = await makeEach();
     const before = await shop.everything();
@@ -320,6 +333,7 @@ suite('If-Match', () => {
     assert.equal(await shop.everything(), before);
   });
 
+  // Holds S11.6, S11.7.
   test('400 a record that does not exist is refused as without If-Match', async () => {
     const missing = [
       ['updateCustomer', { CUSTOMER_CODE: 'nobody' }, 'CUSTOMER_NOT_FOUND'],
@@ -332,6 +346,7 @@ suite('If-Match', () => {
       for (const condition of ['*', '"a"']) expectRefusal(await change(name, body, condition), 400, code);
   });
 
+  // Holds S11.8.
   test('200 a kept answer is repeated before If-Match is looked at; a refusal by If-Match is not kept', async () => {
     for (const { subject, key, name, body } of await makeEach()) {
       const tag = await tagOf(subject, key);

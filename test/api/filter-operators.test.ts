@@ -52,6 +52,7 @@ async function expectFound(field: string, table: Record<string, string>): Promis
   }
 }
 
+// Holds S6.4, S6.7.
 test('numbers compare as exact decimals, whatever the notation', async () => {
   await expectFound('ORDER_TOTAL', {
     'lt 9.950': '9',
@@ -69,6 +70,7 @@ test('numbers compare as exact decimals, whatever the notation', async () => {
   });
 });
 
+// Holds S6.7.
 test('dates compare as dates, in either notation', async () => {
   await expectFound('ORDER_DATE', {
     'lt 1/2/2026': '9',
@@ -80,6 +82,7 @@ test('dates compare as dates, in either notation', async () => {
   await expectFound('OWN_DATE', { 'lt 1/1/2026': '10', 'ge 11/1/2025': '10 010', 'gt 11/1/2025': '010' });
 });
 
+// Holds S6.7.
 test('text compares by code point and its case matters, flags as their text', async () => {
   await expectFound('ORDER_STATUS', {
     'lt open': '10',
@@ -95,6 +98,7 @@ test('text compares by code point and its case matters, flags as their text', as
   await expectFound('OWN_FLAG', { 'lt true': 'a1', 'ge n': 'A1 a1', 'ne N': '9 10 010 A1', 'eq 1': 'A1' });
 });
 
+// Holds S6.7.
 test('the three keys compare in the order of query results', async () => {
   await expectFound('ORDER_NUMBER', {
     'lt 10': '9',
@@ -125,6 +129,7 @@ test('the three keys compare in the order of query results', async () => {
   }
 });
 
+// Holds S6.8.
 test('CREATE_DATE and MODIFIED_DATE take ISO times, and a date alone is the UTC day', async () => {
   const table = {
     'eq 2026-01-02': [1, 2],
@@ -149,6 +154,7 @@ test('CREATE_DATE and MODIFIED_DATE take ISO times, and a date alone is the UTC 
   expectRefusal(await shop.queryOrders([impossible]), 400, 'INVALID_VALUE', 'CREATE_DATE');
 });
 
+// Holds S6.4.
 test('in finds any of 1 to 100 values, each read as its field is', async () => {
   assert.equal(await find('ORDER_TOTAL', 'in', [10, '9.950', 'x'.length]), '10 010');
   assert.equal(await find('ORDER_NUMBER', 'in', ['A1', '010', '9']), '9 010 A1');
@@ -159,6 +165,7 @@ test('in finds any of 1 to 100 values, each read as its field is', async () => {
     expectRefusal(await shop.queryOrders([{ field: 'ORDER_STATUS', op: 'in', value }]), 400, 'INVALID_FILTER', 'value');
 });
 
+// Holds S6.4, S6.9.
 test('an empty value is never less or greater than anything, ne finds it, and empty and not_empty tell', async () => {
   for (const field of ['ORDER_TOTAL', 'ORDER_DATE', 'CREATE_DATE', 'OWN_TEXT', 'OWN_NUMBER', 'OWN_FLAG']) {
     const value = {
@@ -188,6 +195,7 @@ test('an empty value is never less or greater than anything, ne finds it, and em
   }
 });
 
+// Holds S6.10.
 test('on numbers and dates starts_with and contains look at the text as answered', async () => {
   await expectFound('ORDER_TOTAL', {
     'starts_with 10': '010 A1',
@@ -200,6 +208,7 @@ test('on numbers and dates starts_with and contains look at the text as answered
   assert.equal(await find('ORDER_TOTAL', 'starts_with', 10), '010 A1');
 });
 
+// Holds S6.4, S6.5, S6.11.
 test('400 INVALID_FILTER for operators that do not go with their values', async () => {
   const refused = async (filter: object, field: string): Promise<void> => {
     expectRefusal(await shop.queryOrders([{ field: 'NOTES', ...filter }]), 400, 'INVALID_FILTER', field);

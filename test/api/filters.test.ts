@@ -24,6 +24,7 @@ async function findNames(value: string): Promise<string[]> {
   return byName!.map((code) => code.replace('named ', ''));
 }
 
+// Holds S6.4, S6.6.
 test('exact is the same characters: no other case, no part, no spaces more', async () => {
   const name = 'Harbour Lane Books';
   const others = [name.toLowerCase(), 'Harbour Lane', `${name} `, '%', 'Harbour%', 'Harbour_Lane Books'];
@@ -42,6 +43,7 @@ test('exact "" finds the records without a value; contains "" finds all', async 
   assert.deepEqual(await codesOf([{ field: 'CUSTOMER_NAME', value: '' }]), []);
 });
 
+// Holds S6.6.
 test('contains ignores case in every script, with final sigma, sharp s, letters of two or four bytes', async () => {
   const needles: Record<string, string[]> = {
     'ΟΔΟΣ ΣΟΛΩΝΟΣ': ['οδος', 'οδοσ', 'ς σ', 'σ ς', 'σολωνος', 'ΟΣ Σ', 'ΟΛ'],
@@ -76,6 +78,7 @@ test('contains: % and _ and \\ are ordinary characters, and so is all that searc
   }
 });
 
+// Holds S6.4.
 test('contains: a long needle is found only where all of it is, in a row', async () => {
   const long =
     'The quick brown fox jumps over the lazy dog, and then the lazy dog jumps over the quick brown fox again';
@@ -86,6 +89,7 @@ test('contains: a long needle is found only where all of it is, in a row', async
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
+// Holds S6.3.
 test('AND binds tighter than OR: every chain of two to four filters, every mix of true and false', async () => {
   // Answered in four ways: by an index, by the trigram index, and by a scan, exactly and for a substring.
   const conditions = [
@@ -124,6 +128,7 @@ test('AND binds tighter than OR: every chain of two to four filters, every mix o
     }
 });
 
+// Holds S6.3.
 test('a missing conjunction is AND, that of the first filter is ignored, and/or may have any case', async () => {
   const two = await Shop.open(service, 'two');
   await two.load('customers', [
@@ -153,6 +158,7 @@ test('a record that matches several alternatives comes once', async () => {
   assert.deepEqual(await codesOf([...filters, part]), ['X']);
 });
 
+// Holds S6.3.
 test('at most 50 filters', async () => {
   const filters = (count: number): Filters =>
     times(count, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
@@ -160,6 +166,7 @@ test('at most 50 filters', async () => {
   expectRefusal(await shop.queryOrders(filters(51)), 400, 'TOO_MANY_FILTERS');
 });
 
+// Holds S6.3.
 test('a filter value has at most 256 characters', async () => {
   for (const character of ['x', '東', '😀'])
     for (const contains of [false, true]) {
@@ -169,6 +176,7 @@ test('a filter value has at most 256 characters', async () => {
     }
 });
 
+// Holds S5.1.
 test('an unknown field is refused, naming it and the nearest known one', async () => {
   const cases = {
     REFERENCE_NUMB: 'REFERENCE_NUMBER',
@@ -184,10 +192,12 @@ test('an unknown field is refused, naming it and the nearest known one', async (
   }
 });
 
+// Holds S5.11.
 test('FUNCTION cannot be filtered on', async () => {
   expectRefusal(await shop.queryOrders([{ field: 'FUNCTION', value: 'x' }]), 400, 'FIELD_NOT_ALLOWED', 'FUNCTION');
 });
 
+// Holds S5.7.
 test('dates, numbers, flags and times in an exact filter are read as they are on the way in', async () => {
   const number = await shop.newOrder({ ORDER_DATE: '03/04/2026', FREIGHT: '1.5', DROP_SHIP: 'Y' });
   const created = (await shop.order(number))['CREATE_DATE']!;
@@ -224,6 +234,7 @@ test('a custom field is filtered on like any other', async () => {
   assert.deepEqual(await codesOf([part, { field: 'CUSTOMER_CODE', value: code }]), [code]);
 });
 
+// Holds S6.2, S6.5, S6.11.
 test('INVALID_FILTER for what is no filter: a member missing, unknown or of another type', async () => {
   const good = { field: 'NOTES', value: 'x' };
   const wrong: [unknown, string][] = [
@@ -247,6 +258,7 @@ test('INVALID_FILTER for what is no filter: a member missing, unknown or of anot
   }
 });
 
+// Holds S6.12.
 test('records come in the order of their keys: all-digit codes as numbers, then text by code point', async () => {
   const sorted = await Shop.open(service, 'sorted');
   const digits = '2 9 10 00010 11 99999999999999999999 100000000000000000000';

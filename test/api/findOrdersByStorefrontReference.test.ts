@@ -34,6 +34,7 @@ async function lookUpNew(
   return found[0]!;
 }
 
+// Holds S9.1.
 test('200 the body is storefront_order_number and orders, in no envelope', async () => {
   await succeed(shop.createOrder({ REFERENCE_NUMBER: '#1001' }));
   const { status, body } = await shop.findOrdersByStorefrontReference('#1001');
@@ -43,12 +44,14 @@ test('200 the body is storefront_order_number and orders, in no envelope', async
   assert.equal(body.orders.length, 1);
 });
 
+// Holds S9.1.
 test('200 orders is [] when the number is unknown', async () => {
   const { status, body } = await shop.findOrdersByStorefrontReference('#no such');
   assert.equal(status, 200);
   assert.deepEqual(body, { storefront_order_number: '#no such', orders: [] });
 });
 
+// Holds S9.2.
 test('200 the number is matched as stored: bare digits, another case or a part of it do not match', async () => {
   await succeed(shop.createOrder({ REFERENCE_NUMBER: '#2002-a' }));
   assert.equal((await find('#2002-a')).length, 1);
@@ -68,6 +71,7 @@ test('200 each order has exactly the eight documented fields', async () => {
   assert.deepEqual(Object.keys(order).toSorted(), fields.toSorted());
 });
 
+// Holds S9.3.
 test('200 order_type is the raw stage: worksheet, quote, sales_order, invoice', async () => {
   const stages = ['worksheet', 'quote', 'sales_order', 'invoice'];
   await shop.load(
@@ -77,6 +81,7 @@ test('200 order_type is the raw stage: worksheet, quote, sales_order, invoice', 
   for (const stage of stages) assert.equal((await find(`#${stage}`))[0]!.order_type, stage);
 });
 
+// Holds S9.3, S9.4.
 test('200 pims_order_number, create_date and modified_date are those of the order', async () => {
   const order = await lookUpNew('#stamps', {});
   const { data } = (await shop.getOrder(order.pims_order_number)).body as { data: Values };
@@ -84,36 +89,42 @@ test('200 pims_order_number, create_date and modified_date are those of the orde
   assert.match(String(order['create_date']), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
+// Holds S9.4.
 test('200 create_date and modified_date are null when PIMS has no value', async () => {
   await shop.load('orders', [{ REFERENCE_NUMBER: '#undated', CREATE_DATE: '', MODIFIED_DATE: '' }]);
   const [order] = await find('#undated');
   assert.deepEqual([order!['create_date'], order!['modified_date']], [null, null]);
 });
 
+// Holds S9.3, S9.5.
 test('200 tracking_numbers are those of TRACKING_NUMBERS, split at the commas; [] when there are none', async () => {
   const tracked = await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' });
   assert.deepEqual(tracked['tracking_numbers'], ['1Z999', 'PG77', 'X']);
   assert.deepEqual((await lookUpNew('#untracked', {}))['tracking_numbers'], []);
 });
 
+// Holds S9.3, S9.5.
 test('200 is_dropship is true when DROP_SHIP is Y', async () => {
   assert.equal((await lookUpNew('#drop', { DROP_SHIP: 'Y' }))['is_dropship'], true);
   assert.equal((await lookUpNew('#undropped', { DROP_SHIP: 'N' }))['is_dropship'], false);
   assert.equal((await lookUpNew('#unsaid', {}))['is_dropship'], false);
 });
 
+// Holds S9.5.
 test('200 shipping_address has nine keys, taken from the S fields', async () => {
   const sent = Object.fromEntries(Object.values(SHIPPING_ADDRESS).map((field) => [field, field]));
   const order = await lookUpNew('#address', { ...sent, BNAME: 'billed', BCITY: 'elsewhere', SEMAIL: 'not shown' });
   assert.deepEqual(order['shipping_address'], SHIPPING_ADDRESS);
 });
 
+// Holds S9.5.
 test('200 each field of shipping_address is "" when PIMS has no value, also where the B fields have one', async () => {
   const order = await lookUpNew('#nowhere', { BNAME: 'billed', BADDRESS1: 'here', BCITY: 'there' });
   const empty = Object.fromEntries(Object.keys(SHIPPING_ADDRESS).map((key) => [key, '']));
   assert.deepEqual(order['shipping_address'], empty);
 });
 
+// Holds S9.5, S9.6.
 test('200 each item has exactly its six documented fields', async () => {
   const line = {
     PART_CODE: 'MB/14',
@@ -134,6 +145,7 @@ test('200 each item has exactly its six documented fields', async () => {
   assert.deepEqual(items, [expected]);
 });
 
+// Holds S9.6.
 test('200 quantity and shipped are numbers; shipped lower than quantity is a partial shipment', async () => {
   const { pims_order_number } = await lookUpNew('#partial', {}, { QUANTITY: '3.5' });
   const [line] = await shop.lines(pims_order_number);
@@ -143,12 +155,14 @@ test('200 quantity and shipped are numbers; shipped lower than quantity is a par
   assert.deepEqual([item!['quantity'], item!['shipped']], [3.5, 1.25]);
 });
 
+// Holds S8.14, S9.6.
 test('200 serial_numbers of a care plan are [], and is_care_plan true', async () => {
   await shop.load('inventory', [{ PART_CODE: 'PLAN', CARE_PLAN: 'Y' }]);
   const [item] = (await lookUpNew('#plan', {}, { PART_CODE: 'PLAN', QUANTITY: '1' })).items;
   assert.deepEqual([item!['serial_numbers'], item!['is_care_plan']], [[], true]);
 });
 
+// Holds S9.6.
 test('200 items of an order without lines are []; items come in the order of their lines', async () => {
   const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#lines' });
   assert.deepEqual((await find('#lines'))[0]!.items, []);
@@ -157,6 +171,7 @@ test('200 items of an order without lines are []; items come in the order of the
   assert.deepEqual(valuesOf((await find('#lines'))[0]!.items, 'part_number'), codes);
 });
 
+// Holds S9.7.
 test('200 most progressed stage first, then newest create_date, none last, then the number as a number', async () => {
   const rows: [number: string, stage: string, created: string][] = [
     ['9001', 'invoice', '2026-03-01T10:00:00Z'],
@@ -188,6 +203,7 @@ test('200 most progressed stage first, then newest create_date, none last, then 
   );
 });
 
+// Holds S2.3.
 test('200 credentials as apiID and apiSecret parameters, teamID as teamID', async () => {
   const { teamID, apiID, apiSecret } = shop.keys;
   const query = { teamID, apiID, apiSecret, storefront_order_number: '#1001' };
@@ -196,6 +212,7 @@ test('200 credentials as apiID and apiSecret parameters, teamID as teamID', asyn
   assert.equal(body.orders.length, 1);
 });
 
+// Holds S2.3, S9.2.
 test('400 without teamID, 401 without credentials', async () => {
   const query = { storefront_order_number: '#1001' };
   const path = '/orders/by_storefront_reference';
@@ -205,6 +222,7 @@ test('400 without teamID, 401 without credentials', async () => {
   expectRefusal(outcome, 401, 'INVALID_CREDENTIALS');
 });
 
+// Holds S9.2.
 test('400 MISSING_PARAMETER without the number says that # is written %23', async () => {
   const path = '/orders/by_storefront_reference';
   const answers = [await service.call(shop.keys, 'GET', path), await shop.findOrdersByStorefrontReference('')];
@@ -212,6 +230,7 @@ test('400 MISSING_PARAMETER without the number says that # is written %23', asyn
     assert.match(expectRefusal(answer, 400, 'MISSING_PARAMETER', 'storefront_order_number'), /#.*%23/);
 });
 
+// Holds S3.9.
 test('400 INVALID_VALUE when PIMS cannot look the number up: a NUL character', async () => {
   expectRefusal(await shop.findOrdersByStorefrontReference('#1\0'), 400, 'INVALID_VALUE', 'storefront_order_number');
 });

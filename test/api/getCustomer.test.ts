@@ -10,6 +10,7 @@ await shop.load('customers', [
   { CUSTOMER_CODE: 'A/7 #+%&?=', BCITY: '', CREDIT_LIMIT: '' },
 ]);
 
+// Holds S6.1.
 test('200 data is the customer, subRecords null', async () => {
   const customer = await succeed(shop.getCustomer('VINET'));
   assert.deepEqual(
@@ -18,6 +19,7 @@ test('200 data is the customer, subRecords null', async () => {
   );
 });
 
+// Holds S5.5, S5.15.
 test('200 every field of CUSTOMER is there, each value a string, "" where there is none', async () => {
   const customer = await succeed(shop.getCustomer('VINET'));
   assert.deepEqual(Object.keys(customer).toSorted(), FIELDS.customers.toSorted());
@@ -29,6 +31,7 @@ test('200 a code of slashes, hashes and spaces is found as it is', async () => {
   assert.equal((await succeed(shop.getCustomer('A/7 #+%&?=')))['CUSTOMER_CODE'], 'A/7 #+%&?=');
 });
 
+// Holds S3.7.
 test('404 NOT_FOUND names the customer that does not exist', async () => {
   assert.match(expectRefusal(await shop.getCustomer('NOBODY'), 404, 'NOT_FOUND', 'customerCode'), /NOBODY/);
 });
@@ -38,6 +41,7 @@ test('404 a code that only looks alike is another customer', async () => {
     expectRefusal(await shop.getCustomer(alike), 404, 'NOT_FOUND');
 });
 
+// Holds S3.12.
 test('400 MISSING_PARAMETER when customerCode is missing or empty', async () => {
   expectRefusal(await service.call(shop.keys, 'GET', '/customers/single'), 400, 'MISSING_PARAMETER', 'customerCode');
   expectRefusal(await shop.getCustomer(''), 400, 'MISSING_PARAMETER', 'customerCode');

@@ -13,12 +13,14 @@ await shop.load('inventory', [
   ...CODES.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '' })),
 ]);
 
+// Holds S5.2, S5.15, S6.1.
 test('200 data is the part with every field of INVENTORY, subRecords null', async () => {
   const part = await succeed(shop.getInventoryItem('P1'));
   assert.deepEqual(Object.keys(part).toSorted(), FIELDS.inventory.toSorted());
   assert.deepEqual({ ...part, ...sampleOf('inventory'), PART_CODE: 'P1' }, part);
 });
 
+// Holds S5.5.
 test('200 quantities are strings without needless zeros; QTY_AVAILABLE is QTY_ONHAND less QTY_COMMITTED', async () => {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem('42'));
   assert.deepEqual(
@@ -31,6 +33,7 @@ test('200 part codes with / # + % & ? and spaces are found as they are', async (
   for (const code of CODES) assert.equal((await succeed(shop.getInventoryItem(code)))['PART_CODE'], code);
 });
 
+// Holds S3.7.
 test('404 NOT_FOUND names the part that does not exist', async () => {
   assert.match(expectRefusal(await shop.getInventoryItem('X/99'), 404, 'NOT_FOUND', 'partCode'), /X\/99/);
 });
@@ -40,6 +43,7 @@ test('404 a code that only looks alike is another part', async () => {
     expectRefusal(await shop.getInventoryItem(alike), 404, 'NOT_FOUND');
 });
 
+// Holds S3.12.
 test('400 MISSING_PARAMETER when partCode is missing or empty', async () => {
   expectRefusal(await service.call(shop.keys, 'GET', '/inventory/single'), 400, 'MISSING_PARAMETER', 'partCode');
   expectRefusal(await shop.getInventoryItem(''), 400, 'MISSING_PARAMETER', 'partCode');

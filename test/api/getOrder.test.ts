@@ -7,6 +7,7 @@ import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf }
 const shop = await Shop.shared();
 const { service } = shop;
 
+// Holds S1.5, S1.6, S6.1.
 test('200 data is the order, subRecords an array of objects whose one key is ORDER_LINEITEMS', async () => {
   const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#1', CUSTOMER_CODE: 'VINET' });
   const added = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: 'A', DESCRIPTION: 'Part A', QUANTITY: '2' }));
@@ -20,6 +21,7 @@ test('200 data is the order, subRecords an array of objects whose one key is ORD
   assert.deepEqual(body.subRecords, [{ ORDER_LINEITEMS: added }]);
 });
 
+// Holds S1.6.
 test('200 an order without lines has subRecords null', async () => {
   const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#1', ORDER_DATE: '3/4/2026' });
   const { status, body } = await shop.getOrder(ORDER_NUMBER);
@@ -28,6 +30,7 @@ test('200 an order without lines has subRecords null', async () => {
   assert.equal(body.data.ORDER_DATE, '03/04/2026');
 });
 
+// Holds S1.6.
 test('200 lines come in the order of their numbers, the tenth after the ninth', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   const numbers = times(11, (index) => String(index + 1));
@@ -37,6 +40,7 @@ test('200 lines come in the order of their numbers, the tenth after the ninth', 
   assert.deepEqual(valuesOf(lines, 'QUANTITY'), numbers);
 });
 
+// Holds S5.5, S5.15.
 test('200 every field of the order and its lines is there, "" where there is no value', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   await succeed(shop.addLineItem({ ORDER_NUMBER }));
@@ -68,6 +72,7 @@ test('200 an order number of letters, slashes and hashes is found as it is', asy
   assert.equal((await succeed(shop.getOrder('A/7 #+%&?=')))['ORDER_NUMBER'], 'A/7 #+%&?=');
 });
 
+// Holds S3.7.
 test('404 NOT_FOUND names the order that does not exist', async () => {
   assert.match(expectRefusal(await shop.getOrder('nope'), 404, 'NOT_FOUND', 'orderNum'), /nope/);
 });
@@ -85,6 +90,7 @@ test('404 an order of another tenant is not there', async () => {
   expectRefusal(await shop.getOrder('777'), 404, 'NOT_FOUND');
 });
 
+// Holds S3.12.
 test('400 MISSING_PARAMETER when orderNum is missing or empty', async () => {
   expectRefusal(await service.call(shop.keys, 'GET', '/orders/single'), 400, 'MISSING_PARAMETER', 'orderNum');
   expectRefusal(await shop.getOrder(''), 400, 'MISSING_PARAMETER', 'orderNum');

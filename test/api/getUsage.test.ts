@@ -21,6 +21,7 @@ const callsOf = ({ days }: Usage, operation: string): number =>
   days.filter((row) => row.operation === operation).reduce((sum, { calls }) => sum + calls, 0);
 const month = service.timeAt().slice(0, 7);
 
+// Holds S6.22.
 test('200 this month by day and operation: total and days have this call, as the header and the command say', async () => {
   await shop.newOrder();
   await shop.newOrder();
@@ -35,6 +36,7 @@ test('200 this month by day and operation: total and days have this call, as the
   assert.deepEqual([again.total, callsOf(again, 'getUsage')], [4, 2]);
 });
 
+// Holds S6.22.
 test('each of 64 calls at once has itself in its total, and none is counted twice', async () => {
   const before = (await succeed<Usage>(ask(shop))).total;
   const totals = await Promise.all(times(64, async () => (await succeed<Usage>(ask(shop))).total));
@@ -47,6 +49,7 @@ test('each of 64 calls at once has itself in its total, and none is counted twic
   );
 });
 
+// Holds S6.22.
 test('another month has its own calls, and the quota is that of the tenant', async () => {
   const usage = await succeed<Usage>(ask(limited, { month: '2001-02' }));
   assert.deepEqual(usage, { month: '2001-02', total: 0, quota: 1000, days: [] });
@@ -54,6 +57,7 @@ test('another month has its own calls, and the quota is that of the tenant', asy
   assert.equal((await succeed<Usage>(ask(limited))).total, 2);
 });
 
+// Holds S6.22.
 test('400 INVALID_PARAMETER for what is no month', async () => {
   for (const wrong of ['2026-13', '2026-00', '2026-1', '2026', '2026-11-01', '11/2026', '', ' 2026-11', '２０２６-11'])
     assert.match(expectRefusal(await ask(shop, { month: wrong }), 400, 'INVALID_PARAMETER', 'month'), /2026-11/);

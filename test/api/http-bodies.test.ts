@@ -36,6 +36,7 @@ function tell(method: string, path: string, answer: RawAnswer): string {
   return told(answer);
 }
 
+// Holds S3.11.
 test('400 BODY_NOT_ALLOWED on a GET with a body, which is not taken for another request', async () => {
   const target = targetOf(shop.call('getOrder'), 'shop');
   const smuggled = writeRequest('GET', '/healthz').toString();
@@ -67,6 +68,7 @@ test('200 a body in chunks, however small and with whatever extensions, is the b
   assert.equal(await readNotes(first!), 'in chunks – 茶');
 });
 
+// Holds S3.10, S14.1.
 test('413 BODY_TOO_LARGE over 256 KiB, declared or in chunks, and not for 256 KiB', async () => {
   const padded = (length: number): string => '{"NOTES":"x"}'.padEnd(length);
   expectTold('200', await create(padded(BODY_BYTES_MAX), JSON_LINE));
@@ -84,6 +86,7 @@ test('413 BODY_TOO_LARGE over 256 KiB, declared or in chunks, and not for 256 Ki
   assert.equal(tell('PUT', '/orders/create', chunked), '413 BODY_TOO_LARGE');
 });
 
+// Holds S1.4, S3.10.
 test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8, as it is', async () => {
   const good = ['; charset=utf-8', ' ; charset="utf-8" ', '\t;\tcharset=Utf-8', ''].map(
     (end) => `application/json${end}`,
@@ -178,6 +181,7 @@ test("400 for members named after JavaScript's own, which reach nothing", async 
   assert.equal(await readNotes(await create('{}', JSON_LINE)), '');
 });
 
+// Holds S9.1.
 test('a query string is percent-decoded once, + is a space, and a name counts only as it is written', async () => {
   const path = `${BASE_PATH}/orders/by_storefront_reference`;
   const ask = (text: string): Promise<RawAnswer> =>

@@ -100,6 +100,7 @@ const slow = Promise.all(
 );
 
 suite('side by side', { concurrency: true }, () => {
+  // Holds S14.1.
   test('408 REQUEST_TIMEOUT after 5 s for headers, after 10 s for a request, and no sooner', async () => {
     for (const { what, status, isKept } of await slow) {
       assert.equal(status, '408 REQUEST_TIMEOUT', what);

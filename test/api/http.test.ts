@@ -23,6 +23,7 @@ function expectError(answer: RawAnswer, expected: string, what: string): void {
   contract.check('GET', '/not in the contract', answer);
 }
 
+// Holds S1.7.
 test('every answer has an X-Request-Id of its own and Cache-Control: no-store', async () => {
   const known = '/healthz /readyz /metrics /openapi.json /docs /docs/ /docs/js/scalar.js'.split(' ');
   const paths = [...known, '/docs/none', '/none', '/', target, `${target}&no=1`];
@@ -53,6 +54,7 @@ test('every answer has an X-Request-Id of its own and Cache-Control: no-store', 
   assert.ok(ids.size === requests.length && !ids.has(''), `${ids.size} IDs for ${requests.length} answers`);
 });
 
+// Holds S1.1, S3.5, S3.10.
 test('404 UNKNOWN_PATH at a path there is not, with good credentials and without', async () => {
   const below = ['', '/', '/orders', '/orders/single/', '/orders/Single', '//orders/single'];
   const other = `/tenant /v1/orders/single ${BASE_PATH.replace('v1', 'v2')}/orders/single /openapi.yaml /docs/none
@@ -67,6 +69,7 @@ test('404 UNKNOWN_PATH at a path there is not, with good credentials and without
         }
 });
 
+// Holds S3.10.
 test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names those it takes', async () => {
   const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
   const allowed = new Map<string, string[]>();
@@ -91,6 +94,7 @@ test('405 HEAD is no GET: it is not run, not counted, and answered without a bod
   assert.equal(await service.usageOf('shop'), counted);
 });
 
+// Holds S14.1.
 test('414 URL_TOO_LONG for a URL over 8 KiB, and not for one of 8 KiB', async () => {
   const padTo = (length: number): string => `${target}&cursor=`.padEnd(length, 'x');
   for (const length of [8193, 9000, 16_000, 17_000, 30_000])
@@ -98,6 +102,7 @@ test('414 URL_TOO_LONG for a URL over 8 KiB, and not for one of 8 KiB', async ()
   expectError(await get(padTo(8192), authorization), '400 UNKNOWN_PARAMETER', '8192 bytes');
 });
 
+// Holds S14.1.
 test('431 HEADERS_TOO_LARGE for headers over 8 KiB or more than 100 of them, and not for headers within', async () => {
   const padded = (size: number): string => `X-Pad: ${'x'.repeat(size)}`;
   for (const size of [8192, 9000, 17_000, 60_000])

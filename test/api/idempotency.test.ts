@@ -23,6 +23,7 @@ const write = (
 ): Promise<Answer> => service.call(keys, method, path, { body, headers: { 'idempotency-key': key } });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
+// Holds S11.1.
 test('a repeated write answers the same bytes, marked as replayed, and writes nothing again', async () => {
   for (const call of writes) {
     const key = newKey();
@@ -59,6 +60,7 @@ test('a replay is of the first answer, also when the record has changed since', 
   );
 });
 
+// Holds S11.2.
 test('the same fields in another order, with other spaces or with other credentials are the same request', async () => {
   const key = newKey();
   const call = shop.call('createOrder');
@@ -83,6 +85,7 @@ function changedBodies({ fields = {} }: GoodCall): Record<string, string>[] {
   return Object.keys(others).length === 0 ? [changed] : [changed, others];
 }
 
+// Holds S11.2.
 test('422 IDEMPOTENCY_KEY_REUSED when a key is used again with another body, and nothing is written', async () => {
   for (const call of writes) {
     const key = newKey();
@@ -95,6 +98,7 @@ test('422 IDEMPOTENCY_KEY_REUSED when a key is used again with another body, and
   }
 });
 
+// Holds S11.4.
 test('a refused request is not kept: put right, it is done under the same key', async () => {
   for (const call of writes) {
     const key = newKey();
@@ -135,6 +139,7 @@ test('a key means nothing to a read', async () => {
     assert.equal((await service.call(shop.keys, method, path, { query, body: filters, headers })).status, 200, path);
 });
 
+// Holds S11.3.
 test('64 clients with the same key at once make one order a key; the others are replayed or told to wait', async () => {
   const keys = await service.makeTenant('storm');
   const call = shop.call('createOrder');
@@ -166,6 +171,7 @@ test('64 clients with the same key at once make one order a key; the others are 
   );
 });
 
+// Holds S11.1.
 test('kept answers survive a kill and a restart of the service', async () => {
   const kept: { call: GoodCall; key: string; first: Answer }[] = [];
   for (const call of writes) {

@@ -37,6 +37,7 @@ async function expectRefused(sent: Sent, status: number, code: string): Promise<
   await expectUntouched();
 }
 
+// Holds S2.2.
 test("401 a tenant's keys open no other tenant", () =>
   expectRefused({ ...alpha.keys, teamID: 'beta' }, 401, 'INVALID_CREDENTIALS'));
 test("401 another tenant's ID with one's own secret opens neither tenant", async () => {

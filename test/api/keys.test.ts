@@ -45,6 +45,7 @@ const statusOf = async (keys: Keys): Promise<number> => (await list(keys)).statu
 const byKeyOf = async (teamID: string) =>
   (await run<{ byKey: { apiID: string; name: string; calls: number }[] }>('usage', teamID)).byKey;
 
+// Holds S12.1, S12.2, S12.3.
 test('create answers the new pair, its secret this once, its name, scope and end; all pairs are let in', async () => {
   const keys = await service.makeTenant('created');
   const began = service.now();
@@ -63,6 +64,7 @@ test('create answers the new pair, its secret this once, its name, scope and end
   assert.match(stdout, /apiSecret +sr_sk_\w+\n.*name +words\nscope +write\nendsAt +never\n\nThe secret is not shown/s);
 });
 
+// Holds S12.4.
 test('list has every valid pair without its secret, the pairs in force first, the oldest of them before', async () => {
   const keys = await service.makeTenant('listed');
   const reports = await create('listed', 'reports', '--scope', 'read', '--days', '7');
@@ -90,6 +92,7 @@ test('list has every valid pair without its secret, the pairs in force first, th
   assert.deepEqual(await run('keys', 'list', 'keyless'), { teamID: 'keyless', keys: [] });
 });
 
+// Holds S12.5.
 test('end ends one pair at once, and no other; what is no valid pair of the tenant is refused', async () => {
   const keys = await service.makeTenant('ended');
   const stranger = await service.makeTenant('stranger');
@@ -112,6 +115,7 @@ test('end ends one pair at once, and no other; what is no valid pair of the tena
   assert.deepEqual([await statusOf(again), await statusOf(keys)], [401, 401], 'the last pair can be ended too');
 });
 
+// Holds S12.6.
 test('replace is for one pair: the one named, else default, else the oldest; name and scope are inherited', async () => {
   const keys = await service.makeTenant('renewed');
   const reports = await create('renewed', 'reports', '--scope', 'read', '--days', '30');
@@ -132,6 +136,7 @@ test('replace is for one pair: the one named, else default, else the oldest; nam
   assert.equal((await refuse('keys', 'replace', 'renewed', '--key', 'none')).field, 'name');
 });
 
+// Holds S12.1.
 test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', async () => {
   await service.makeTenant('bounded');
   const bad = ['', ' ', ' a', 'a ', '-a', 'a-', 'a'.repeat(65), 'a\nb', 'é', 'a/b', 'sr_sk_x', 'a sr_sk_0'];
@@ -149,6 +154,7 @@ test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', as
   assert.equal((await listOf('bounded')).length, 21, 'a full tenant can still replace with an overlap');
 });
 
+// Holds S12.2.
 test('403 SCOPE_MISSING for every write with keys of the scope read, metered; every read is answered', async () => {
   const { shop, calls, keys } = await stockShop(service, 'scoped');
   const reader = await create('scoped', 'reports', '--scope', 'read');
@@ -168,6 +174,7 @@ test('403 SCOPE_MISSING for every write with keys of the scope read, metered; ev
   for (const call of calls) assert.equal((await sendBy('Basic', service, call, keys)).status, 200, call.operation);
 });
 
+// Holds S12.2.
 test('403 SCOPE_MISSING comes after credentials, quota and rate, and before the body', async () => {
   const keys = await service.makeTenant('placed');
   const reader = await create('placed', 'reports', '--scope', 'read');
@@ -202,6 +209,7 @@ test('403 SCOPE_MISSING for a batch, which counts one call of batch; a batch cou
   ]);
 });
 
+// Holds S12.7.
 test('usage says how many calls each pair made, also of one that has ended; together they are the total', async () => {
   const keys = await service.makeTenant('itemised-keys');
   const pairs = [
@@ -229,6 +237,7 @@ test('usage says how many calls each pair made, also of one that has ended; toge
   assert.deepEqual(none.byKey, []);
 });
 
+// Holds S12.5.
 test('a pair that calls without pause is refused from the moment it is ended, and let in from when it is made', async () => {
   const keys = await service.makeTenant('busy');
   for (let round = 0; round < 3; round++) {
@@ -245,6 +254,7 @@ test('a pair that calls without pause is refused from the moment it is ended, an
   }
 });
 
+// Holds S12.8.
 test('keys from before they had names, and those of a node of the version before, are default with scope write', async () => {
   const keys = await service.makeTenant('after');
   await service.command('tenant', 'create', 'before', '--name', 'x');

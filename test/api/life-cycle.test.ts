@@ -63,6 +63,7 @@ async function expectRefused(code: string, ...words: string[]): Promise<void> {
   assert.equal(await shop.everything(), earlier);
 }
 
+// Holds S8.1, S8.5, S8.6.
 test('worksheet → sales_order → invoice: reserves nothing, commits, takes from QTY_ONHAND', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#walk' }, '3');
   const expectStage = async (stage: string, stock: string): Promise<void> => {
@@ -77,6 +78,7 @@ test('worksheet → sales_order → invoice: reserves nothing, commits, takes fr
   await expectStage('invoice', '7 − 0 = 7');
 });
 
+// Holds S8.1.
 test('quote → sales_order: a quote reserves nothing, approved it commits', async () => {
   const number = await newOrder({ ORDER_TYPE: 'quote' }, '4');
   await expectStock('10 − 0 = 10');
@@ -84,6 +86,7 @@ test('quote → sales_order: a quote reserves nothing, approved it commits', asy
   await expectStock('10 − 4 = 6');
 });
 
+// Holds S8.1.
 test('steps may be skipped: a worksheet and a quote can be invoiced at once', async () => {
   for (const [ORDER_TYPE, stock] of Object.entries({ worksheet: '8 − 0 = 8', quote: '6 − 0 = 6' })) {
     await invoice(await newOrder({ ORDER_TYPE }, '2'));
@@ -91,6 +94,7 @@ test('steps may be skipped: a worksheet and a quote can be invoiced at once', as
   }
 });
 
+// Holds S8.1.
 test('stages only go forward: a sales order is not approved, an invoice neither approved nor invoiced', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order' }, '1');
   await expectRefused('STAGE_NOT_ALLOWED', 'approve', 'shop', number);
@@ -99,11 +103,13 @@ test('stages only go forward: a sales order is not approved, an invoice neither 
   await expectRefused('STAGE_NOT_ALLOWED', 'invoice', 'shop', number);
 });
 
+// Holds S8.5.
 test('QTY_AVAILABLE may be negative', async () => {
   await newOrder({ ORDER_TYPE: 'sales_order' }, '12.5');
   await expectStock('10 − 12.5 = -2.5');
 });
 
+// Holds S8.4.
 test('lines added to a sales order and changed in it move what is committed; a quote moves nothing', async () => {
   const ORDER_NUMBER = await newOrder({ ORDER_TYPE: 'sales_order' }, '3');
   await expectStock('10 − 3 = 7');
@@ -129,6 +135,7 @@ test('lines added to a sales order and changed in it move what is committed; a q
   await expectStock('10 − 3 = 7');
 });
 
+// Holds S8.8, S9.9.
 test('a partial invoice leaves a new sales order with the backorder, of the same reference', async () => {
   const number = await newOrder(
     { REFERENCE_NUMBER: '#part', CUSTOMER_CODE: 'VINET', SNAME: 'Corinne', ORDER_DATE: '1/2/2026' },
@@ -157,6 +164,7 @@ test('a partial invoice leaves a new sales order with the backorder, of the same
   );
 });
 
+// Holds S8.8, S9.9.
 test('at every step, quantities of a reference add up to the units ordered, stock to those not shipped', async () => {
   let open = await newOrder({ REFERENCE_NUMBER: '#sum', ORDER_TYPE: 'sales_order' }, '7.5', {
     PART_CODE: 'OTHER',
@@ -181,6 +189,7 @@ test('at every step, quantities of a reference add up to the units ordered, stoc
   assert.deepEqual(valuesOf(await lookUp('#sum'), 'order_type'), ['invoice', 'invoice', 'invoice', 'invoice']);
 });
 
+// Holds S8.9.
 test('lines keep numbers and lock codes: invoiced ones stay, open ones move to the new sales order', async () => {
   const number = await newOrder(
     { ORDER_TYPE: 'sales_order' },
@@ -204,6 +213,7 @@ test('lines keep numbers and lock codes: invoiced ones stay, open ones move to t
   assert.equal(updated['QUANTITY'], '5');
 });
 
+// Holds S8.13.
 test('400 LINE_MOVED: an update of a moved line under an old number of it names the order that has it now', async () => {
   const number = await newOrder(
     { ORDER_TYPE: 'sales_order' },
@@ -236,6 +246,7 @@ test('400 LINE_MOVED: an update of a moved line under an old number of it names 
     expectRefusal(answer, 400, 'LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE');
 });
 
+// Holds S8.7.
 test('a drop-shipped order touches no stock at any stage, nor does its backorder', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#drop', DROP_SHIP: 'Y' }, '5');
   await approve(number);
@@ -247,6 +258,7 @@ test('a drop-shipped order touches no stock at any stage, nor does its backorder
   await expectStock('10 − 0 = 10');
 });
 
+// Holds S8.14.
 test('serial numbers belong to shipped units: the invoice has them, the backorder has none', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#serials', ORDER_TYPE: 'sales_order' }, '3');
   await invoice(number, '--line', '1=2', '--serial', '1=S1,S2');
@@ -254,6 +266,7 @@ test('serial numbers belong to shipped units: the invoice has them, the backorde
   assert.deepEqual(items, [['S1', 'S2'], []]);
 });
 
+// Holds S8.14.
 test('a care plan takes no serial numbers, and needs no stock', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#plan', ORDER_TYPE: 'sales_order' }, '1', {
     PART_CODE: 'PLAN',

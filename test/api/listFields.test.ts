@@ -22,6 +22,7 @@ const namesWith = (fields: FieldEntry[], mark: string): string => {
   return names.join(' ');
 };
 
+// Holds S5.14.
 test('200 the fields of each record type, in the order of its records, with type, description and five marks', async () => {
   for (const type of TYPES) {
     const fields = await list(type);
@@ -39,6 +40,7 @@ test('200 the fields of each record type, in the order of its records, with type
   }
 });
 
+// Holds S5.14.
 test('the marks say what PIMS sets, what a record cannot do without, and where filters are quick', async () => {
   const [orders, lines, customers, inventory] = await Promise.all(TYPES.map(list));
   const stamps = 'CREATE_DATE MODIFIED_DATE';
@@ -57,12 +59,14 @@ test('the marks say what PIMS sets, what a record cannot do without, and where f
   );
 });
 
+// Holds S5.14.
 test('a field with few values names them', async () => {
   const values = Object.fromEntries((await list('orders')).map((field) => [field.name, field.values]));
   assert.deepEqual(values['ORDER_TYPE'], ['worksheet', 'quote', 'sales_order', 'invoice']);
   assert.deepEqual([values['DROP_SHIP'], values['NOTES']], [['Y', 'N'], null]);
 });
 
+// Holds S5.14.
 test('a custom field is there in the next call, behind the others of its type alone', async () => {
   await shop.run('fields', 'add', shop.keys.teamID, 'orders', 'GIFT', '--type', 'flag');
   const [orders, lines] = [await list('orders'), await list('lines')];
@@ -74,6 +78,7 @@ test('a custom field is there in the next call, behind the others of its type al
   assert.equal(lines.length, FIELDS.lines.length);
 });
 
+// Holds S5.14.
 test('400 MISSING_PARAMETER without a type, INVALID_PARAMETER for another one; both are metered', async () => {
   const before = await shop.service.usageOf(shop.keys.teamID);
   for (const query of [{}, { type: '' }] as Record<string, string>[])

@@ -23,6 +23,7 @@ const monthRequests = ({ headers }: Answer): number | null =>
   headers.has('x-month-requests') ? Number(headers.get('x-month-requests')) : null;
 const list = (keys: Keys, body: unknown = []): Promise<Answer> => service.call(keys, 'POST', '/orders/query', { body });
 
+// Holds S1.7, S4.1, S4.2.
 test('every authenticated call counts once, whatever its answer, and the answer says the total', async () => {
   const keys = await service.makeTenant('exact');
   const create = (body: unknown, key?: string): Promise<Answer> =>
@@ -48,6 +49,7 @@ test('every authenticated call counts once, whatever its answer, and the answer 
   assert.equal(await service.usageOf('exact'), answers.length);
 });
 
+// Holds S4.1.
 test('nothing else is counted: no 401, no missing teamID, no unknown path or method, no service path', async () => {
   const keys = await service.makeTenant('uncounted');
   assert.equal(monthRequests(await list(keys)), 1);
@@ -72,6 +74,7 @@ test('nothing else is counted: no 401, no missing teamID, no unknown path or met
   assert.equal(await service.usageOf('uncounted'), 2);
 });
 
+// Holds S13.6.
 test('usage tells the calls of a month by day and by operation, under the names of the contract', async () => {
   const day = service.timeAt().slice(0, 10);
   const { shop, calls, keys } = await stockShop(service, 'itemised');
@@ -95,6 +98,7 @@ test('usage tells the calls of a month by day and by operation, under the names 
   assert.deepEqual(await loadUsage('itemised', '--month', '2020-02'), none);
 });
 
+// Holds S4.1, S4.3.
 test('a call is on disk before its answer: a killed service has lost none', async (context) => {
   const killed = await Service.start();
   context.after(() => killed.stop());
@@ -125,6 +129,7 @@ function secondsLeft(): number {
   return Math.ceil((Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1) - time.getTime()) / 1000);
 }
 
+// Holds S4.4, S4.5.
 test('429 QUOTA_EXCEEDED once the month is used up, counted like any call, until the next month', async () => {
   const keys = await service.makeTenant('quota', '--quota', '3');
   for (let call = 1; call <= 3; call++) assert.equal((await list(keys)).status, 200, `call ${call}`);
@@ -146,6 +151,7 @@ test('429 QUOTA_EXCEEDED once the month is used up, counted like any call, until
   assert.deepEqual(body.data, [], 'a refused create has created nothing');
 });
 
+// Holds S3.13, S4.4.
 test('429 RATE_LIMITED beyond the calls a second, over all operations; other tenants are not slowed', async () => {
   const { calls, keys } = await stockShop(service, 'rate');
   const free = await service.makeTenant('free');
@@ -192,6 +198,7 @@ test('429 a tenant at its quota or rate is told so whatever else is wrong with t
   }
 });
 
+// Holds S4.4.
 test('a tenant has neither quota nor rate by default', async () => {
   const keys = await service.makeTenant('unlimited');
   const { tenants } = (await service.command('tenant', 'list', '--json')).json();

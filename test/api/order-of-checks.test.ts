@@ -120,6 +120,7 @@ async function sendAll(teamID: string | undefined, authorization: string | undef
   return sent;
 }
 
+// Holds S3.1.
 test('400 a missing teamID is told before any other fault of the request', async () => {
   for (const authorization of [undefined, basicOf(shop.keys)])
     for (const { name, answer } of await sendAll(undefined, authorization)) {
@@ -129,6 +130,7 @@ test('400 a missing teamID is told before any other fault of the request', async
   assert.equal(await service.usageOf('shop'), counted);
 });
 
+// Holds S3.2.
 test('401 wrong credentials are told before any other fault of the request, by one identical answer', async () => {
   const bodies = new Set<string>();
   for (const authorization of [undefined, basicOf({ ...shop.keys, apiSecret: 'wrong' })])
@@ -141,6 +143,7 @@ test('401 wrong credentials are told before any other fault of the request, by o
   assert.equal(await service.usageOf('shop'), counted);
 });
 
+// Holds S3.3, S3.4.
 test('every other fault is told to a caller that is known, and its call is counted', async () => {
   const sent = await sendAll('shop', basicOf(shop.keys));
   assert.ok(sent.length > 120, `${sent.length} faults`);
@@ -160,6 +163,7 @@ test('429 a used-up quota is told to a known caller before any other fault, and 
   await service.command('tenant', 'set', 'shop', '--quota', 'none');
 });
 
+// Holds S1.5, S3.5, S3.6.
 test('every error of every operation has one body, with no word of the inside', async () => {
   const known = ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'field', 'requestId'];
   for (const authorization of [undefined, basicOf(shop.keys)])

@@ -51,11 +51,13 @@ async function readAll(
 
 const numbers = (from: number, to: number): string[] => times(to - from + 1, (index) => String(from + index));
 
+// Holds S6.15, S6.17.
 test('without maxReturn 500 records come, and X-Has-More with X-Next-Cursor says that there are more', async () => {
   const { headers } = await expectPage(query(), 500, true);
   await expectPage(query(undefined, { cursor: headers.get('x-next-cursor')! }), 500, true);
 });
 
+// Holds S6.15.
 test('maxReturn limits the records; as many as there are leaves nothing more', async () => {
   await expectPage(query('1'), 1, true);
   await expectPage(query('007'), 7, true);
@@ -65,10 +67,12 @@ test('maxReturn limits the records; as many as there are leaves nothing more', a
   await expectPage(query('3', {}, few), 2, false);
 });
 
+// Holds S6.15, S6.17.
 test('more than 5,000 is served as 5,000', async () => {
   for (const maxReturn of ['5000', '5001', '99999999999999999999']) await expectPage(query(maxReturn), 5000, true);
 });
 
+// Holds S6.15, S6.17.
 test('a maxReturn that is no positive whole number is refused', async () => {
   for (const maxReturn of ['0', '-1', '1.5', '1e3', '0x10', '+5', ' 5', '5 ', 'all', '', '٣', '000'])
     expectRefusal(await query(maxReturn), 400, 'INVALID_PARAMETER', 'maxReturn');
@@ -77,6 +81,7 @@ test('a maxReturn that is no positive whole number is refused', async () => {
   expectRefusal(answer, 400, 'PARAMETER_CONFLICT', 'maxReturn');
 });
 
+// Holds S6.3.
 test('the pages together are everything, once each, in order, whatever the filters and page size', async () => {
   const even = { field: 'CATEGORY', value: 'even' };
   const all = numbers(1, PARTS);
@@ -96,6 +101,7 @@ test('the pages together are everything, once each, in order, whatever the filte
   }
 });
 
+// Holds S6.15, S6.17.
 test('nothing is lost and nothing comes twice while customers are added before, behind and between', async () => {
   const codes = ['1', '5', '20', '300', 'B', 'D', 'F', 'H', 'J', 'L'];
   const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE }));

@@ -7,13 +7,16 @@ import { QueryChecks } from './query-checks.ts';
 const customers = await QueryChecks.open('customers', { CUSTOMER_CODE: '90' }, { CUSTOMER_CODE: '100' });
 const { shop } = customers;
 
+// Holds S6.2.
 test('200 data is the array of matching customers with all their fields, subRecords null', () =>
   customers.expectWhole('BEMAIL', shop.getCustomer('90')));
 
+// Holds S3.7.
 test('200 data is [] when nothing matches', async () => {
   assert.deepEqual(await customers.find({ field: 'BCITY', value: 'Nowhere' }), []);
 });
 
+// Holds S5.2, S5.3.
 test('200 every CUSTOMER field can be filtered on', () => customers.expectFilterOnEveryField());
 
 test('200 customers come by code ascending, all-digit codes as numbers', async () => {
@@ -32,4 +35,5 @@ test('200 a changed customer is found by what it is now and no more by what it w
 
 test('400 UNKNOWN_FIELD for a field of another record type', () => customers.expectUnknownFields('ORDER_NUMBER'));
 
+// Holds S6.2.
 test('400 INVALID_BODY when the body is not an array', () => customers.expectInvalidBodies({}));

@@ -13,13 +13,16 @@ const { shop } = parts;
 const ORDER_NUMBER = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
 await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: '10', QUANTITY: '4' }));
 
+// Holds S6.2.
 test('200 data is the array of matching parts with all their fields, subRecords null', () =>
   parts.expectWhole('BARCODE', shop.getInventoryItem('9')));
 
+// Holds S3.7.
 test('200 data is [] when nothing matches', async () => {
   assert.deepEqual(await parts.find({ field: 'PART_DESCRIPTION', value: 'nothing' }), []);
 });
 
+// Holds S5.2.
 test('200 every INVENTORY field can be filtered on', async () => {
   assert.equal((await parts.find())[1]!['QTY_COMMITTED'], '4');
   await parts.expectFilterOnEveryField();
@@ -31,6 +34,7 @@ test('200 parts come by code ascending, all-digit codes as numbers', async () =>
 
 test('400 UNKNOWN_FIELD for a field of another record type', () => parts.expectUnknownFields('QUANTITY'));
 
+// Holds S6.2.
 test('400 INVALID_BODY when the body is not an array', () => parts.expectInvalidBodies({}));
 
 test('no path and no method writes to inventory', async () => {

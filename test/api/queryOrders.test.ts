@@ -12,15 +12,19 @@ const orders = await QueryChecks.open(
 const { shop } = orders;
 await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '1' }]);
 
+// Holds S1.5, S6.2.
 test('200 data is the array of matching orders with all their fields, subRecords null even where there are lines', () =>
   orders.expectWhole('CUSTOMER_CODE', shop.getOrder('900')));
 
+// Holds S3.7.
 test('200 data is [] when nothing matches', async () => {
   assert.deepEqual(await orders.find({ field: 'REFERENCE_NUMBER', value: '#none' }), []);
 });
 
+// Holds S5.2, S5.3.
 test('200 every ORDERS field can be filtered on', () => orders.expectFilterOnEveryField());
 
+// Holds S6.12.
 test('200 orders come by order number ascending, as numbers', async () => {
   assert.deepEqual(await orders.findKeys(), ['900', '1000']);
 });
@@ -48,8 +52,10 @@ test('400 UNKNOWN_FIELD suggests a known field when one is near, and nothing oth
   assert.ok(!('suggestion' in far.body));
 });
 
+// Holds S5.1.
 test('400 UNKNOWN_FIELD for a field of another record type', () =>
   orders.expectUnknownFields('CUSTOMER_NAME', 'PART_CODE'));
 
+// Holds S6.2.
 test('400 INVALID_BODY when the body is not an array, or is missing', () =>
   orders.expectInvalidBodies({ field: 'ORDER_NUMBER', value: '900' }, '"text"', 'null', undefined));

@@ -39,6 +39,7 @@ async function expectPage(filters: Filters, query: Values = {}): Promise<{ numbe
   return { numbers: valuesOf(data, 'ORDER_NUMBER'), answer };
 }
 
+// Holds S6.21.
 test('200 include=lines brings the lines of all orders of the page, in its order, then by LINE_NUMBER', async () => {
   // Around a hundred lines, PostgreSQL reads them in another way.
   await load('#lines', 8, [3, 0, 12, 1, 99, 100, 101]);
@@ -61,6 +62,7 @@ test('200 include=lines brings the lines of all orders of the page, in its order
   assert.deepEqual(pages, [['8', '9', '10'], ['11', '12', '13'], ['14']]);
 });
 
+// Holds S6.21.
 test('200 subRecords is null without include, and with it when no order of the page has lines', async () => {
   await load('#bare', 20, [0, 0]);
   await load('#some', 30, [2]);
@@ -70,6 +72,7 @@ test('200 subRecords is null without include, and with it when no order of the p
   assert.equal((await expectPage(ofReference('#some'))).answer.body.subRecords.length, 2);
 });
 
+// Holds S6.21.
 test('200 a page ends before its orders and their lines come to more than 4 MiB; an order is never without a line', async () => {
   // 150 lines come to 1.2 MB, so three orders fit.
   const wide = { DESCRIPTION: 'x'.repeat(8000) };
@@ -84,6 +87,7 @@ test('200 a page ends before its orders and their lines come to more than 4 MiB;
   assert.deepEqual((await expectPage(ofReference('#wider'))).numbers, ['50'], 'one order at least');
 });
 
+// Holds S6.21.
 test('400 INVALID_PARAMETER for another include, and for any on another operation', async () => {
   for (const include of ['', 'Lines', 'lines,lines', 'records'])
     expectRefusal(await shop.queryOrders([], { include }), 400, 'INVALID_PARAMETER', 'include');
@@ -98,6 +102,7 @@ test('400 INVALID_PARAMETER for another include, and for any on another operatio
   for (const answer of await Promise.all(others)) expectRefusal(answer, 400, 'INVALID_PARAMETER', 'include');
 });
 
+// Holds S9.10.
 test('200 many storefront numbers: what the lookup of each answers, in their order, twice where one is given twice', async () => {
   await load('#many', 60, [2, 0]);
   await load('1001', 70, [1]);
@@ -114,6 +119,7 @@ test('200 many storefront numbers: what the lookup of each answers, in their ord
   assert.equal((await lookUpMany([1001])).text, (await lookUpMany(['1001'])).text, 'a JSON number is its text');
 });
 
+// Holds S9.10.
 test('200 a hundred numbers in one call, which counts once and under its own name', async () => {
   const numbers = times(100, (index) => `#h${index}`);
   await shop.load(
@@ -132,6 +138,7 @@ test('200 a hundred numbers in one call, which counts once and under its own nam
   assert.equal(calls(await usage()), calls(before) + 1);
 });
 
+// Holds S9.10.
 test('400 for a body that is no list of 1 to 100 storefront numbers, naming the place', async () => {
   for (const body of [{}, [], '"#1"', times(101, (index) => `#${index}`)])
     expectRefusal(await lookUpMany(body), 400, 'INVALID_BODY');
@@ -141,6 +148,7 @@ test('400 for a body that is no list of 1 to 100 storefront numbers, naming the 
   }
 });
 
+// Holds S9.10.
 test('422 RESULT_TOO_LARGE beyond 1,000 records of all numbers, each as often as it is asked for', async () => {
   const rows = (count: number, first: number, REFERENCE_NUMBER: string): Values[] =>
     times(count, (index) => ({ ORDER_NUMBER: String(first + index), REFERENCE_NUMBER }));
@@ -155,6 +163,7 @@ test('422 RESULT_TOO_LARGE beyond 1,000 records of all numbers, each as often as
     expectRefusal(await lookUpMany(numbers), 422, 'RESULT_TOO_LARGE', 'storefront_order_number');
 });
 
+// Holds S9.10.
 test('422 RESULT_TOO_LARGE beyond 8 MiB of orders and lines of all numbers', async () => {
   await load('#heavy1', 5000, [400], { DESCRIPTION: 'x'.repeat(8000) });
   await load('#heavy2', 5001, [400], { DESCRIPTION: 'y'.repeat(8000) });
@@ -164,6 +173,7 @@ test('422 RESULT_TOO_LARGE beyond 8 MiB of orders and lines of all numbers', asy
   expectRefusal(await lookUpMany(['#heavy1', '#heavy1', '#heavy1']), 422, 'RESULT_TOO_LARGE');
 });
 
+// Holds S6.19.
 test('200 fields: only these of the record, in this order, each once; lines come whole', async () => {
   await load('#fields', 90, [2]);
   const customer = await succeed<string>(shop.createCustomer({ CUSTOMER_NAME: 'Łódź "Café"', BCITY: 'Łódź' }));
@@ -203,6 +213,7 @@ test('200 fields: only these of the record, in this order, each once; lines come
   ]);
 });
 
+// Holds S6.19.
 test('200 queries of the same filters at the same moment each get their own fields', async () => {
   await load('#together', 98, [0]);
   const lists = ['ORDER_NUMBER', 'REFERENCE_NUMBER', 'REFERENCE_NUMBER,ORDER_NUMBER', 'NOTES'];
@@ -212,6 +223,7 @@ test('200 queries of the same filters at the same moment each get their own fiel
   assert.deepEqual(found, asked);
 });
 
+// Holds S6.19.
 test('400 UNKNOWN_FIELD for a field the record type does not have, naming the nearest', async () => {
   await load('#unknown field', 95, [0]);
   const asked = (fields: string): Promise<Answer>[] => [
@@ -230,6 +242,7 @@ test('400 UNKNOWN_FIELD for a field the record type does not have, naming the ne
     for (const asking of asked(wrong)) expectRefusal(await asking, 400, 'INVALID_PARAMETER', 'fields');
 });
 
+// Holds S6.20.
 test('200 count=exact: X-Total-Count is how many records match, on every page; without it there is none', async () => {
   await load('#count', 100, [1, 1, 0, 0, 0, 0, 0]);
   const total = async (filters: Filters, query: Values = {}): Promise<string | null> => {
@@ -264,6 +277,7 @@ test('200 count=exact: X-Total-Count is how many records match, on every page; w
   assert.equal((await shop.queryInventoryItems([], { count: 'exact' })).headers.get('x-total-count'), '1');
 });
 
+// Holds S6.20.
 test('400 INVALID_PARAMETER for another count', async () => {
   for (const count of ['', 'true', 'EXACT', '1'])
     expectRefusal(await shop.queryOrders([], { count }), 400, 'INVALID_PARAMETER', 'count');

@@ -13,6 +13,7 @@ const shop = await stockShop(service, 'mytenant');
 
 const get = (path: string): Promise<Response> => fetch(service.origin + path);
 
+// Holds S1.8.
 test('200 /healthz and /readyz while the service can serve', async () => {
   for (const path of ['/healthz', '/readyz', '/healthz?any=thing']) {
     const response = await get(path);
@@ -54,6 +55,7 @@ test('404 /metrics when they are switched off', async (context) => {
   assert.deepEqual([response.status, ((await response.json()) as { code: string }).code], [404, 'UNKNOWN_PATH']);
 });
 
+// Holds S1.9.
 test('/openapi.json is the contract: OpenAPI 3.1 with every operation', async () => {
   const response = await get('/openapi.json');
   const document = (await response.json()) as { openapi: string; paths: Record<string, object> };
@@ -87,6 +89,7 @@ test('/docs allows nothing from elsewhere: its policy names the service, and scr
   assert.ok((await script.arrayBuffer()).byteLength > 100_000);
 });
 
+// Holds S3.6.
 test('/docs/errors is a page with every code that is answered, at its anchor, with status, meaning and remedy', async (t) => {
   const reference = await get('/docs/');
   const response = await get('/docs/errors');

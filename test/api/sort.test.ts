@@ -46,15 +46,19 @@ async function expectSorted(field: keyof (typeof ORDERS)[number]): Promise<void>
   }
 }
 
+// Holds S6.13.
 test('a text sorts by code point in both directions, empty values at the lower end, ties by the key the same way', () =>
   expectSorted('ORDER_STATUS'));
+// Holds S6.13.
 test('a date sorts as a date, empty values at the lower end, ties by the key the same way', () =>
   expectSorted('ORDER_DATE'));
+// Holds S6.14.
 test('CREATE_DATE and MODIFIED_DATE sort in both directions, ties by the key the same way', async () => {
   await expectSorted('CREATE_DATE');
   await expectSorted('MODIFIED_DATE');
 });
 
+// Holds S6.13.
 test('sort goes with filters: by what is sorted, by an index, and by what no index finds', async () => {
   const late = { field: 'MODIFIED_DATE', op: 'ge', value: '2026-01-02T00:00:00.090Z' };
   const isLate = ({ MODIFIED_DATE }: Values): boolean => MODIFIED_DATE! >= late.value;
@@ -85,6 +89,7 @@ test('sort goes with filters: by what is sorted, by an index, and by what no ind
     }
 });
 
+// Holds S6.13.
 test('the key sorts in both directions; ascending is the order without sort', async () => {
   const numbers = sorted('ORDER_NUMBER', 1).toSorted((a, b) => Number(a) - Number(b));
   assert.deepEqual(await readAll('ORDER_NUMBER'), numbers);
@@ -95,6 +100,7 @@ test('the key sorts in both directions; ascending is the order without sort', as
   );
 });
 
+// Holds S6.14.
 test('customers and parts sort by their times and their indexed fields', async () => {
   const MODIFIED_DATE = '2026-01-01T00:00:00.000Z';
   const rows = ['b', 'a', '', 'C'].map(
@@ -133,6 +139,7 @@ test('a write moves its record to the end of MODIFIED_DATE, and its order when a
   assert.deepEqual(valuesOf(await succeed<Values[]>(shop.queryOrders(since)), 'ORDER_NUMBER'), ['3']);
 });
 
+// Holds S6.14.
 test('400 FIELD_NOT_SORTABLE names the fields that can be sorted by', async () => {
   for (const sort of ['NOTES', '-ORDER_TOTAL']) {
     const answer = await shop.queryOrders([], { sort });
@@ -148,6 +155,7 @@ test('400 FIELD_NOT_SORTABLE names the fields that can be sorted by', async () =
     expectRefusal(await shop.queryOrders([], { sort }), 400, 'UNKNOWN_FIELD');
 });
 
+// Holds S6.18.
 test('400 INVALID_CURSOR for the cursor of another operator, value or sort', async () => {
   const filters = (op: string, value: unknown): Filters => [
     { field: 'MODIFIED_DATE', op, ...(value !== undefined && { value }) },

@@ -35,6 +35,7 @@ test('strict: codes that are not sent, or empty, are not asked for', async () =>
   );
 });
 
+// Holds S5.13.
 test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
   const messages = await strict.refuses(
     strict.createOrder,
@@ -44,6 +45,7 @@ test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_
   assert.match(messages[0]!, /NOBODY/);
 });
 
+// Holds S5.13.
 test('strict: 400 UNKNOWN_REFERENCE for an order that is to have a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
   const ORDER_NUMBER = await strict.newOrder();
   const codes = eachAs(['CUSTOMER_CODE', 'LOCATION_CODE'], ['NOBODY', 'vinet', 'main'], { ORDER_NUMBER });
@@ -52,6 +54,7 @@ test('strict: 400 UNKNOWN_REFERENCE for an order that is to have a CUSTOMER_CODE
   await succeed(strict.updateOrder({ ORDER_NUMBER, CUSTOMER_CODE: '', LOCATION_CODE: null }));
 });
 
+// Holds S5.13.
 test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not known', async () => {
   const ORDER_NUMBER = await strict.newOrder();
   const [message] = await strict.refuses(
@@ -90,6 +93,7 @@ test('strict: another tenant is not', async () => {
   await succeed(lenient.createOrder({ CUSTOMER_CODE: 'NOBODY', LOCATION_CODE: 'NOWHERE' }));
 });
 
+// Holds S8.2.
 test('default stage: an order begins as the tenant has it set, unless it sends ORDER_TYPE', async () => {
   const quoting = await Shop.open(service, 'quoting', '--default-stage', 'quote');
   assert.equal(await stageOf(quoting, {}), 'quote');

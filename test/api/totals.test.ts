@@ -21,6 +21,7 @@ const expectTotals = async (orderNumber: string, ...totals: string[]): Promise<v
   );
 };
 
+// Holds S7.8.
 test('SUBTOTAL is the sum of the lines, ORDER_TOTAL adds FREIGHT and TAX_TOTAL; both are empty until a line has a price', async () => {
   const number = await shop.newOrder({ FREIGHT: '12.5', TAX_TOTAL: '0.07' });
   await expectTotals(number, '', '');
@@ -41,6 +42,7 @@ test('SUBTOTAL is the sum of the lines, ORDER_TOTAL adds FREIGHT and TAX_TOTAL; 
   await expectTotals(without, '0', '0');
 });
 
+// Holds S7.8.
 test('DISCOUNT is a percentage of the line, and no amount is rounded', async () => {
   const number = await shop.newOrder();
   await addLine(number, '3', '19.99', { DISCOUNT: '12.5' });
@@ -51,6 +53,7 @@ test('DISCOUNT is a percentage of the line, and no amount is rounded', async () 
   await expectTotals(number, '53.473749999999999', '53.473749999999999');
 });
 
+// Holds S7.9.
 test('a total that is sent stays as it is sent, also null or ""; the other one is kept', async () => {
   for (const sent of ['1000', null, '']) {
     const stays = sent ?? '';
@@ -66,6 +69,7 @@ test('a total that is sent stays as it is sent, also null or ""; the other one i
   }
 });
 
+// Holds S7.9.
 test("updateOrder: ORDER_TOTAL follows FREIGHT and TAX_TOTAL; a total sent with another value is the caller's", async () => {
   const number = await shop.newOrder();
   await updateOrder(number, { FREIGHT: '5' });
@@ -104,6 +108,7 @@ async function invoicePart(order: object, lines: readonly object[], units = '2')
   return { number, backorder, amounts: found.map((one) => AMOUNTS.map((name) => one[name]).join(' ')) };
 }
 
+// Holds S8.10, S8.11.
 test('a partial invoice: invoice and backorder each have the totals of their lines, and freight stays with the invoice', async () => {
   const lines = [{ UNIT_PRICE: '10' }, { UNIT_PRICE: '100' }];
   const kept = await invoicePart({}, lines);
@@ -117,6 +122,7 @@ test('a partial invoice: invoice and backorder each have the totals of their lin
   await expectTotals(sent.backorder, '310', '319.39');
 });
 
+// Holds S8.10, S8.11.
 test('a partial invoice: totals that are not the sum of the lines are shared in proportion; without any price they stay with the invoice', async () => {
   const lines = [{ UNIT_PRICE: '999' }, {}];
   const reduced = { SUBTOTAL: '2000', TAX_TOTAL: '100', ORDER_TOTAL: '2095' };
@@ -128,6 +134,7 @@ test('a partial invoice: totals that are not the sum of the lines are shared in 
   assert.deepEqual(free.amounts, ['30 5 3 38', '   ']);
 });
 
+// Holds S8.10, S8.11.
 test('a partial invoice: a remainder of rounding goes to the backorder, which still follows its lines', async () => {
   const thirds = await invoicePart({ TAX_TOTAL: '0.1' }, [{ UNIT_PRICE: '3.33', DISCOUNT: '10' }], '1');
   assert.deepEqual(thirds.amounts, ['3 5 0.03 8.03', '5.991  0.07 6.061']);
@@ -137,6 +144,7 @@ test('a partial invoice: a remainder of rounding goes to the backorder, which st
   assert.equal(count, 0);
 });
 
+// Holds S7.14, S8.12.
 test('the totals of an invoice never move', async () => {
   const { number } = await invoicePart({ TAX_TOTAL: '1' }, [{ UNIT_PRICE: '3.33' }, {}]);
   const before = await shop.order(number);
@@ -147,6 +155,7 @@ test('the totals of an invoice never move', async () => {
   for (const name of AMOUNTS) assert.equal(after[name], before[name], name);
 });
 
+// Holds S7.9.
 test('imported orders keep what they have; lines imported to an order of the API count', async () => {
   await shop.load('orders', [{ ORDER_NUMBER: '700', SUBTOTAL: '1', ORDER_TOTAL: '' }]);
   await addLine('700', '1', '9');
@@ -158,6 +167,7 @@ test('imported orders keep what they have; lines imported to an order of the API
   await expectTotals(number, '11', '11');
 });
 
+// Holds S7.8.
 test('the totals of an order whose lines are all written at once are those of its lines', async () => {
   const number = await shop.newOrder();
   const lines = await Promise.all(times(40, (at) => addLine(number, String(at), '0.25')));

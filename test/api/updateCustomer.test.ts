@@ -12,6 +12,7 @@ const newCustomer = (fields: Record<string, unknown> = {}): Promise<string> =>
 const update = (CUSTOMER_CODE: unknown, change: Record<string, unknown>): Promise<string> =>
   succeed<string>(shop.updateCustomer({ CUSTOMER_CODE, ...change }));
 
+// Holds S7.4.
 test('200 data is the CUSTOMER_CODE; only what was sent changes', async () => {
   const code = await newCustomer({ CUSTOMER_NAME: 'Harbour Lane Books', BCITY: 'Portland', NOTES: 'old' });
   const earlier = await succeed(shop.getCustomer(code));
@@ -22,6 +23,7 @@ test('200 data is the CUSTOMER_CODE; only what was sent changes', async () => {
   assert.ok(now['MODIFIED_DATE']! >= earlier['MODIFIED_DATE']!);
 });
 
+// Holds S5.3, S7.4.
 test('200 every CUSTOMER field can be changed', async () => {
   const code = await newCustomer(sampleOf('customers', 1));
   const { CUSTOMER_CODE: _, ...sent } = sampleOf('customers', 2);
@@ -53,8 +55,11 @@ const CUSTOMER_CODE = await newCustomer({ BCITY: 'Portland' });
 const change = { CUSTOMER_CODE, BCITY: 'x' };
 const nobody = eachAs(['CUSTOMER_CODE'], ['NOBODY', 'aBC'], change);
 const assigned = eachAs(['FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['x', null], change);
+// Holds S3.8, S3.9.
 refuses('400 CUSTOMER_NOT_FOUND names the customer that does not exist', nobody, /NOBODY/);
+// Holds S7.4.
 refuses('400 MISSING_FIELD without CUSTOMER_CODE', eachAs(['CUSTOMER_CODE'], [undefined, null, ''], change));
+// Holds S5.11.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', assigned);
 refuses('400 UNKNOWN_FIELD leaves the customer as it was', eachAs(['BSTAET'], ['x'], change), /'BSTAET'.*\bBSTATE\b/);
 refuses('400 INVALID_VALUE leaves the customer as it was', eachAs(['CREDIT_LIMIT'], ['x'], change));

@@ -25,6 +25,7 @@ async function newLine(fields: Record<string, unknown> = {}): Promise<{ line: Va
 const update = (key: Values, change: Record<string, unknown>): Promise<Values> =>
   succeed(shop.updateLineItem({ ...key, ...change }));
 
+// Holds S7.4.
 test('200 data is the updated line: only what was sent changes, subRecords null', async () => {
   const { line, key } = await newLine({ UNIT_PRICE: '10' });
   const updated = await update(key, { QUANTITY: '7', DISCOUNT: '2.50' });
@@ -33,6 +34,7 @@ test('200 data is the updated line: only what was sent changes, subRecords null'
   assert.deepEqual(await shop.lines(key['ORDER_NUMBER']!), [updated]);
 });
 
+// Holds S5.3.
 test('200 every field of a line can be changed', async () => {
   const { key } = await newLine(sampleOf('lines', 1));
   const sent: Values = { ...sampleOf('lines', 2), SERIAL_NUMBERS: '', NUMBER_SHIPPED: '1' };
@@ -46,6 +48,7 @@ test('200 null clears a field; a cleared QUANTITY is 0', async () => {
   assert.deepEqual([updated['DESCRIPTION'], updated['UNIT_PRICE'], updated['QUANTITY']], ['', '', '0']);
 });
 
+// Holds S5.12.
 test('200 LINE_REF_LOCK_CODE is stable for the life of the line', async () => {
   const { key } = await newLine();
   for (const QUANTITY of ['1', '2', '3'])
@@ -58,6 +61,7 @@ test('200 LINE_REF_LOCK_CODE is stable for the life of the line', async () => {
   assert.equal((await update(key, { QUANTITY: '4' }))['QUANTITY'], '4');
 });
 
+// Holds S7.5.
 test('200 NUMBER_SHIPPED may be set from 0 to QUANTITY', async () => {
   const { key } = await newLine();
   for (const NUMBER_SHIPPED of ['0', '2.5', '5', '0'])
@@ -65,6 +69,7 @@ test('200 NUMBER_SHIPPED may be set from 0 to QUANTITY', async () => {
   assert.equal((await update(key, { QUANTITY: '9', NUMBER_SHIPPED: 9 }))['NUMBER_SHIPPED'], '9');
 });
 
+// Holds S5.9, S5.10, S7.2.
 test('400 QUANTITY_NOT_ALLOWED: NUMBER_SHIPPED beyond QUANTITY or below 0', async () => {
   const { key } = await newLine();
   const changes = [{ NUMBER_SHIPPED: '5.01' }, { NUMBER_SHIPPED: '-1' }, { NUMBER_SHIPPED: '6', QUANTITY: '5.5' }];
@@ -100,7 +105,9 @@ const assigned = eachAs(['FUNCTION', 'LINE_NUMBER', 'CREATE_DATE', 'MODIFIED_DAT
 const unknown = eachAs(['UNITPRICE'], ['1'], change);
 const noNumbers = eachAs(['QUANTITY', 'UNIT_PRICE'], ['many'], { ...key, DESCRIPTION: 'new' });
 refuses('400 ORDER_NOT_FOUND names the order that does not exist', eachAs(['ORDER_NUMBER'], ['424242'], key), /424242/);
+// Holds S5.12, S7.3.
 refuses('400 MISSING_FIELD without ORDER_NUMBER or LINE_REF_LOCK_CODE', missing);
+// Holds S5.3.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION, LINE_NUMBER, CREATE_DATE, MODIFIED_DATE', assigned);
 refuses('400 UNKNOWN_FIELD leaves the line as it was', unknown, /'UNITPRICE'.*\bUNIT_PRICE\b/);
 refuses('400 INVALID_VALUE leaves the line as it was', noNumbers);
@@ -110,6 +117,7 @@ const { LINE_REF_LOCK_CODE: lock = '' } = key;
 const codes = ['nothing-like-it', (await newLine()).key['LINE_REF_LOCK_CODE']!, lock.slice(0, -1), '1'];
 const patterns = codes.map((code) => new RegExp(RegExp.escape(code)));
 const lockCodes = eachAs(['LINE_REF_LOCK_CODE'], codes, change);
+// Holds S3.8, S5.12.
 refuses('400 LINE_NOT_FOUND names the lock code, also for one of another order', lockCodes, ...patterns);
 
 const serials = await newLine({ SERIAL_NUMBERS: 'S1,S2' });
@@ -129,6 +137,7 @@ test('200 a line may become a care plan when its serial numbers go', async () =>
 
 const invoiced = await newLine();
 await shop.run('order', 'invoice', 'shop', invoiced.key['ORDER_NUMBER']!);
+// Holds S7.14, S8.12.
 refuses('400 ORDER_CLOSED: an invoiced line keeps its part, quantities and price', {
   ...eachAs(['QUANTITY', 'NUMBER_SHIPPED', 'PART_CODE', 'UNIT_PRICE', 'DISCOUNT'], ['4'], invoiced.key),
   ...eachAs(['CARE_PLAN'], ['Y'], invoiced.key),

@@ -24,6 +24,7 @@ async function stock(): Promise<string> {
   return parts.map((part) => `${part['QTY_ONHAND']} ${part['QTY_COMMITTED']} ${part['QTY_AVAILABLE']}`).join(', ');
 }
 
+// Holds S7.4.
 test('200 data is the order as it is now; only what was sent changes', async () => {
   const number = await shop.newOrder({ BNAME: 'Harbour Lane Books', SHIP_VIA: 'Rail', NOTES: 'old' });
   await succeed(shop.addLineItem({ ORDER_NUMBER: number, DESCRIPTION: 'A line' }));
@@ -44,6 +45,7 @@ test('200 data is the order as it is now; only what was sent changes', async () 
   assert.deepEqual(found.body.data, [data], 'the indexes follow');
 });
 
+// Holds S7.4.
 test('200 every field of an order can be changed but its stage, and null and "" clear one', async () => {
   const { ORDER_TYPE: _first, ...first } = sampleOf('orders', 1);
   const { ORDER_TYPE: _stage, ...sent } = sampleOf('orders', 2);
@@ -61,6 +63,7 @@ test('200 ORDER_NUMBER is taken as a number too, and alone changes nothing but M
   assert.deepEqual({ ...now, MODIFIED_DATE: '' }, { ...earlier, MODIFIED_DATE: '' });
 });
 
+// Holds S7.13.
 test('200 a changed DROP_SHIP moves what a sales order has committed', async () => {
   const number = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
   for (const [PART_CODE, QUANTITY] of Object.entries({ HELD: '2', OTHER: '1.5', PLAN: '2', unknown: '9' }))
@@ -107,6 +110,7 @@ test('200 in a batch a changed DROP_SHIP moves what the steps before it have com
   assert.equal(await stock(), before);
 });
 
+// Holds S7.14, S7.15.
 test('200 of an invoice NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields change', async () => {
   const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', BNAME: 'Buyer' });
   await succeed(shop.addLineItem({ ORDER_NUMBER: number, DESCRIPTION: 'x', QUANTITY: '1' }));
@@ -133,16 +137,21 @@ test('200 of an invoice NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and cust
 
 const ORDER_NUMBER = await shop.newOrder({ BCITY: 'Portland' });
 const change = { ORDER_NUMBER, BCITY: 'x' };
+// Holds S7.4.
 refuses('400 ORDER_NOT_FOUND names the order that does not exist', eachAs(['ORDER_NUMBER'], ['NO', '0'], change), /NO/);
+// Holds S7.4.
 refuses('400 MISSING_FIELD without ORDER_NUMBER', eachAs(['ORDER_NUMBER'], [undefined, null, ''], change));
 const assigned = eachAs(['ORDER_TYPE', 'FUNCTION', 'CREATE_DATE', 'MODIFIED_DATE'], ['quote', null], change);
+// Holds S7.11.
 refuses('400 FIELD_NOT_ALLOWED for ORDER_TYPE, FUNCTION, CREATE_DATE, MODIFIED_DATE', assigned);
 const cancelled = eachAs(['ORDER_STATUS'], ['CANCELLED'], change);
+// Holds S7.11.
 refuses('400 INVALID_VALUE for ORDER_STATUS CANCELLED: that is cancelOrder', cancelled, /cancelOrder/);
 refuses('400 UNKNOWN_FIELD leaves the order as it was', eachAs(['BCITTY'], ['x'], change), /'BCITTY'.*\bBCITY\b/);
 refuses('400 INVALID_VALUE leaves the order as it was', eachAs(['FREIGHT', 'DROP_SHIP'], ['x'], change));
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });
 
+// Holds S7.11.
 test('200 every other ORDER_STATUS is taken', async () => {
   for (const ORDER_STATUS of ['CANCELLED ', 'Canceled', null])
     assert.equal((await update(ORDER_NUMBER, { ORDER_STATUS }))['ORDER_STATUS'], ORDER_STATUS ?? '');

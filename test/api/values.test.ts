@@ -26,6 +26,7 @@ test('strings are kept as they are: spaces, line breaks, case, leading zeros', a
     await expectKept('NOTES', { [text]: [text] });
 });
 
+// Holds S5.6.
 test('JSON numbers are taken and stored as strings', async () => {
   const order = await keep(`{"NOTES": 12.5, "PO_NUMBER": -7, "BCITY": 0, "BSTATE": 1e3, "FREIGHT": 123456789012.345,
     "SNAME": 0.1, "SCITY": -0, "BZIPCODE": 2.50}`);
@@ -34,21 +35,25 @@ test('JSON numbers are taken and stored as strings', async () => {
   assert.deepEqual([NOTES, PO_NUMBER, BCITY, BSTATE, FREIGHT, SNAME, SCITY, BZIPCODE], expected);
 });
 
+// Holds S5.6.
 test('JSON booleans are taken and stored as strings; in a flag as Y and N', async () => {
   const order = await keep({ NOTES: true, PO_NUMBER: false, DROP_SHIP: true });
   assert.deepEqual([order['NOTES'], order['PO_NUMBER'], order['DROP_SHIP']], ['true', 'false', 'Y']);
   assert.equal((await keep({ DROP_SHIP: false }))['DROP_SHIP'], 'N');
 });
 
+// Holds S5.6.
 test('null is no value: "" comes back', async () => {
   for (const field of ['NOTES', 'ORDER_DATE', 'FREIGHT', 'DROP_SHIP']) await expectKept(field, { '': [null, ''] });
 });
 
+// Holds S5.6.
 test('objects and arrays are refused, naming the field', async () => {
   const values = [{}, { a: 1 }, [], ['x']];
   await refuses('INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE'], values, { BCITY: 'Reims' }));
 });
 
+// Holds S5.8.
 test('a number of more than 15 digits, or that cannot be kept exactly, is refused, naming the field; as a string it is kept', async () => {
   const large = '9007199254740993 12345678901234567890 1e400 -1e400 1e21';
   const inexact = `${large} 0.12345678901234567 1e-7 1e-400 0.30000000000000001 0.30000000000000004`.split(' ');
@@ -66,6 +71,7 @@ test('a number in a filter that cannot be kept exactly is refused too', async ()
   expectRefusal(answer, 400, 'INVALID_VALUE', 'value');
 });
 
+// Holds S5.8.
 test('decimal numbers come back without needless zeros, however many digits they have', async () => {
   const long = '123456789012345678901234567890.12345678901234567890123456789';
   await expectKept('FREIGHT', {
@@ -84,12 +90,14 @@ test('decimal numbers come back without needless zeros, however many digits they
   });
 });
 
+// Holds S7.3.
 test('quantities of a line come back without needless zeros too', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   for (const [kept, sent] of Object.entries({ '3': '3.000', '1.5': '1.50', '4': 4, '-2': '-2' }))
     assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: sent })))['QUANTITY'], kept);
 });
 
+// Holds S5.8.
 test('what is no decimal number is refused in every number field', async () => {
   const words = 'x 1e3 1,5 1,000 .5 5. --1 0x10 $5 ٣ １ NaN Infinity 1.2.3'.split(' ');
   const wrong = [...words, ' 1', '1 ', '1 000', '\n1', '1'.repeat(31), true];
@@ -101,6 +109,7 @@ test('what is no decimal number is refused in every number field', async () => {
   await shop.refuses(shop.addLineItem, 'INVALID_VALUE', ofLine);
 });
 
+// Holds S5.7.
 test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
   await expectKept('ORDER_DATE', {
     '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04'],
@@ -112,6 +121,7 @@ test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () 
   });
 });
 
+// Holds S5.7.
 test('impossible dates, and what is no date, are refused', async () => {
   const impossible = `2/29/2023 2/29/1900 2/30/2024 4/31/2026 13/1/2026 0/1/2026 1/0/2026 1/32/2026 31/12/2026
     1/1/0000 2026-02-30 2026-13-01 2026-00-10 2026-03-04T25:00:00Z 2026-02-30T10:00:00Z`;
@@ -127,6 +137,7 @@ test('flags come back as Y or N; anything else is refused', async () => {
   await refuses('INVALID_VALUE', eachAs(['DROP_SHIP'], ['yes', 'X', 'YY', ' Y', 2, 'ja'], { NOTES: 'x' }));
 });
 
+// Holds S5.6.
 test('NUL characters and lone surrogates are refused, also in names and escaped', async () => {
   const wrong = ['\0', 'a\0b', '\ud800', 'a\udc00b', '\udc00\ud800', 'ends \ud83d'];
   await refuses('INVALID_VALUE', eachAs(['NOTES', 'FREIGHT', 'ORDER_DATE', 'DROP_SHIP'], wrong, { BCITY: 'Reims' }));
@@ -140,6 +151,7 @@ test('NUL characters and lone surrogates are refused, also in names and escaped'
       expectRefusal(await shop.queryOrders([{ field: 'NOTES', value, contains }]), 400, 'INVALID_VALUE', 'NOTES');
 });
 
+// Holds S14.1.
 test('a value has at most 8,192 characters, whatever they take in bytes', async () => {
   for (const character of ['x', 'é', '東', '😀']) {
     const longest = character.repeat(8192);
@@ -148,6 +160,7 @@ test('a value has at most 8,192 characters, whatever they take in bytes', async 
   }
 });
 
+// Holds S14.1.
 test('a body has at most 512 fields, teamID and credentials not counted', async () => {
   const body = (fields: number): object => ({
     ...shop.keys,

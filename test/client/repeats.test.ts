@@ -39,6 +39,7 @@ async function failureOf(running: Promise<unknown>): Promise<StoreroomError> {
 }
 
 suite('what is repeated', () => {
+  // Holds S3.14.
   test('of every code of the service, those and only those that the guide says', async () => {
     const repeated = repeatedCodes();
     assert.ok(repeated.size >= 4);

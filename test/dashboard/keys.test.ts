@@ -43,6 +43,7 @@ const replaced = (visitor: Visitor, overlap: keyof typeof OVERLAPS): Promise<Iss
 const endKey = ({ apiID }: Keys, keyEndsAt: string): Promise<unknown> =>
   runSql(service, `UPDATE @API_KEYS SET "ENDS_AT" = '${keyEndsAt}' WHERE "API_ID" = '${apiID}'`);
 
+// Holds S2.7.
 test('the pair shown works at once; the one before is refused at once, or works until its end', async () => {
   const { keys, developer } = await renew();
   let previous = keys;
@@ -167,6 +168,7 @@ test('a secret is in the answer that issued it and nowhere else: no later answer
   assert.ok(!service.output.includes(apiSecret.slice(6)), 'the log of the process');
 });
 
+// Holds S12.7.
 test('the audit log has who replaced, issued and ended which key, from where', async () => {
   const { keys, owner, developer } = await open();
   const issued = await replaced(developer, '24h');
@@ -192,6 +194,7 @@ test('the audit log has who replaced, issued and ended which key, from where', a
   ]);
 });
 
+// Holds S12.6, S12.7.
 test('a pair is made with name, scope and end, is let in beside the others, and is listed with its calls', async () => {
   const { keys, owner, developer } = await open();
   const before = await statusOf(keys);

@@ -81,6 +81,7 @@ test('a one-time link signs in once, and its token leaves the address before any
   assert.equal(await field(other, 'Password').count(), 0);
 });
 
+// Holds S2.7, S12.6.
 test('the pair shown after Replace Keys, Save works at once, and the one before is refused', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
@@ -173,6 +174,7 @@ test('a further pair is made by Create Keys, works beside the others, and ends b
   await page.getByText('Monthly reports', { exact: true }).waitFor();
 });
 
+// Holds S2.7.
 test('a secret is shown once: not after a reload or Back, in storage or in a later answer', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);

@@ -269,6 +269,7 @@ async function findDifference(seed: number): Promise<string | undefined> {
   return `Seed ${seed}, run ${details.numRuns}:\n${difference ?? String(details.errorInstance)}`;
 }
 
+// Holds S5.14, S13.9.
 test('SQLite and PostgreSQL answer what the model answers', async (context) => {
   context.diagnostic(`${RUNS} runs in ${LANES} lanes, STOREROOM_TEST_SEED=${SEED}`);
   const differences = await Promise.all(Array.from({ length: LANES }, (_, lane) => findDifference(SEED + lane)));

@@ -46,8 +46,10 @@ async function keepInStep(language: keyof typeof LANGUAGES): Promise<void> {
   assert.match(store.output, /INVALID_CREDENTIALS/);
 }
 
+// Holds S3.14.
 test('TypeScript: what is invoiced, cancelled and taken from stock comes back with the next rounds', () =>
   keepInStep('TypeScript'));
+// Holds S3.14.
 test('Python: what is invoiced, cancelled and taken from stock comes back with the next rounds', () =>
   keepInStep('Python'));
 

@@ -62,7 +62,9 @@ async function sell(language: keyof typeof LANGUAGES): Promise<void> {
   await store.kill();
 }
 
+// Holds S3.14.
 test('TypeScript: killed in the middle, and the service too, every order is there once with all its lines', () =>
   sell('TypeScript'));
+// Holds S3.14.
 test('Python: killed in the middle, and the service too, every order is there once with all its lines', () =>
   sell('Python'));

@@ -80,6 +80,7 @@ suite('turns for costly work', () => {
     assert.ok(peak - idle < MEMORY_MIB, `memory rose from ${idle} to ${peak} MiB`);
   });
 
+  // Holds S6.20.
   test('400 QUERY_TOO_COSTLY when counting takes longer than the budget; the same page without a count is answered', async () => {
     const query = [...worst.slice(1), { field: 'NOTES', value: 'long text', contains: true, conjunction: 'OR' }];
     assert.equal((await busy.queryCustomers(query, { maxReturn: '1' })).status, 200);
@@ -107,6 +108,7 @@ suite('turns for costly work', () => {
     assert.equal(answer?.body.code, 'QUERY_TOO_COSTLY');
   });
 
+  // Holds S3.13.
   test('429 TOO_MANY_QUERIES with Retry-After for more than run and wait; reads by key are answered', async () => {
     const sockets = await beginWorst(RUNNING_AND_WAITING + REFUSED);
     const answers: RawAnswer[] = [];

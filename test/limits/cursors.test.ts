@@ -88,6 +88,7 @@ test('400 INVALID_CURSOR for the cursor of other filters; how the same ones are 
   await refuse(shop.queryCustomers([], { cursor }));
 });
 
+// Holds S6.18.
 test('a cursor is good after a restart', async () => {
   const service = await ownService();
   const own = await Shop.open(service, 'own');

@@ -184,6 +184,7 @@ test('a tenant that a node of the version before makes meanwhile is taken to thi
   await Promise.all([store.close(), other.close()]);
 });
 
+// Holds S11.5, S11.7.
 test('writes of a node of the version before move the versions of records, also those of lines and their imports', async () => {
   const store = await open('rolling');
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));

@@ -65,6 +65,7 @@ suite('backup', () => {
     await copy.close();
   });
 
+  // Holds S11.5, S11.7.
   test('brings back the tags of its answers, and never one that stood for another answer since', async () => {
     const [folder, backup, restored] = [newFolder(), newFolder(), newFolder()];
     const { store, tenant } = await makeStore(folder);

@@ -57,6 +57,7 @@ suite('import, beside a running service', () => {
   });
   after(() => service.close());
 
+  // Holds S13.4, S13.8.
   test('keys and dates are taken as given, values as from a caller; an empty last row does not count', async () => {
     const csv =
       '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n' +
@@ -69,6 +70,7 @@ suite('import, beside a running service', () => {
     assert.deepEqual(cellsOf(order!, 'FREIGHT DROP_SHIP NOTES'), ['7.5', 'Y', 'two\r\nlines, "quoted"']);
   });
 
+  // Holds S13.4.
   test('rejected rows are told with line, reason and field; the others come in; the command ends with 1', async () => {
     const good = ['ORDER_NUMBER,ORDER_DATE,NOTES', '600,1/1/2026,"one\ntwo\nthree"'];
     const rows = [...good, '601,2/30/2026,', '602', '', '600,,again', '603,,'];
@@ -140,6 +142,7 @@ suite('import, beside a running service', () => {
     assert.deepEqual(valuesOf(orders, 'NOTES'), ['caf\u{e9}', '\u{fffd}']);
   });
 
+  // Holds S13.7.
   test('a file, a team or a type that is not there is refused', async () => {
     assert.match((await line.refused('import acme orders /nowhere.csv')).message, /There is no file '\/nowhere\.csv'/);
     const file = line.file('rows.csv', 'NOTES\n');
@@ -215,6 +218,7 @@ suite('what goes in comes out again', () => {
     assert.deepEqual(counts, [91 + 8, 830 + 14, 2155 + 35, 77 + 15]);
   });
 
+  // Holds S13.5.
   test('an exported tenant, imported again, exports the same', async () => {
     await target.ask('tenant create copy --name Copy --create');
     for (const [index, type] of TYPES.entries())

@@ -32,6 +32,7 @@ suite('tenants', () => {
   const line = openCommandLine();
   const { ask, run, refused } = line;
 
+  // Holds S13.3.
   test('a tenant is made with its settings, and makes the data folder', async () => {
     const made = await ask('tenant create acme --create --name', 'Acme Ltd.');
     const { createdAt, ...rest } = made;
@@ -75,6 +76,7 @@ suite('tenants', () => {
     assert.deepEqual(await ask('tenant list'), { tenants: [unset] });
   });
 
+  // Holds S13.7.
   test('without --json people get words, also of what was refused', async () => {
     assert.match((await run('tenant list')).out, /^TEAM +NAME .*\nacme +Acme Ltd\. /);
     const { exitCode, out, err } = await run('tenant set nobody --strict on');
@@ -141,6 +143,7 @@ suite('keys', () => {
   const line = openCommandLine();
   const { ask, run } = line;
 
+  // Holds S13.3.
   test('the new pair is let in and the old one is not, from that moment on', async () => {
     await ask('tenant create acme --create --name Acme');
     const first = await ask<Keys>('keys replace acme');
@@ -165,6 +168,7 @@ suite('keys', () => {
     assert.deepEqual([await isLetIn(line, first, endsAt), await isLetIn(line, second, endsAt)], [false, true]);
   });
 
+  // Holds S2.7.
   test('people are told that the secret is not shown again', async () => {
     const { out } = await run('keys replace acme');
     assert.match(out, /^teamID +acme\napiID +sr_id_\w+\napiSecret +sr_sk_\w+\n\nThe secret is not shown again\. /);
@@ -191,6 +195,7 @@ suite('fields and usage', () => {
     assert.match((await run('fields list acme')).out, /^inventory +BARCODE +text +indexed$/m);
   });
 
+  // Holds S4.1, S13.6.
   test('usage adds up one month in all, by day and by operation', async () => {
     await withStore(line, (store) =>
       store.usage.addUsage([
@@ -219,6 +224,7 @@ suite('fields and usage', () => {
     assert.match(out, /^acme made 8 calls in 2020-11 \(UTC\)\.\n\n2020-11-01 +7\n/);
   });
 
+  // Holds S13.6.
   test('usage without a month is of this month', async () => {
     const { month, total } = await ask('usage acme');
     assert.deepEqual([month, total], [timeAt().slice(0, 7), 0]);

@@ -66,6 +66,7 @@ suite('help', () => {
       assert.match(out, /--json/);
     });
 
+  // Holds S13.1.
   test('of the whole names every command', async () => {
     const { exitCode, out } = await run('--help');
     assert.equal(exitCode, 0);
@@ -84,6 +85,7 @@ suite('wrong use ends with 2 and says why on standard error', () => {
       assert.equal(existsSync(data), false);
     });
 
+  // Holds S13.7.
   test('with --json it says so in one object', async () => {
     const { exitCode, out, err } = await run('usage a --month May --json');
     assert.equal(`${exitCode} ${out}`, '2 ');

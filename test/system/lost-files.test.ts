@@ -91,6 +91,7 @@ async function expectNoGoodBackup(folder: string): Promise<void> {
 
 suite('the file of a tenant', () => {
   for (const [how, damage] of choose(MOST_UNLIKE))
+    // Holds S3.15.
     test(`${how}: its calls are answered TENANT_UNAVAILABLE, and those of others as ever`, async () => {
       const file = fileOf(whole);
       const service = await ownService({ place: damaged(file, damage) });

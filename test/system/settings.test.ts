@@ -53,12 +53,14 @@ const isHealthy = (origin: string): Promise<boolean> =>
     () => false,
   );
 
+// Holds S13.2, S13.9.
 test('without any setting the service is on 127.0.0.1, port 8080, and its data in ./data', async () => {
   const settings = await readSettings({});
   const shown = ['STOREROOM_HOST', 'STOREROOM_PORT', 'STOREROOM_DATA'].map((variable) => settings.get(variable));
   assert.deepEqual(shown, ['127.0.0.1 from default', '8080 from default', './data from default']);
 });
 
+// Holds S13.2, S13.9.
 test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', async (context) => {
   const [port, folder] = [String(await findFreePort()), join(temporaryFolder(), 'made')];
   const origin = await serve(context, [], {
@@ -71,6 +73,7 @@ test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', as
   assert.ok(existsSync(join(folder, 'control.db')));
 });
 
+// Holds S13.2.
 test('--port and --host of serve come before the variables', async (context) => {
   const port = String(await findFreePort());
   const env = { STOREROOM_DATA: temporaryFolder(), STOREROOM_PORT: '1', STOREROOM_HOST: '192.0.2.1' };
@@ -88,6 +91,7 @@ test('STOREROOM_DATABASE_URL is told with its password left out', async () => {
   assert.equal(shownOfSeveral, 'postgres://storeroom:…@one:1,[::1]:2,three/storeroom from environment');
 });
 
+// Holds S13.9.
 test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no folder made instead', async () => {
   const folder = join(temporaryFolder(), 'data');
   for (const [url, sentence] of [
@@ -139,6 +143,7 @@ test('STOREROOM_DATABASE_URL_FILE names a file with the address; one that cannot
   }
 });
 
+// Holds S6.15, S6.17.
 test('STOREROOM_MAX_RETURN_DEFAULT and _MOST set how many records a query returns', async () => {
   const service = await ownService({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_MAX_RETURN_MOST: '3' } });
   const keys = await service.makeTenant('shop');

@@ -8,7 +8,7 @@ export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly after: string;
-  /** Names it in docs/mutation.md: its function and what is written instead of what. Survives moves of lines. */
+  /** Names it in survivors.md: its function and what is written instead of what. Survives moves of lines. */
   readonly name: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * `npm run test:mutation [-- file…]`: plants one small mistake at a time in a copy of the tree and runs the tests that
- * reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in docs/mutation.md are
+ * reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in survivors.md are
  * known; a new one makes the run fail. --stages=1: only the quickest tests. --jobs=2: so many copies at once.
  * --name=regexp: only the mutants whose name fits.
  */
@@ -123,8 +123,8 @@ const most = Number(words.find((word) => word.startsWith('--stages='))?.slice(9)
 const fits = new RegExp(words.find((word) => word.startsWith('--name='))?.slice(7) ?? '');
 const named = words.filter((word) => !word.startsWith('--'));
 const judged = new Set(
-  [...readFileSync(join(ROOT, 'docs/mutation.md'), 'utf8').matchAll(/^```mutants\n([^]*?)^```/gm)].flatMap(([, text]) =>
-    text!.trim().split('\n'),
+  [...readFileSync(join(ROOT, 'tools/mutation/survivors.md'), 'utf8').matchAll(/^```mutants\n([^]*?)^```/gm)].flatMap(
+    ([, text]) => text!.trim().split('\n'),
   ),
 );
 const work = mkdtempSync(join(tmpdir(), 'storeroom-mutation-'));
