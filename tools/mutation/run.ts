@@ -73,7 +73,7 @@ const FOLDERS: Record<string, Unit[][]> = {
     contract('sqlite'),
     filesOf('test/dashboard/{audit,roles,second-factor,sessions,sign-in,throttle}.test.ts'),
   ],
-  'src/store/{pims,sqlite/reads}/{lock-code,page,script-runner,script-sql,where,pims-sql}.ts': [
+  'src/store/{pims,sqlite/reads}/{lock-code,page,script-runner,load-sql,save-sql,row-sql,where,pims-sql}.ts': [
     filesOf('test/store/{where,pims-sql}.test.ts'),
     contract('sqlite'),
   ],

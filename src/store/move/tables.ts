@@ -3,7 +3,7 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { listColumns } from '../pims/script-sql.ts';
+import { listColumns } from '../pims/row-sql.ts';
 import { VERSION } from '../pims/version.ts';
 
 /** What a store may spend on queries during a move, which has few and is alone. */

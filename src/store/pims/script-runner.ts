@@ -8,7 +8,8 @@ import { importBatch } from '../../pims/import.ts';
 import type { ImportBatches, ImportResult, ImportResults, ImportRow } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
 import type { Statement, Writing } from '../writing.ts';
-import type { Query, ScriptSql } from './script-sql.ts';
+import type { Query } from './load-sql.ts';
+import type { ScriptSql } from './script-sql.ts';
 
 /** What differs between the stores. */
 export interface ScriptStore {

@@ -6,7 +6,7 @@ import type { Values } from '../../pims/rules/values.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { USAGE_TABLES } from '../control/usage-store.ts';
-import { buildInsert } from '../pims/script-sql.ts';
+import { buildInsert } from '../pims/row-sql.ts';
 import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
 import { Database } from './files/database.ts';
 import { sync } from './files/folder.ts';
@@ -116,7 +116,7 @@ export class SqliteMoveStore implements MoveStore {
 function buildInserter(db: Database, table: Table): (row: TableRow) => void {
   const { name, columns, recordType, dictionary } = table;
   if (!recordType || !dictionary || recordType === 'lines') {
-    const insert = buildInsert(`"${name}"`, columns) + buildConflict(table);
+    const insert = buildInsert(`"${name}"`, columns)([]).sql + buildConflict(table);
     return (row) => void db.run(insert, ...row);
   }
   const insertRecord = scriptDialect.insertRecord(recordType, dictionary);

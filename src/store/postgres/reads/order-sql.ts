@@ -1,7 +1,8 @@
 /** The SQL of orders with all their lines row by row, however many there are. See LargeRow. */
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
-import { CANCELLED, type Column } from '../../pims/script-sql.ts';
+import type { Column } from '../../pims/dialect.ts';
+import { CANCELLED } from '../../pims/row-sql.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;

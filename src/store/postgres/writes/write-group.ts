@@ -5,7 +5,8 @@
  */
 import { Refusal } from '../../../errors.ts';
 import { ask, type Load, type NumberedType } from '../../../pims/writes/script.ts';
-import type { Query, ScriptSql } from '../../pims/script-sql.ts';
+import type { Query } from '../../pims/load-sql.ts';
+import type { ScriptSql } from '../../pims/script-sql.ts';
 import type { Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';

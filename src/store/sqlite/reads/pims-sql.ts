@@ -14,21 +14,20 @@ import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { parseFilters } from '../../../pims/reads/filter.ts';
 import { parseSort } from '../../../pims/reads/sort.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
+import type { Column, ScriptDialect } from '../../pims/dialect.ts';
 import {
   buildColumn,
   buildInsert,
   buildRecordUpdate,
-  buildScriptSql,
   CANCELLED,
   columnsOf,
   listColumns,
   listValues,
   searchText,
-  type Column,
-  type ScriptDialect,
-} from '../../pims/script-sql.ts';
+} from '../../pims/row-sql.ts';
+import { buildScriptSql } from '../../pims/script-sql.ts';
 import { tagColumn, VERSION } from '../../pims/version.ts';
-import { statement, type SearchChange, type Statement } from '../../writing.ts';
+import type { SearchChange, Statement } from '../../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, PageBuilder } from './page-sql.ts';
 import { LOOP_RECORDS_MAX, type PageRead } from './query.ts';
@@ -51,7 +50,7 @@ export const scriptDialect: ScriptDialect = {
     const insert = buildInsert(`"${table}"`, ['SORT_KEY', VERSION, ...names]);
     const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
     return (sortKey, record, version) => [
-      statement(insert, sortKey, version, ...listValues(names, record)),
+      insert([sortKey, version, ...listValues(names, record)]),
       buildSearch(index, { table, text: searchText(dictionary, record) }),
     ];
   },
@@ -78,7 +77,7 @@ export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 export function buildPimsSql(dictionaries: Dictionaries) {
   const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
     const dictionary = dictionaries[recordType];
-    const columns = columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary);
+    const columns = columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys());
     return scriptDialect.recordJson([...columns, ...more]);
   };
   const keyedJson = ofKeyedTypes(json);

@@ -1,0 +1,95 @@
+/** The statements that a script saves with. Records that are saved together have a statement each. */
+import { ofKeyedTypes, RECORD_TYPES, type Dictionaries } from '../../pims/rules/fields.ts';
+import type { Saves, SavesOfMany } from '../../pims/writes/script.ts';
+import { sortKey, type Values } from '../../pims/rules/values.ts';
+import { statement, type Bound, type Statement } from '../writing.ts';
+import type { ScriptDialect } from './dialect.ts';
+import { buildInsert, buildUpdate, listValues } from './row-sql.ts';
+import { newLockCode, newVersion } from './random-text.ts';
+import { VERSION } from './version.ts';
+
+export type SaveSql<Of = Saves & SavesOfMany> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => void
+    ? (...args: Args) => Iterable<Statement>
+    : never;
+};
+
+const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
+const ANSWER = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
+const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
+/** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
+const EXPIRED_PER_WRITE = 20;
+
+export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
+  const lines = dialect.table('ORDER_LINEITEMS');
+  const [counters, answers] = [dialect.table('COUNTERS'), dialect.table('IDEMPOTENCY')];
+  const insert = ofKeyedTypes((recordType) => {
+    const insertRecord = dialect.insertRecord(recordType, dictionaries[recordType]);
+    return (record: Values) => insertRecord(sortKey(record[RECORD_TYPES[recordType].key]!), record, newVersion());
+  });
+  const update = ofKeyedTypes((recordType) => dialect.updateRecord(recordType, dictionaries[recordType]));
+  const lineNames = [...dictionaries.lines.keys()];
+  const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
+  const insertRow = buildInsert(lines, lineNames, LINE_KEY);
+  const insertLine = (line: Values): Statement => {
+    line['LINE_REF_LOCK_CODE'] ||= newLockCode();
+    const values: Bound[] = listValues(lineNames, line);
+    values[lineNumberAt] = Number(line['LINE_NUMBER']);
+    return insertRow(values);
+  };
+  const keepBackorder = buildInsert(dialect.table('BACKORDERS'), ['ORDER_NUMBER', 'BACKORDER']);
+  const keepAnswer = buildInsert(answers, ANSWER, ANSWER.slice(0, 2));
+  const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
+    (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
+  const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
+  const moveVersions = `UPDATE ${dialect.table('ORDERS')} SET "${VERSION}" = ? WHERE "SORT_KEY" IN (${dialect.list})`;
+  return {
+    insert: (recordType, record) => insert[recordType](record),
+    *insertAll(recordType, records) {
+      for (const record of records) yield* insert[recordType](record);
+    },
+    update(recordType, record, change) {
+      const key = sortKey(record[RECORD_TYPES[recordType].key]!);
+      return update[recordType](key, changedNames(record, change), { ...record, ...change });
+    },
+    *updateStocks(parts) {
+      for (const part of parts) yield* update.inventory(sortKey(part['PART_CODE']!), STOCK, part);
+    },
+    insertLine: (line) => [insertLine(line)],
+    *insertLines(these) {
+      for (const line of these) yield insertLine(line);
+      const orders = new Set(these.map((line) => sortKey(line['ORDER_NUMBER']!)));
+      if (orders.size > 0) yield statement(moveVersions, newVersion(), JSON.stringify([...orders]));
+    },
+    updateLine(line, change) {
+      const names = changedNames(line, change);
+      if (names.length === 0) return [];
+      const values = [...listValues(names, change), line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
+      return [buildUpdate(lines, names, LINE_KEY, values)];
+    },
+    deleteLines: (orderNumber) => [statement(`DELETE FROM ${lines} WHERE "ORDER_NUMBER" = ?`, orderNumber)],
+    keepBackorder: (...numbers) => [keepBackorder(numbers)],
+    raiseCounter: (recordType, number) => [
+      statement(
+        `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,
+        number + 1n,
+        recordType,
+        number + 1n,
+      ),
+    ],
+    keepAnswer: ({ operation, key, bodyHash, keptMs }, data, now) => [
+      { ...statement(deleteOldAnswers, new Date(Date.parse(now) - keptMs).toISOString()), commutes: true },
+      keepAnswer([operation, key, bodyHash, data, now]),
+    ],
+    addField: ({ recordType, name, type }) => [
+      statement(
+        `ALTER TABLE ${dialect.table(RECORD_TYPES[recordType].table)} ADD COLUMN "${name}" ${dialect.fieldType}`,
+      ),
+      addCustomField([recordType, name, type]),
+      ...dialect.fieldsChanged,
+    ],
+  };
+}
+
+const changedNames = (record: Values, change: Values): string[] =>
+  Object.keys(change).filter((name) => change[name] !== record[name]);
