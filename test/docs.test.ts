@@ -269,7 +269,7 @@ suite('what the documents name', () => {
         }
   });
 
-  // Holds S14.1.
+  // Holds S14.1, S14.2.
   test('the table of limits has the numbers of the code', () => {
     const { maxReturnDefault, maxReturnMost } = SETTINGS;
     const most = maxReturnMost.default.toLocaleString('en');
