@@ -98,7 +98,7 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
-    const build = () => ({ kind: 'order', sql: this.#sql.orderWithLines, orderNumber }) as const;
+    const build = () => ({ kind: 'order', sql: this.#sql.orderWithLines, key: orderNumber }) as const;
     return this.#read(`order ${orderNumber}`, build, signal);
   }
 

@@ -58,21 +58,23 @@ export class EntryCounts {
     this.#left = ENTRIES_MAX;
   }
 
-  /** What has the fewest entries in its index. `isKnown`: so few that they were counted. */
-  findFewest(recordType: KeyedType, candidates: readonly Candidate[]): { term: FilterTerm; isKnown: boolean } {
+  /** Finds the term with the fewest entries in its index. `isKnown` when they are so few that they were counted. */
+  findFewest(
+    recordType: KeyedType,
+    candidates: readonly Candidate[],
+  ): { term?: FilterTerm | undefined; isKnown: boolean } {
     const { table } = RECORD_TYPES[recordType];
-    let fewest = candidates[0]!;
-    let isKnown = false;
-    for (const most of this.#bounds(candidates.length)) {
+    let term = candidates[0]?.term;
+    for (const isFirst of [true, false]) {
+      const most = isFirst ? FEW : this.#shareOf(candidates.length);
       let least = most;
       for (const candidate of candidates) {
         const count = this.#count(`${table} ${candidate.entries}`, candidate.values, most);
-        if (count < least) [fewest, least] = [candidate, count];
+        if (count < least) [term, least] = [candidate.term, count];
       }
-      isKnown = least < most;
-      if (isKnown) break;
+      if (least < most) return { term, isKnown: true };
     }
-    return { term: fewest.term, isKnown };
+    return { term, isKnown: false };
   }
 
   /**
@@ -108,12 +110,6 @@ export class EntryCounts {
       if (most === FEW_OF_A_TRIGRAM && counted.length === TRIGRAMS_ENOUGH) break;
     }
     return counted.toSorted((a, b) => a.count - b.count);
-  }
-
-  /** How far counting goes first, and then where nothing has fewer entries. */
-  *#bounds(values: number): Iterable<number> {
-    yield FEW;
-    yield this.#shareOf(values);
   }
 
   /** How far each of so many values may still be counted. */

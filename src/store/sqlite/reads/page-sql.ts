@@ -19,16 +19,16 @@ import {
 import { quote, type Candidate, type EntryCounts } from './entry-counts.ts';
 
 /**
- * SQL of (SORT_KEY, record as JSON). ?1 is the key to begin behind, ?2 one more than the page holds. Where it is sorted
- * by a field, ?3 is the value to begin behind, null the end of all, and rows have what is sorted of theirs behind the key.
+ * SQL of the rows of a page: SORT_KEY, what it is sorted by if that is a field, the record as JSON, and its lines if they
+ * were asked for. ?1 is the key to begin after and ?2 the value (null: the end of all); ?3 is the number of rows.
  */
 export interface PageSql {
   readonly sql: string;
-  /** From ?3 or ?4 on. */
+  /** Values from ?4 on. */
   readonly values: readonly string[];
   /** Whether indexed fields, or trigrams that few records have, find all records. */
   readonly isShort: boolean;
-  /** Finds what `sql` has not found after a while. */
+  /** Another way, which finds what `sql` has not found after a while. */
   readonly instead?: Pick<PageSql, 'sql' | 'values'>;
   readonly isDescending: boolean;
   readonly sorted?: SortedSql;
@@ -36,17 +36,15 @@ export interface PageSql {
 
 /** How a page is sorted by a field. */
 export interface SortedSql {
-  /** Between which values the first page begins. */
+  /** Ends of the values in the page. */
   readonly bounds: Bounds;
-  /** What is sorted of the record with a key. */
+  /** Finds what a record is sorted by, from its key. */
   readonly valueOf: string;
 }
 
-/** What finds the records of an alternative along one index: a term for an index, or one for the search index. */
-type Lead = FilterTerm | undefined;
-
-// SQLite compiles a statement anew when the value of a bare `LIMIT ?` changes, which takes longer than most reads.
-const LIMIT = 'LIMIT ?2 + 0';
+// If the value of a bare `LIMIT ?` changes, SQLite compiles the statement again, which takes longer than most reads.
+const LIMIT = 'LIMIT ?3 + 0';
+const FIXED_VALUES = 3;
 const SHAPES_MAX = 256;
 
 export const dialect: Dialect = {
@@ -63,24 +61,37 @@ export const dialect: Dialect = {
   findsDates: 'by day',
 };
 
-/** The different runs of three characters in a text. The search index has no shorter ones. */
+/** Returns the different runs of three characters in a text. The search index has no shorter ones. */
 function trigramsOf(text: string): string[] {
   const characters = Array.from(text);
   return [...new Set(characters.slice(2).map((_, at) => characters.slice(at, at + 3).join('')))];
 }
 
-interface Plan {
+/** A way to the records of an alternative along one index. */
+interface Walk {
+  /** A term that an index finds, or one for the search index. */
+  readonly lead: FilterTerm;
+  /** The SQL of the term, or the placeholder of what the search index is asked. */
+  readonly condition: string;
+}
+
+/** What the SQL of a page depends on. Values are placeholders. */
+interface Shape {
   readonly recordType: KeyedType;
-  readonly tree: FilterTree;
-  readonly bounds: Bounds | undefined;
-  readonly leads: readonly Lead[];
   readonly sort: Sort | undefined;
+  readonly walks: readonly Walk[];
+  readonly condition: string;
+  /** Whether records are looked at that may not be on the page. */
+  readonly isTested: boolean;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly json: string;
 }
 
 export class PageBuilder {
   readonly #json: Readonly<Record<KeyedType, string>>;
-  /** SQL by what of a query does not change with its values: SQLite's own cache finds the same text fastest. */
-  readonly #shapes = new Map<string, Shape>();
+  /** SQL by shape: SQLite's own cache finds the same text fastest. */
+  readonly #built = new Map<string, string>();
 
   /** `json` builds a record of the columns of its table. */
   constructor(json: Readonly<Record<KeyedType, string>>) {
@@ -89,61 +100,70 @@ export class PageBuilder {
 
   build(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
     counts.beginQuery();
-    const { tree, bounds } = takeBounds(recordType, filters, sort);
+    const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
     const { leads, large } = findLeads(recordType, tree, counts, isByField(sort));
-    const plan = { recordType, tree, bounds, leads, sort };
-    const page = this.#build(plan, counts);
-    if (!large) return page;
-    const { sql, values } = this.#build({ ...plan, leads: [large] }, counts);
-    return { ...page, instead: { sql, values } };
+    const page = this.#build(recordType, tree, leads, counts, sort, bounds);
+    return large ? { ...page, instead: this.#build(recordType, tree, [large], counts, sort, bounds) } : page;
   }
 
-  #build(plan: Plan, counts: EntryCounts): PageSql {
-    const { recordType, tree, bounds, leads, sort } = plan;
+  #build(
+    recordType: KeyedType,
+    tree: FilterTree,
+    leads: readonly (FilterTerm | undefined)[],
+    counts: EntryCounts,
+    sort: Sort | undefined,
+    bounds: Bounds,
+  ): PageSql {
     const values: string[] = [];
-    const first = isByField(sort) ? 3 : 2;
-    const bind = (value: string): string => `?${first + values.push(value)}`;
+    const bind = (value: string): string => `?${FIXED_VALUES + values.push(value)}`;
     const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));
-    // Where a sorted page begins is bound as its position.
+    // The value that a sorted page begins with is bound as its position.
     const beginning = isByField(sort) ? (sort.isDescending ? 'to' : 'from') : undefined;
     const [from, to] = (['from', 'to'] as const).map((end) =>
-      end === beginning || bounds?.[end] === undefined ? undefined : bind(bounds[end]),
+      end === beginning || bounds[end] === undefined ? undefined : bind(bounds[end]),
     );
     let isShort = leads.every((lead, at) => lead !== undefined || tree[at]!.length === 0);
-    const walks = leads.flatMap((lead, at) => {
+    const walks = leads.flatMap((lead, at): Walk[] => {
       if (!lead) return [];
-      const found = { lead, condition: parts[at]![tree[at]!.indexOf(lead)]! };
-      if (lead.kind !== 'contains') return [found];
+      if (lead.kind !== 'contains') return [{ lead, condition: parts[at]![tree[at]!.indexOf(lead)]! }];
       const { trigrams, isRare } = counts.findRare(recordType, trigramsOf(lead.value));
       isShort &&= isRare;
       return [{ lead, condition: bind(trigrams.map(quote).join(' AND ')) }];
     });
+    const isTested = tree.some((terms, at) => terms.length > (leads[at] && leads[at].kind !== 'contains' ? 1 : 0));
     const condition = joinAlternatives(parts);
+    const sql = this.#shape({ recordType, sort, walks, condition, isTested, from, to, json: this.#json[recordType] });
+    const page = { sql, values, isShort, isDescending: sort?.isDescending === true };
+    if (!isByField(sort)) return page;
+    const valueOf = `SELECT ${sortColumn(sort)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`;
+    return { ...page, sorted: { bounds, valueOf } };
+  }
+
+  #shape(shape: Shape): string {
+    const { recordType, sort, walks, condition, from, to } = shape;
     const order = sort ? `${sort.field.name} ${sort.isDescending}` : '';
-    const led = walks.map((walk) => `${walk.lead.field.name} ${walk.condition}`).join(' ');
-    const shape = `${recordType} ${order} ${from} ${to} | ${led} | ${condition}`;
-    let built = this.#shapes.get(shape);
-    if (built === undefined) {
-      const isTested = tree.some((terms, at) => terms.length > (leads[at] && leads[at].kind !== 'contains' ? 1 : 0));
-      const ends = { from, to };
-      built = buildShape({ recordType, sort, walks, condition, isTested, ends, json: this.#json[recordType] });
-      if (this.#shapes.size >= SHAPES_MAX) this.#shapes.delete(this.#shapes.keys().next().value!);
-      this.#shapes.set(shape, built);
+    const led = walks.map(({ lead, condition: which }) => `${lead.field.name} ${which}`).join(' ');
+    const key = `${recordType} ${order} ${from} ${to} | ${led} | ${condition}`;
+    let sql = this.#built.get(key);
+    if (sql === undefined) {
+      sql = isByField(sort) ? buildSorted(shape, sort) : buildByKey(shape);
+      if (this.#built.size >= SHAPES_MAX) this.#built.delete(this.#built.keys().next().value!);
+      this.#built.set(key, sql);
     }
-    const { sql, sorted } = built;
-    const isDescending = sort?.isDescending === true;
-    return { sql, values, isShort, isDescending, ...(sorted && { sorted: { ...sorted, bounds: bounds ?? {} } }) };
+    return sql;
   }
 }
 
 const isByField = (sort: Sort | undefined): sort is Sort => sort !== undefined && sort.by !== 'key';
 
-/** None at all where one alternative has none: then all records are walked. `large`: leads, but finds many. */
+/**
+ * Finds what leads each alternative. If one alternative has no lead, none has: then all records are walked. `large` is
+ * a lead that finds many.
+ */
 function findLeads(recordType: KeyedType, tree: FilterTree, counts: EntryCounts, isSorted: boolean) {
   const found = tree.map((terms) => findLead(recordType, terms, counts, isSorted));
-  const leads = found.map(({ lead }) => lead);
-  const isLed = !leads.includes(undefined);
-  return { leads: isLed ? leads : leads.map(() => undefined), large: tree.length === 1 ? found[0]!.large : undefined };
+  const isLed = found.every(({ lead }) => lead);
+  return { leads: found.map(({ lead }) => (isLed ? lead : undefined)), large: found.length === 1 && found[0]!.large };
 }
 
 function findLead(
@@ -151,70 +171,31 @@ function findLead(
   terms: readonly FilterTerm[],
   counts: EntryCounts,
   isSorted: boolean,
-): { lead: Lead; large?: Lead } {
+): { lead?: FilterTerm | undefined; large?: FilterTerm | undefined } {
   const exact = terms.filter(isIndexed);
   const key = exact.find(({ field }) => field.name === RECORD_TYPES[recordType].key);
   const gathered = terms.filter((term) => isGathered(recordType, term));
   if (key) return { lead: key };
   if (exact.length === 1 && gathered.length === 0 && !isSorted) return { lead: exact[0] };
   const candidates = [...exact, ...gathered].map((term) => buildCandidate(recordType, term));
-  const fewest = candidates.length > 0 ? counts.findFewest(recordType, candidates) : undefined;
-  if (fewest?.isKnown) return { lead: fewest.term };
-  if (exact.length > 0 && !isSorted) return { lead: fewest!.term };
+  const { term: fewest, isKnown } = counts.findFewest(recordType, candidates);
+  if (isKnown || (exact.length > 0 && !isSorted)) return { lead: fewest };
   const needle = terms.find((term) => findNeedle([term], dialect) !== undefined);
   const isRare = (term: FilterTerm): boolean =>
     term.kind === 'contains' && counts.findRare(recordType, trigramsOf(term.value)).isRare;
   if (needle && (!isSorted || isRare(needle))) return { lead: needle };
-  return { lead: undefined, large: isSorted ? undefined : gathered[0] };
+  return { large: isSorted ? undefined : gathered[0] };
 }
 
 function buildCandidate(recordType: KeyedType, term: FilterTerm): Candidate {
   const values: string[] = [];
-  const condition = buildTerm(recordType, term, dialect, (value) => {
-    values.push(value);
-    return '?';
-  });
+  const condition = buildTerm(recordType, term, dialect, (value) => (values.push(value), '?'));
   return { term, entries: `${indexOf(recordType, term)} WHERE ${condition}`, values };
 }
 
-interface Walk {
-  readonly lead: FilterTerm;
-  /** The term itself, or what is asked of the search index. */
-  readonly condition: string;
-}
-
-interface Parts {
-  readonly recordType: KeyedType;
-  readonly sort: Sort | undefined;
-  readonly walks: readonly Walk[];
-  readonly condition: string;
-  /** Whether records are looked at that may not be on the page. */
-  readonly isTested: boolean;
-  readonly ends: Ends;
-  readonly json: string;
-}
-
-/** Placeholders of the bounds. */
-interface Ends {
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-}
-
-interface Shape {
-  readonly sql: string;
-  readonly sorted?: Omit<SortedSql, 'bounds'>;
-}
-
-const buildShape = (parts: Parts): Shape => {
-  if (!isByField(parts.sort)) return { sql: buildByKey(parts) };
-  const { table } = RECORD_TYPES[parts.recordType];
-  const valueOf = `SELECT ${sortColumn(parts.sort)} FROM ${table} WHERE SORT_KEY = ?`;
-  return { sql: buildSorted(parts), sorted: { valueOf } };
-};
-
-/** Between these ends and beyond the key before. */
-function beyondKey(column: string, { from, to }: Ends, isDescending: boolean): string {
-  if (isDescending) {
+/** Builds a condition for keys after ?1, between the ends of the page. */
+function beyondKey(column: string, { from, to, sort }: Shape): string {
+  if (sort) {
     const start = to === undefined ? `${column} < ?1` : `${column} < min(?1, ${to})`;
     return from === undefined ? start : `${start} AND ${column} >= ${from}`;
   }
@@ -222,45 +203,46 @@ function beyondKey(column: string, { from, to }: Ends, isDescending: boolean): s
   return to === undefined ? start : `${start} AND ${column} < ${to}`;
 }
 
-function buildByKey({ recordType, sort, walks, condition, isTested, ends, json }: Parts): string {
+function buildByKey(shape: Shape): string {
+  const { recordType, sort, walks, condition, isTested, json } = shape;
   const { table } = RECORD_TYPES[recordType];
   const order = sort ? ' DESC' : '';
-  const beyond = (column = 'SORT_KEY'): string => beyondKey(column, ends, sort !== undefined);
-  // Where every record that is looked at is on the page, it is enough to see that the page is in time.
+  const beyond = beyondKey('SORT_KEY', shape);
+  // If every record that is looked at is on the page, it is enough to watch the time.
   const charge = isTested ? 'walk_row(SORT_KEY)' : 'charge_row(ID)';
   const [walk] = walks;
   if (!walk || (walks.length === 1 && isIndexed(walk.lead)))
-    return `SELECT SORT_KEY, ${json} FROM ${table} ${walk ? indexOf(recordType, walk.lead) : ''}
-      WHERE ${charge} AND (${condition}) AND ${beyond()} ORDER BY SORT_KEY${order} ${LIMIT}`;
-  // What is found in no order: the plus sign has it sorted.
+    return `SELECT SORT_KEY, NULL, ${json} FROM ${table} ${walk ? indexOf(recordType, walk.lead) : ''}
+      WHERE ${charge} AND (${condition}) AND ${beyond} ORDER BY SORT_KEY${order} ${LIMIT}`;
+  // The search index finds records in no order: the plus sign has SQLite sort them.
   const found = walks.map(({ lead, condition: which }) =>
     isIndexed(lead)
       ? `SELECT SORT_KEY AS "found key", ID AS "found ID" FROM ${table} ${indexOf(recordType, lead)}
-        WHERE ${which} AND ${beyond()}`
-      : `SELECT +SORT_KEY AS "found key", ID AS "found ID" FROM ${findBy(recordType, lead, which)} AND ${beyond('+SORT_KEY')}`,
+        WHERE ${which} AND ${beyond}`
+      : `SELECT +SORT_KEY AS "found key", ID AS "found ID" FROM ${findBy(recordType, lead, which)} AND ${beyondKey('+SORT_KEY', shape)}`,
   );
-  // SQLite keeps the order of an inner SELECT that has a limit. -1: none.
+  // SQLite keeps the order of an inner SELECT that has a limit. -1 is no limit.
   const sorted = `${found.join(' UNION ')} ORDER BY "found key"${order} ${isTested ? 'LIMIT -1' : LIMIT}`;
-  return `SELECT SORT_KEY, ${json} FROM (${sorted}) CROSS JOIN ${table} ON ID = "found ID"
+  return `SELECT SORT_KEY, NULL, ${json} FROM (${sorted}) CROSS JOIN ${table} ON ID = "found ID"
     WHERE ${charge} ${isTested ? `AND (${condition})` : ''} ${LIMIT}`;
 }
 
-/** Few records are all found and then sorted; else the index of what is sorted is walked, from its end for the last. */
-function buildSorted({ recordType, sort, walks, condition, ends: { from, to }, json }: Parts): string {
+/** Few records are all found and then sorted. Otherwise the index of the field is walked, backwards if descending. */
+function buildSorted({ recordType, walks, condition, from, to, json }: Shape, sort: Sort): string {
   const { table } = RECORD_TYPES[recordType];
-  const value = sortColumn(sort!);
-  const [sign, order] = sort!.isDescending ? ['<', 'DESC'] : ['>', ''];
+  const value = sortColumn(sort);
+  const [sign, order] = sort.isDescending ? ['<', 'DESC'] : ['>', ''];
   const end = from ? `${value} >= ${from}` : to ? `${value} < ${to}` : 'TRUE';
   const byKey = `SORT_KEY ${order} ${LIMIT}`;
   const byValue = `${value} ${order}, ${byKey}`;
-  // null: the end of all. A blob is greater than every text.
-  const start = "coalesce(?3, x'')";
+  // Null is the end of all: a blob is greater than every text.
+  const start = "coalesce(?2, x'')";
   if (walks.length === 0) {
     const walk = (beyond: string, by: string): string => `SELECT * FROM (
-      SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort!.field.name}
+      SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort.field.name}
       WHERE walk_row(${value}, SORT_KEY) AND (${condition}) AND ${beyond} AND ${end} ORDER BY ${by})`;
-    // One after the other, as no index of an expression finds what is beyond a pair.
-    const same = walk(`${value} = ?3 AND SORT_KEY ${sign} ?1`, byKey);
+    // Two walks: no index of an expression finds the rows after a pair of values.
+    const same = walk(`${value} = ?2 AND SORT_KEY ${sign} ?1`, byKey);
     return `${same} UNION ALL ${walk(`${value} ${sign} ${start}`, byValue)} ${LIMIT}`;
   }
   const found = walks.map((walk) => `SELECT ID AS "found ID" FROM ${findBy(recordType, walk.lead, walk.condition)}`);
@@ -270,7 +252,7 @@ function buildSorted({ recordType, sort, walks, condition, ends: { from, to }, j
     ) CROSS JOIN ${table} ON ID = "sorted ID" ${LIMIT}`;
 }
 
-/** What one index finds, in no order of its own. */
+/** Builds the records that one index finds, in no particular order. */
 function findBy(recordType: KeyedType, lead: FilterTerm, condition: string): string {
   const { table } = RECORD_TYPES[recordType];
   const [index, which] =
@@ -278,7 +260,7 @@ function findBy(recordType: KeyedType, lead: FilterTerm, condition: string): str
   return `${table} ${index} WHERE ${which} AND charge_row(ID)`;
 }
 
-/** The planner knows nothing of the data; the key's own index it takes by itself. */
+/** Names the index, since the planner knows nothing of the data. It finds the index of the key by itself. */
 function indexOf(recordType: KeyedType, { field: { name } }: FilterTerm): string {
   const { table, key } = RECORD_TYPES[recordType];
   return name === key ? '' : `INDEXED BY ${table}_${name}`;

@@ -111,8 +111,8 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     dictionaries,
     script: buildScriptSql(dictionaries, scriptDialect),
     records,
-    orderWithLines: `SELECT ${keyedJson.orders}, ${linesOf(wholeLine, '?')}, ${tagColumn(dictionaries, 'orders')}
-      FROM ORDERS WHERE SORT_KEY = ?`,
+    orderWithLines: `SELECT ${keyedJson.orders}, ${tagColumn(dictionaries, 'orders')},
+      ${linesOf(wholeLine, 'ORDERS.ORDER_NUMBER')} FROM ORDERS WHERE SORT_KEY = ?`,
     /** Of a list of numbers: the place of each, and what the lookup answers of its orders. */
     ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders, CANCELLED)},
         ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}

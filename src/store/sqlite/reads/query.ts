@@ -18,7 +18,7 @@ import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import type { Bound } from '../../writing.ts';
 import { PageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from '../files/database.ts';
-import type { PageSql, SortedSql } from './page-sql.ts';
+import type { PageSql } from './page-sql.ts';
 
 /** See PageSql. */
 export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'isShort' | 'instead' | 'isDescending' | 'sorted'> {
@@ -32,16 +32,11 @@ export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'isShort' | '
   readonly counted: Pick<PageSql, 'sql' | 'values'> | undefined;
 }
 
+/** A read of one record, or of an order with its lines. */
 interface RecordRead {
-  readonly kind: 'record';
+  readonly kind: 'record' | 'order';
   readonly sql: string;
   readonly key: string;
-}
-
-interface OrderRead {
-  readonly kind: 'order';
-  readonly sql: string;
-  readonly orderNumber: string;
 }
 
 interface LookupRead {
@@ -56,7 +51,7 @@ interface LookupRead {
 export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can cross to a thread. */
-export type Read = RecordRead | OrderRead | PageRead | LookupRead;
+export type Read = RecordRead | PageRead | LookupRead;
 interface Found {
   page: Page;
   record: RecordFound | undefined;
@@ -66,9 +61,7 @@ interface Found {
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
 
-/** A position in the order of the page, a record, and its lines where they were asked for. */
-type PageRow = [position: string, record: Json, lines?: Json];
-type SortedRow = [sortKey: string, value: string, record: Json, lines?: Json];
+type PageRow = [sortKey: string, value: string, record: Json, lines?: Json];
 
 /** Greater than every sort key. */
 const KEY_LAST = '\u{10ffff}';
@@ -94,9 +87,8 @@ export function runRead<R extends Read>(
   budget: Budget,
 ): Outcome<FoundBy<R>> | typeof CUT_SHORT {
   const run = (): Found[Read['kind']] | typeof CUT_SHORT => {
-    if (read.kind === 'record') return readRecord(db, read);
-    if (read.kind === 'order') return readOrder(db, read);
-    return read.kind === 'page' ? readPage(db, read, place) : lookUp(db, read, place);
+    if (read.kind === 'page') return readPage(db, read, place);
+    return read.kind === 'lookup' ? lookUp(db, read, place) : readRecord(db, read);
   };
   const instead = read.kind === 'page' && budget.ms > TRY_MS ? read.instead : undefined;
   try {
@@ -115,14 +107,15 @@ export function runRead<R extends Read>(
 }
 
 function readPage(db: Database, read: PageRead, place: Place): Page | typeof CUT_SHORT {
-  const { bytesMax, hasLines, counted } = read;
+  const { sql, values, after, bytesMax, sorted, hasLines, counted } = read;
   const limit = place === 'loop' ? Math.min(read.limit, LOOP_RECORDS_MAX) : read.limit;
-  const rows = read.sorted
-    ? walkSorted(db, { ...read, limit }, read.sorted, place)
-    : walkByKey(db, { ...read, limit }, place);
+  const valuesFrom = (position: string): Bound[] => [...startAt(db, position, read), limit + 1, ...values];
+  const rows =
+    place === 'loop' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
   const filler = new PageFiller(limit, bytesMax);
   try {
-    for (const [key, record, lines] of rows) if (!filler.take(key, record, lines?.slice(1, -1))) break;
+    for (const [key, value, record, lines] of rows)
+      if (!filler.take(sorted ? formatPosition(value, key) : key, record, lines?.slice(1, -1))) break;
   } catch (fault) {
     if (place === 'loop' || !isTooBig(fault) || !filler.endEarly()) throw fault;
   }
@@ -131,45 +124,29 @@ function readPage(db: Database, read: PageRead, place: Place): Page | typeof CUT
   return counted ? { ...page, count: countRows(db, counted) } : page;
 }
 
-function walkByKey(db: Database, read: PageRead, place: Place): Iterable<PageRow> {
-  const { sql, values, after, limit, isDescending } = read;
-  const valuesFrom = (from: string): Bound[] => [from === '' && isDescending ? KEY_LAST : from, limit + 1, ...values];
-  return place === 'loop' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
-}
-
-function* walkSorted(db: Database, read: PageRead, sorted: SortedSql, place: Place): Iterable<PageRow> {
-  const { sql, values, limit, isDescending } = read;
+/** Returns the key and the value after which a walk begins. */
+function startAt(db: Database, position: string, { isDescending, sorted }: PageRead): [key: string, value: Bound] {
+  if (!sorted) return [position === '' && isDescending ? KEY_LAST : position, null];
   const { from = '', to = null } = sorted.bounds;
-  const valuesFrom = (position: string): Bound[] => {
-    if (position === '') return ['', limit + 1, isDescending ? to : from, ...values];
-    const { value, key, isCut } = parsePosition(position);
-    // Of a long value the position has the start; the record has the rest, unless it has changed.
-    const [whole] = (isCut && db.row<[string]>(sorted.valueOf, key)) || [value];
-    return [key, limit + 1, whole.startsWith(value) ? whole : value, ...values];
-  };
-  const rows =
-    place === 'loop'
-      ? db.rows<SortedRow>(sql, ...valuesFrom(read.after))
-      : db.walk<SortedRow>(sql, valuesFrom, read.after);
-  for (const [key, value, ...record] of rows) yield [formatPosition(value, key), ...record];
+  if (position === '') return ['', isDescending ? to : from];
+  const { value, key, isCut } = parsePosition(position);
+  // The position has the start of a long value; the record has the rest, unless it has changed.
+  const [whole] = (isCut && db.row<[string]>(sorted.valueOf, key)) || [value];
+  return [key, whole.startsWith(value) ? whole : value];
 }
 
 /** Row by row: until a statement comes up with one, Node keeps every text that our functions were given. */
 function countRows(db: Database, { sql, values }: Pick<PageSql, 'sql' | 'values'>): number {
   let count = 0;
-  for (const _ of db.walk(sql, (from) => [from, NO_LIMIT, ...values], '')) count++;
+  for (const _ of db.walk(sql, (from) => [from, null, NO_LIMIT, ...values], '')) count++;
   return count;
 }
 
-function readRecord(db: Database, { sql, key }: RecordRead): RecordFound | undefined {
-  const row = db.row<[Json, string]>(sql, sortKey(key));
-  return row && { record: row[0], tag: row[1] };
-}
-
 /** Reads one row, which nothing cuts short. The longest value that SQLite builds bounds its size. */
-function readOrder(db: Database, { sql, orderNumber }: OrderRead): OrderFound | undefined {
-  const row = db.row<[Json, Json, string]>(sql, orderNumber, sortKey(orderNumber));
-  return row && { order: row[0], lines: row[1] === '[]' ? null : row[1], tag: row[2] };
+function readRecord(db: Database, { kind, sql, key }: RecordRead): RecordFound | OrderFound | undefined {
+  const [record, tag, lines] = db.row<[Json, string, Json]>(sql, sortKey(key)) ?? [];
+  if (record === undefined || tag === undefined) return undefined;
+  return kind === 'record' ? { record, tag } : { order: record, lines: lines === '[]' ? null : lines!, tag };
 }
 
 function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp[] | typeof TOO_LARGE {
