@@ -56,7 +56,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     'the answer comes after the commit': {
       file: 'store/sqlite/writes/write-queue.ts',
       good: "this.#db.run('COMMIT');",
-      broken: `for (const item of group) item.resolve(item.result as never);
+      broken: `for (const { settle } of group) settle();
         await this.#options.clock.sleep(5);
         this.#db.run('COMMIT');`,
       says: LOSS,

@@ -1,6 +1,6 @@
 /**
  * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
- * the write-ahead log short, with checkpoints off the event loop. Source: decisions 0008 and 0037.
+ * the write-ahead log short, with checkpoints in another thread. Source: decisions 0008 and 0037.
  */
 import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,21 +13,21 @@ import type { LateWork } from './run-writing.ts';
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
 
-/** Does a write inside the transaction. What it adds to `late` is done at the end of the group. May be called again. */
+/** Does a write inside the transaction. Work that it adds to `late` is done last in the group. May be called again. */
 type Work<T> = (late: LateWork[]) => T;
 
 interface SqliteWrite {
   readonly work: Work<unknown>;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
-  result?: unknown;
-  fault?: unknown;
+  /** Answers the caller, once the write has been run. */
+  settle: () => void;
 }
 
 export interface SqliteWriteQueueOptions {
   /** `turn`: gather writes until the end of the event loop's turn; `none`: the caller has gathered them. */
   readonly gather: 'turn' | 'none';
-  /** Set when COMMIT does not sync: the log is then synced in the thread pool before anybody is answered. */
+  /** Whether to sync the log after COMMIT, in the thread pool, before any caller is answered. */
   readonly syncAfterCommit: boolean;
   /** Runs a passive checkpoint of the file in another thread. */
   readonly checkpoint: (file: string) => Promise<void>;
@@ -35,29 +35,19 @@ export interface SqliteWriteQueueOptions {
   readonly clock: Clock;
 }
 
-/** A group goes on with no further write after this long. */
+/** A group that has taken this long ends, so that other work gets a turn. */
 const GROUP_MS_MOST = 50;
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
-/** Large commits fill the log sooner; this many bytes of it bring a checkpoint forward. */
+/** Large commits fill the log sooner: a checkpoint is also due when it has this many bytes. */
 const LOG_BYTES_MAX = 24 * 1024 * 1024;
-/** Most commits are small: the log is measured only this often. */
+/** Commits between two looks at the size of the log. */
 const COMMITS_PER_LOOK = 8;
 
-/** Checkpoints beside the writes go on while each leaves more commits behind it than this, but not for ever. */
+/** Checkpoints beside the writes are repeated while more commits than this were made meanwhile, but not for ever. */
 const COMMITS_LEFT_MOST = 2;
 const ROUNDS_MOST = 4;
-
-/** A checkpoint that runs beside the writes, to leave little for the one that lets the log start over. */
-interface Checkpoint {
-  readonly done: Promise<void>;
-  /** How many ran in a row, with this one. */
-  readonly round: number;
-  /** The commits of the log when it began. */
-  readonly commits: number;
-  isDone: boolean;
-}
 
 export class SqliteWriteQueue {
   readonly #db: Database;
@@ -68,9 +58,11 @@ export class SqliteWriteQueue {
   /** Since the log last started over. */
   #commits = 0;
   #logBytes = 0;
-  /** What every further write is answered with, once the file is closed or can no longer be trusted. */
+  /** The refusal of every later write, once the file is closed or can no longer be trusted. */
   #ended: Refusal | undefined;
-  #checkpoint: Checkpoint | undefined;
+  /** Runs beside the writes, and leaves little for the checkpoint that lets the log start over. */
+  #checkpointing: Promise<void> | undefined;
+  #isCheckpointed = false;
   #unsynced: Promise<void> | undefined;
 
   constructor(db: Database, options: SqliteWriteQueueOptions) {
@@ -82,14 +74,14 @@ export class SqliteWriteQueue {
   run<T>(work: Work<Outcome<T>>): Promise<Outcome<T>> {
     if (this.#ended) return Promise.resolve(this.#ended);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ work, resolve, reject });
+    this.#waiting.push({ work, resolve, reject, settle: () => undefined });
     this.#flushing ??= this.#options.gather === 'turn' ? nextTurn().then(() => this.#flush()) : this.#flush();
     return promise;
   }
 
   /**
-   * There while others can read a commit that is not on disk: nobody may be told of it before this resolves. Rejects
-   * with a Refusal, and stays there, once the log could not be synced.
+   * Exists while others can read a commit that is not on disk: no answer may show it before this resolves. If the log
+   * could not be synced, it stays, rejected with a Refusal.
    */
   get unsynced(): Promise<void> | undefined {
     return this.#unsynced;
@@ -100,11 +92,11 @@ export class SqliteWriteQueue {
     return this.#logBytes;
   }
 
-  /** Waits for what is queued, brings the log into the file, and lets go of it. */
+  /** Waits for the queued writes and for a running checkpoint, then closes the log. */
   async close(): Promise<void> {
     await this.#flushing;
     this.#ended ??= new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
-    await this.#checkpoint?.done;
+    await this.#checkpointing;
     const logFile = this.#logFile;
     this.#logFile = undefined;
     if (logFile !== undefined) await closeFile(logFile);
@@ -159,19 +151,16 @@ export class SqliteWriteQueue {
       if (this.#isRemoved()) throw new Error('it was removed while it was open');
     } catch (fault) {
       this.#rollBack();
-      if (faultOf(fault) === 'full' && !isLastTry && (await this.#beginLogAnew())) return this.#commit(group, true);
+      if (faultOf(fault) === 'full' && !isLastTry && (await this.#restartFullLog())) return this.#commit(group, true);
       return refuseAll(group, this.#refuse(fault));
     }
-    for (const item of group) {
-      if ('fault' in item) item.reject(item.fault);
-      else item.resolve(item.result as never);
-    }
+    for (const { settle } of group) settle();
   }
 
   /**
-   * Savepoints are dear: SQLite copies every page that changes behind one, and FTS5 writes all it has gathered. So a
-   * group runs without them, and answers false when one of its writes has changed something that it has to undo. What
-   * makes it too long for the event loop is left for the next group.
+   * Runs the writes of a group, and leaves for the next group what would hold the event loop up for too long. Savepoints
+   * are expensive: SQLite copies every page that changes after one, and FTS5 writes everything that it has gathered. So
+   * a group first runs without them, and returns false if one of its writes has to be undone.
    */
   #runAll(group: SqliteWrite[], savepoints: boolean): boolean {
     const late: LateWork[] = [];
@@ -196,45 +185,44 @@ export class SqliteWriteQueue {
     return this.#db.row<[number]>('SELECT total_changes()')![0];
   }
 
-  /** Whether what the write has done is to stay. */
+  /** Runs a write, and returns whether its changes are to be kept. */
   #runOne(item: SqliteWrite, late: LateWork[]): boolean {
-    delete item.fault;
     try {
-      item.result = item.work(late);
+      const result = item.work(late);
+      item.settle = () => item.resolve(result as never);
+      return !(result instanceof Refusal);
     } catch (fault) {
       if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
-      // The rules throw what they refuse; to the caller it is an outcome like any other.
-      if (fault instanceof Refusal) item.result = fault;
-      else item.fault = fault;
+      // The rules throw their refusals; to the caller a refusal is an outcome like any other.
+      item.settle = () => (fault instanceof Refusal ? item.resolve(fault as never) : item.reject(fault));
       return false;
     }
-    return !(item.result instanceof Refusal);
   }
 
-  /** Brings the commits so far to the disk, in the thread pool. */
+  /** Syncs the commits so far to the disk, in the thread pool. */
   async sync(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // Mostly nobody reads meanwhile.
+    // Usually there is no reader meanwhile.
     promise.catch(() => undefined);
     this.#unsynced = promise;
     try {
       await syncFile((this.#logFile ??= openSync(`${this.#db.file}-wal`, 'r')));
     } catch (fault) {
-      reject(new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 }));
+      reject(unavailable());
       throw fault;
     }
     this.#unsynced = undefined;
     resolve();
   }
 
-  /** An open file without a name takes writes, and goes with the process. */
+  /** Returns whether the file was deleted: while it is open it accepts writes, which are lost with the process. */
   #isRemoved(): boolean {
     return !existsSync(this.#db.file) || (this.#logFile !== undefined && fstatSync(this.#logFile).nlink === 0);
   }
 
-  /** On a full disk the log has space once a checkpoint lets it start over, so that reads are still counted. */
-  async #beginLogAnew(): Promise<boolean> {
-    await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
+  /** On a full disk a log that starts over has space, so that reads are still counted. */
+  async #restartFullLog(): Promise<boolean> {
+    await this.#checkpoint();
     return !((await this.#begin()) instanceof Refusal);
   }
 
@@ -242,16 +230,16 @@ export class SqliteWriteQueue {
     try {
       this.#db.run('ROLLBACK');
     } catch {
-      // SQLite has rolled back by itself after some faults.
+      // After some faults SQLite has already rolled back.
     }
   }
 
   #refuse(fault: unknown): Refusal {
     const kind = faultOf(fault);
     if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-    // After a failed write or sync only a new process, reading the log anew, knows what is on disk. Until this one has
-    // ended it commits nothing more: a later sync may succeed over what an earlier one has lost.
-    if (kind === 'busy') return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    if (kind === 'busy') return unavailable();
+    // After a failed write or sync only a new process, which reads the log again, knows what is on disk. Until this one
+    // has ended it commits nothing more: a later sync may succeed although an earlier one has lost something.
     this.#ended = this.#options.onFatal(fault);
     return this.#ended;
   }
@@ -264,34 +252,33 @@ export class SqliteWriteQueue {
 
   /**
    * The log starts over only when a checkpoint has caught up with every commit. The first ones run beside the writes
-   * and do the bulk; the last, for which the writes wait, has little left to do.
+   * and do most of the work; the last, for which the writes wait, has little left to do.
    */
   async #shortenLog(): Promise<void> {
-    const last = this.#checkpoint;
-    if (!last) {
-      if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong()) this.#startCheckpoint(1);
-    } else if (last.isDone) {
-      if (this.#commits - last.commits > COMMITS_LEFT_MOST && last.round < ROUNDS_MOST)
-        this.#startCheckpoint(last.round + 1);
-      else await this.#restartLog();
+    if (this.#isCheckpointed) {
+      await this.#checkpoint();
+      this.#isCheckpointed = false;
+      this.#commits = 0;
+    } else if (this.#commits >= COMMITS_PER_CHECKPOINT || this.#isLogLong())
+      this.#checkpointing ??= this.#checkpointBeside();
+  }
+
+  async #checkpointBeside(): Promise<void> {
+    for (let [round, left] = [1, Infinity]; round <= ROUNDS_MOST && left > COMMITS_LEFT_MOST; round++) {
+      const before = this.#commits;
+      await this.#checkpoint();
+      left = this.#commits - before;
     }
+    this.#checkpointing = undefined;
+    this.#isCheckpointed = true;
   }
 
-  #startCheckpoint(round: number): void {
-    const done = this.#options.checkpoint(this.#db.file).then(
-      () => void (checkpoint.isDone = true),
-      (fault: unknown) => void this.#options.onFatal(fault),
-    );
-    const checkpoint: Checkpoint = { done, round, commits: this.#commits, isDone: false };
-    this.#checkpoint = checkpoint;
-  }
-
-  async #restartLog(): Promise<void> {
-    await this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
-    this.#checkpoint = undefined;
-    this.#commits = 0;
+  #checkpoint(): Promise<unknown> {
+    return this.#options.checkpoint(this.#db.file).catch((fault: unknown) => this.#options.onFatal(fault));
   }
 }
+
+const unavailable = (): Refusal => new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
 
 function refuseAll(group: readonly SqliteWrite[], refusal: Refusal): void {
   for (const { resolve } of group) resolve(refusal as never);
