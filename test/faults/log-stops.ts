@@ -78,7 +78,7 @@ test('a flood of refused calls on a disk that fills up stops the log and no writ
   assert.equal(logBytes(), bytes, 'the log has written');
   rmSync(ballast);
   await service.move(MEASURE_MS);
-  await service.said((output) => output.includes('The request log goes on'));
+  await service.said((output) => output.includes('The request log continues'));
   assert.ok(await isReady());
   // What waited in memory goes first, and may have left no room for this one.
   await find(await call());

@@ -11,7 +11,7 @@ import { TurnReader } from './reads/turn-reader.ts';
 import { runWriting } from './writes/run-writing.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
-/** Rows in memory. At this number all of them are dropped. */
+/** Maximum rows kept. When it is reached, all of them are dropped. */
 const KEPT_MAX = 10_000;
 
 export class SqliteControl implements ControlDatabase {
@@ -32,7 +32,7 @@ export class SqliteControl implements ControlDatabase {
     return this.#reader.read(() => this.#db.rows<R>(sql, ...values));
   }
 
-  /** What the row of the statement for this key says. Rows are kept, never older than the snapshot of their turn. */
+  /** Reads the row of this key. Rows are kept, but are never older than the snapshot of their turn. */
   readKept<R extends Row, T>(sql: string, key: string, parse: (row: R) => T | undefined): Promise<T | undefined> {
     return this.#reader.read(() => {
       const kept = this.#kept.get(key);
@@ -60,7 +60,7 @@ export class SqliteControl implements ControlDatabase {
     }
   }
 
-  /** Bytes of its write-ahead log. */
+  /** Returns the bytes of its write-ahead log. */
   get logBytes(): number {
     return this.#queue.logBytes;
   }

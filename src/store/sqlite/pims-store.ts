@@ -42,10 +42,10 @@ const LOOP_CHARACTERS_MAX = 256 * 1024;
 /** Longer pages would push out everything else: there are thousands of pages even of two filters. */
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
 const neverGone = (): AbortSignal => new AbortController().signal;
-/** A chunk has no more records, and ends with the record that makes it longer. */
+/** Maximum records of a chunk. It also ends with the record that makes it longer than the characters. */
 const EXPORT_ROWS = 500;
 const EXPORT_CHARACTERS = 256 * 1024;
-/** Of a command. A batch changes pages of every index: those that find no place are written and read again. */
+/** Memory for pages of a command. An import changes pages of every index: those without a place are written early. */
 const IMPORT_CACHE_KIB = 48 * 1024;
 
 export class SqlitePimsStore implements PimsStore {
@@ -156,7 +156,7 @@ export class SqlitePimsStore implements PimsStore {
       }
       isGood = rejected === 0;
     } finally {
-      // Also reached when the reader of the results stops: then nothing is kept.
+      // If the reader of the results stops, nothing is kept.
       db.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
     await queue.sync();
@@ -166,7 +166,7 @@ export class SqlitePimsStore implements PimsStore {
     const rows = this.#readerDb.iterate<[string]>(this.#followSchema(this.#readerDb).rows(recordType));
     let [cells, count, isSynced] = ['', 0, false];
     for (const [row] of rows) {
-      // The snapshot is open. The service may have committed, and not yet synced, some of what it shows.
+      // The snapshot is open. The service may have committed but not yet synced something in it.
       if (!isSynced) await syncLog(this.#readerDb.file);
       isSynced = true;
       cells += row;
@@ -177,26 +177,26 @@ export class SqlitePimsStore implements PimsStore {
     if (count > 0) yield Buffer.from(cells);
   }
 
-  /** What each connection may keep of pages. */
+  /** Bounds the memory of each connection for pages. */
   limitCaches(kib: number): void {
     this.#cacheKib = kib;
     this.#readerDb.limitCache(kib);
     this.#writer?.db.limitCache(kib);
   }
 
-  /** Bytes of its write-ahead log. */
+  /** Returns the bytes of its write-ahead log. */
   get logBytes(): number {
     return this.#writer?.queue.logBytes ?? 0;
   }
 
-  /** Waits for the calls under way. `aside`: the event loop does not wait for the disk, nor do other tenants. */
+  /** Waits for the calls under way. `aside`: has a thread checkpoint the file, so that other tenants do not wait. */
   async close(aside = false): Promise<void> {
     await this.#reader.close();
     const writer = this.#writer;
     await writer?.queue.close();
     this.#isClosed = true;
     this.#releaseThreads();
-    // Otherwise SQLite does it here when the last connection closes.
+    // Otherwise SQLite does this on the event loop when the last connection closes.
     if (writer && aside) await this.#options.checkpoint(writer.db.file);
     this.#readerDb.close();
     writer?.db.close();
@@ -205,7 +205,7 @@ export class SqlitePimsStore implements PimsStore {
   #openWriter(): { readonly db: Database; readonly queue: SqliteWriteQueue } {
     if (this.#writer) return this.#writer;
     const { busyTimeoutMs, checkpoint, onFatal, clock } = this.#options;
-    // The service alone leaves its log unsynced for a moment: it alone waits before it tells what it has read.
+    // Only the service commits before its log is synced, because only it waits for the sync before it answers reads.
     const isService = busyTimeoutMs === 0;
     const sync = isService ? 'deferred' : 'full';
     const db = new Database(this.#readerDb.file, { mode: 'write', sync, busyTimeoutMs });
@@ -242,7 +242,7 @@ export class SqlitePimsStore implements PimsStore {
     });
   }
 
-  /** Reads in a worker, in the tenant's turn. */
+  /** Reads in a thread, in the tenant's turn. */
   async #readLarge<R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
     const { turns, workers, queryBudgetMs: budgetMs } = this.#options;
     const { file } = this.#readerDb;
@@ -266,7 +266,7 @@ export class SqlitePimsStore implements PimsStore {
     if (this.#isClosed && this.#largeReads === 0) this.#options.workers.forget(this.#readerDb.file);
   }
 
-  /** Builds the SQL anew when the schema has changed; another process may have added a field. */
+  /** Builds the SQL again when the schema has changed, because a process has added a field. */
   #followSchema(db: Database): SqlitePimsSql {
     const [version] = db.row<[number]>('PRAGMA schema_version')!;
     if (version !== this.#schemaVersion) {
@@ -282,7 +282,7 @@ export class SqlitePimsStore implements PimsStore {
 
 let sqlOfBuiltIn: SqlitePimsSql | undefined;
 
-/** Tenants without custom fields share theirs. */
+/** Builds the SQL of a tenant. Tenants without custom fields share it. */
 function sqlOf(customFields: readonly CustomField[]): SqlitePimsSql {
   if (customFields.length > 0) return buildPimsSql(buildDictionaries(customFields));
   sqlOfBuiltIn ??= buildPimsSql(buildDictionaries([]));

@@ -1,5 +1,6 @@
 /**
- * The embedded store: control.db, usage.db, requests.db and tenants/<store>.db. Locks the folder for one service.
+ * Begin here: the embedded store, which is control.db, usage.db, requests.db and tenants/<store>.db in a folder. The
+ * files, reads, writes, threads and backups are in the folders beside this file.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,21 +52,21 @@ export interface OpenStoreOptions {
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly workers: number;
-  /** Of a tenant. */
+  /** Bounds of each tenant. */
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
-  /** Not given or 0: as many as memory and file handles allow. */
+  /** Maximum open tenants. Without it, or if it is 0, memory and file handles decide. */
   readonly openTenantsMost?: number;
   readonly onFatal: (fault: unknown) => void;
-  /** What the folder is called in messages, when it is opened for a move. */
+  /** Name of the folder in messages, when it is opened for a move. */
   readonly movedAs?: string;
-  /** Told of what cannot be used while the rest of the store goes on. */
+  /** Is called when a part of the store cannot be used. */
   readonly report?: Report | undefined;
   readonly clock: Clock;
 }
 
 const SQLITE_OLDEST = [3, 51, 3];
-/** The event loop comes first when all cores are busy: it answers everybody. */
+/** When all cores are busy, the event loop comes first: every call needs it. */
 const QUERY_NICENESS = 10;
 
 export class SqliteStore {
@@ -73,9 +74,9 @@ export class SqliteStore {
   readonly #control: SqliteControl;
   readonly #workers: WorkerPool;
   readonly #turns: Turns;
-  /** A pool of their own: writes wait for checkpoints, so checkpoints must not wait for long queries. */
+  /** Threads for checkpoints only: writes wait for them, so they must not wait for long queries. */
   readonly #checkpoints: WorkerPool;
-  /** For what takes long and nobody waits for: a large upgrade, and beside it what is called meanwhile. */
+  /** Threads for upgrades: a large one, and those of tenants that are called meanwhile. Also for examining files. */
   readonly #aside: WorkerPool;
   readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
@@ -98,7 +99,7 @@ export class SqliteStore {
     refuseUnfinishedRestore(folder);
     refuseLostFiles(folder);
     makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
-    // One thread more than queries have, for a tenant that has none running.
+    // One more thread than queries may use at once, for a tenant that has none running.
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
     this.#checkpoints = new WorkerPool(1, 0, clock);
     this.#aside = new WorkerPool(2, QUERY_NICENESS, clock);
@@ -140,8 +141,8 @@ export class SqliteStore {
   }
 
   /**
-   * The same for a service. While the tenant's file is of an older schema it is upgraded off the event loop: the call
-   * waits for a moment, and is then refused with SERVICE_BUSY.
+   * Returns the same for a service. A file with an older schema is first upgraded in a thread: the call waits for a
+   * moment, and is then refused with SERVICE_BUSY.
    */
   pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
     if (this.#open.has(tenant.storeId)) return this.pims(tenant);
@@ -150,7 +151,7 @@ export class SqliteStore {
     return this.#upgrades.wait(file).then(() => this.pims(tenant));
   }
 
-  /** Upgrades what tenants have of an older schema, one after the other. Sets those apart whose files are lost. */
+  /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost. */
   async upgradeTenants(): Promise<void> {
     for (const tenant of await this.tenants.listTenants()) {
       await nextTurn();
@@ -160,7 +161,7 @@ export class SqliteStore {
       try {
         this.pims(tenant);
       } catch {
-        // It has been told.
+        // This has been reported.
       }
     }
   }
@@ -187,14 +188,14 @@ export class SqliteStore {
     return this.#control.isUsable();
   }
 
-  /** Copies everything into an empty folder while the service runs. Answers the files. */
+  /** Copies everything into an empty folder while the service runs. Returns the files. */
   backup(target: string): Promise<string[]> {
     return backupStore(this.#options.folder, target, new Date(this.#options.clock.now()).toISOString());
   }
 
   /**
-   * Puts a tenant's records back to what they are in a backup, while services run: in a new file, which takes the place
-   * of the old one at once. Answers the old one, which stays where it is there. COMMAND_REFUSED changes nothing.
+   * Restores a tenant's records from a backup while services run: into a new file, which replaces the old one at once.
+   * Returns the old file, which stays where it is, if it exists. COMMAND_REFUSED changes nothing.
    */
   async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string | null> {
     const old = this.#file(tenant.storeId);
@@ -218,7 +219,7 @@ export class SqliteStore {
     await Promise.all([this.#workers, this.#checkpoints, this.#aside].map((pool) => pool.close()));
   }
 
-  /** What all tenants share cannot do without this file. */
+  /** Reports a fatal fault of a file that all tenants need. */
   #endWith({ file }: Database): OnFatal {
     return (fault) => {
       this.#options.onFatal(nameFile(fault, file));
@@ -236,11 +237,11 @@ export class SqliteStore {
     return new SqlitePimsStore(file, { ...this.#options, workers, turns, kept, checkpoint, onFatal });
   }
 
-  /** Tells which file, and then which of its pages, where that can be found out. */
+  /** Reports the file, and then what SQLite finds wrong with it. */
   #reportApart(file: string, fault: unknown): void {
     const { report = () => undefined } = this.#options;
     const { message } = nameFile(fault, file) as Error;
-    report(`A tenant is set apart, as its file cannot be used. ${message}.`, true);
+    report(`A tenant is set apart because its file cannot be used. ${message}.`, true);
     const tell = (faults: readonly string[]): void =>
       faults.forEach((found) => report(`Found in ${file}: ${found}.`, true));
     if (isFileThere(file))
@@ -257,7 +258,7 @@ export class SqliteStore {
   }
 }
 
-/** SQLite before this release could lose a write when the log was restarted. */
+/** Throws if SQLite is older than the release that no longer loses a write when the log is restarted. */
 function checkVersion(): void {
   const version = sqliteVersion().split('.').map(Number);
   const place = SQLITE_OLDEST.findIndex((part, index) => part !== version[index]);

@@ -12,10 +12,10 @@ export interface BackupJob {
 
 export type BackupReply = Pick<CheckResult, 'findings' | 'count' | 'notes'>;
 
-/** A third of the weight of a thread that answers calls: on a busy machine a backup still ends. */
+/** Gives the thread a third of the weight of the event loop: on a busy machine a backup still ends. */
 const NICENESS = 5;
 
-// Linux alone has a niceness for each thread.
+// Only Linux has a niceness for each thread.
 if (process.platform === 'linux') setPriority(NICENESS);
 const { folder, target, madeAt } = workerData as BackupJob;
 await backupStore(folder, target, madeAt);

@@ -1,6 +1,6 @@
 /**
- * Backup of the embedded store while the service runs, by SQLite's backup, since a plain copy of a live file misses its
- * log; and restore, which checks every file first.
+ * Backs the embedded store up while the service runs, with SQLite's own backup: a plain copy of a live file misses its
+ * log. Restores a backup, and checks every file of it first.
  */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,7 @@ import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../fil
 
 const MANIFEST = 'storeroom-backup.json';
 
-/** Those of versions before this one have `files` and `sqlite` alone. */
+/** The list of a backup. Older versions wrote only `files` and `sqlite`. */
 interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
@@ -34,8 +34,8 @@ interface Manifest {
 }
 
 /**
- * Answers the copied files. The control file is first: a tenant made meanwhile is in the next backup. COMMAND_REFUSED
- * when the folder is not empty, or, with all else copied, a file is lost.
+ * Copies a store and returns the copied files. The control file is first: a tenant created meanwhile is in the next
+ * backup. COMMAND_REFUSED when the target is not empty, or when a file is lost; then all others are copied.
  */
 export async function backupStore(folder: string, target: string, madeAt: string): Promise<string[]> {
   requireEmpty(target, 'a backup goes into an empty folder');
@@ -66,9 +66,9 @@ export async function backupStore(folder: string, target: string, madeAt: string
 }
 
 /**
- * Copies a backup into a data folder and answers its files, all of them on disk. The folder is empty, or has what a
- * restore that was cut short has left, which goes. Until the last file is there, nothing else opens the folder.
- * COMMAND_REFUSED changes nothing, but where a copy differs from the backup: then the restore is unfinished.
+ * Copies a backup into a data folder and returns its files, all of them on disk. The folder is empty, or has only the
+ * files of an interrupted restore, which are deleted. Until the last file is there, nothing else opens the folder.
+ * COMMAND_REFUSED changes nothing, unless a copy differs from the backup: then the restore is unfinished.
  */
 export function restoreBackup(source: string, folder: string): string[] {
   const hashes = readManifest(source).files;
@@ -110,8 +110,8 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
 
 /**
  * Copies the file of one tenant from a backup to `file`, which is on disk on return. Numbers that `old` has given out
- * since, where it can still be read, are not given out again. COMMAND_REFUSED when the backup lacks the tenant, or is
- * damaged; then there is no `file`.
+ * since the backup are not given out again, if `old` can still be read. COMMAND_REFUSED, without a `file`, when the
+ * backup does not have the tenant or is damaged.
  */
 export function copyTenant(source: string, teamId: string, file: string, old: string): void {
   const hashes = readManifest(source).files;
@@ -138,7 +138,7 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
   }
 }
 
-/** Returns nothing when the file is lost or damaged. COMMAND_REFUSED when it may be whole. */
+/** Reads the next numbers of a file: none when it is lost or damaged. COMMAND_REFUSED when it may be whole. */
 function readNextNumbers(file: string): [counter: string, next: number][] {
   try {
     return withDatabase(file, READ, (db) => db.rows('SELECT NAME, NEXT FROM COUNTERS'));
@@ -159,7 +159,7 @@ export const checkBackup = (folder: string): Promise<CheckResult> =>
 const countOrders = (file: string): number =>
   withDatabase(file, READ, (db) => db.row<[number]>('SELECT count(*) FROM ORDERS')![0]);
 
-/** The identity of the store that a backup is of; undefined when it does not say. */
+/** Returns the identity of the store that was backed up, if the backup has it. */
 export function identityOf(folder: string): string | undefined {
   try {
     return readManifest(folder).identity;
@@ -183,7 +183,7 @@ function readManifest(folder: string): Manifest {
 
 function requireEmpty(folder: string, why: string): void {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
-  // A disk of its own begins with that folder.
+  // The root of a disk contains that folder.
   if (isFolder && readdirSync(folder).some((name) => name !== 'lost+found'))
     throw refuseCommand(`${folder} is not empty; ${why}.`);
 }

@@ -1,6 +1,6 @@
 /**
- * Backups that the running service makes by itself: written beside the others under another name, checked, and only
- * then renamed, so that a backup is there whole or not at all. The newest of this store tells when the next is due.
+ * Backups that the running service makes on a schedule. Each is written under another name, checked and then renamed, so
+ * that it exists whole or not at all. The newest one of this store decides when the next is due.
  * Source: decision 0021.
  */
 import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -13,33 +13,33 @@ import { identityOf } from './backup.ts';
 import { makeFolder, sync } from '../files/folder.ts';
 
 export interface BackupOptions {
-  /** Of the data. */
+  /** Folder of the data. */
   readonly folder: string;
-  /** Of the store. Backups of another are not looked at. */
+  /** Identity of the store. Backups of other stores are ignored. */
   readonly identity: string;
   readonly backupDir: string;
   readonly backupHours: number;
   readonly backupKeep: number;
-  /** Free megabytes that a backup leaves on its disk. */
+  /** Megabytes that must be free on the disk after a backup. */
   readonly readyFreeMb: number;
   readonly report: (event: string, isFault: boolean) => void;
   readonly clock: Clock;
 }
 
 const UNFINISHED = '.unfinished-';
-/** What makes the name of a backup whose files are whole while its records disagree, as the store's do. */
+/** End of the name of a backup whose files are whole, but whose records disagree, as those of the store do. */
 const DISAGREES = '-disagrees';
 const NAME = /^storeroom-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(-disagrees)?$/;
 const FIRST_LOOK_MS = 2000;
 const LOOK_MS = 30_000;
 const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
-/** Of the thread: it holds one order at a time, and the parts that orders commit. */
+/** Memory of the thread: it holds one order at a time, and the parts that orders commit. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 export class ScheduledBackups {
   readonly #options: BackupOptions;
-  /** After a failure. */
+  /** Earliest time of the next try after a failure. */
   #retryAt = 0;
   #lastSuccessMs = 0;
   #failures = 0;
@@ -52,7 +52,7 @@ export class ScheduledBackups {
     this.#options = options;
   }
 
-  /** Looks what is there, and then by itself whether a backup is due. */
+  /** Deletes what an interrupted backup has left, and makes backups when they are due until it is closed. */
   start(): this {
     const { backupDir, clock, report } = this.#options;
     try {
@@ -68,19 +68,19 @@ export class ScheduledBackups {
     return this;
   }
 
-  /** Makes one that is not due. False when it failed, which has been reported. */
+  /** Makes a backup now. Returns false when it failed, which has been reported. */
   async makeNow(): Promise<boolean> {
     await this.#make().catch((fault: unknown) => this.#fail(fault));
     return this.#failures === 0;
   }
 
-  /** In seconds. */
+  /** Returns figures for /metrics. */
   get reading(): { everySeconds: number; lastSuccessSeconds: number; failures: number } {
     const everySeconds = (this.#options.backupHours * HOUR_MS) / 1000;
     return { everySeconds, lastSuccessSeconds: this.#lastSuccessMs / 1000, failures: this.#failures };
   }
 
-  /** Ends a backup that is being made. */
+  /** Makes no more backups, and ends one that is being made. */
   async close(): Promise<void> {
     this.#look?.close();
     this.#stop.abort();
@@ -96,7 +96,10 @@ export class ScheduledBackups {
     });
   }
 
-  /** Milliseconds since 1970. The clock may have been set back meanwhile, and another process have made a backup. */
+  /**
+   * Returns when the next backup is due, in milliseconds since 1970. Looks again each time: the clock may have been set
+   * back, and another process may have made a backup.
+   */
   #findDue(): number {
     const { backupHours, clock } = this.#options;
     this.#retryAt = Math.min(this.#retryAt, clock.now() + HOUR_MS);
@@ -151,7 +154,7 @@ export class ScheduledBackups {
     return promise.finally(() => this.#stop.signal.removeEventListener('abort', end));
   }
 
-  /** Throws unless there will be as much free space afterwards as the service needs to be ready. */
+  /** Throws unless the disk will have as much free space after the backup as the service needs to be ready. */
   async #checkSpace(): Promise<void> {
     const { folder, backupDir, readyFreeMb } = this.#options;
     const files = globSync(['*.db', '*.db-wal', 'tenants/*.db', 'tenants/*.db-wal'], { cwd: folder });
@@ -162,13 +165,13 @@ export class ScheduledBackups {
     if (free < needed) throw new Error(`its disk has ${free} free bytes, and ${needed} are needed`);
   }
 
-  /** Of those of one kind, so that none that agrees is pushed out by one that does not. */
+  /** Deletes the oldest backups of one kind, so that one whose records disagree never replaces a good one. */
   #deleteOldest(disagrees: boolean): void {
     const { backupDir, backupKeep } = this.#options;
     for (const name of this.#list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
   }
 
-  /** Names of this store's backups, oldest first; not of those that a clock made that was ahead. */
+  /** Lists the names of this store's backups, oldest first, without those that a clock which was ahead has named. */
   #list(disagrees?: boolean): string[] {
     const { backupDir, identity, clock } = this.#options;
     const isWanted = (name: string): boolean =>
@@ -181,18 +184,18 @@ export class ScheduledBackups {
         .filter(isWanted)
         .toSorted((a, b) => timeOf(a) - timeOf(b));
     } catch {
-      // Making one tells why.
+      // The next backup fails, and reports why.
       return [];
     }
   }
 
-  /** A manifest never changes, and can be long. */
+  /** Returns the identity in a manifest, which never changes and can be long. */
   #identityOf(name: string): string | undefined {
     if (!this.#identities.has(name)) this.#identities.set(name, identityOf(join(this.#options.backupDir, name)));
     return this.#identities.get(name);
   }
 
-  /** The next try is in an hour. */
+  /** Reports a failure, and has the next try be in an hour. */
   #fail(fault: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#failures++;

@@ -12,7 +12,7 @@ import type { Bound, Row } from '../../writing.ts';
 export interface OpenOptions {
   /** `write`: the only writer of a process. `make`: a writer that creates a missing file. `read`: never writes. */
   readonly mode: 'write' | 'make' | 'read';
-  /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log itself. */
+  /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log. */
   readonly sync?: 'full' | 'deferred';
   /** How long to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
@@ -130,7 +130,7 @@ export class Database {
 
   run(sql: string, ...values: Bound[]): number {
     const statement = this.#statement(sql);
-    // node:sqlite also reads the last row's ID, and throws if FTS5 has given one of its own rows an ID beyond 2^53.
+    // node:sqlite also reads the last row's ID, and throws if FTS5 has given a row of an index an ID beyond 2^53.
     statement.setReadBigInts(true);
     const { changes, lastInsertRowid } = statement.run(...values);
     this.#lastRowId = Number(lastInsertRowid);

@@ -1,25 +1,25 @@
 /**
- * The disk of the embedded store, looked at once a second: its free space, and whether it may be written. The request log
- * stops at a bound, well before writes are refused. Source: decision 0022.
+ * Looks once a second at the disk of the embedded store: its free space, and whether it can be written to. The request
+ * log stops at a bound, well before writes are refused. Source: decision 0022.
  */
 import { every, type Clock } from '../../../clock.ts';
 import { access, constants, statfs, statfsSync, type StatsFs } from 'node:fs';
 
 const MEASURE_MS = 1000;
 const MIB = 1024 * 1024;
-/** The log writes less than this between two measurements. */
+/** Lowest bound: the log writes less than this between two measurements. */
 const BOUND_LEAST = 64 * MIB;
 
 export interface DiskBounds {
-  /** The request log stops below the smaller of both. */
+  /** The request log stops below the smaller of these two. */
   readonly diskFreeMb: number;
   readonly diskFreePercent: number;
-  /** Below it the service is not ready. */
+  /** The service is not ready below this. */
   readonly readyFreeMb: number;
 }
 
 export interface DiskObserver {
-  /** Told when the log stops and when it goes on. */
+  /** Is called when the log stops and when it continues. */
   readonly report: (event: string) => void;
   readonly clock: Clock;
 }
@@ -32,7 +32,7 @@ export class Disk {
   #isLow = false;
   #isReadOnly = false;
 
-  /** Measures at once, and then by itself until the process ends. */
+  /** Measures now, and then once a second until the process ends. */
   constructor(folder: string, bounds: DiskBounds, { report, clock }: DiskObserver) {
     this.#bounds = bounds;
     this.#report = report;
@@ -52,18 +52,18 @@ export class Disk {
     return this.#size;
   }
 
-  /** The request log stops below it. */
+  /** Returns the free bytes below which the request log stops. */
   get lowBytes(): number {
     const { diskFreeMb, diskFreePercent } = this.#bounds;
     return Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (this.#size * diskFreePercent) / 100));
   }
 
-  /** Whether the request log has to stop. */
+  /** Returns whether the request log has to stop. */
   get isLow(): boolean {
     return this.#isLow;
   }
 
-  /** Whether writes are refused, or will be soon. */
+  /** Returns whether writes are refused, or will be soon. */
   get isUnfit(): boolean {
     return this.#isReadOnly || this.#free < this.#bounds.readyFreeMb * MIB;
   }
@@ -74,7 +74,7 @@ export class Disk {
     const isLow = this.#free < this.lowBytes;
     if (isLow !== this.#isLow)
       this.#report(
-        isLow ? `The request log stops: the disk has ${this.#free} free bytes.` : 'The request log goes on.',
+        isLow ? `The request log stops: the disk has ${this.#free} free bytes.` : 'The request log continues.',
       );
     this.#isLow = isLow;
   }

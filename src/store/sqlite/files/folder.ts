@@ -1,4 +1,4 @@
-/** Folders that hold stores and backups: makes one that can be written to, or says what is wrong with it. */
+/** Folders of stores and backups: creates one that can be written to, or says what is wrong with it. */
 import {
   accessSync,
   closeSync,
@@ -15,12 +15,12 @@ import { dirname, join, resolve } from 'node:path';
 import { refuseCommand, type Refusal } from '../../../errors.ts';
 import { Database, faultOf } from './database.ts';
 
-/** What holds the folder of all data in messages. */
+/** The setting of the data folder, for messages. */
 export const DATA_FOLDER = 'STOREROOM_DATA';
 
 /**
- * Makes a folder for databases, with `tenants` in it. COMMAND_REFUSED when it cannot be made or written to; `name` is
- * the setting or the argument that chose it. The first file in it, and on disk, is an empty `marker`, if there is one.
+ * Creates a folder for databases, with `tenants` in it. COMMAND_REFUSED when it cannot be created or written to; `name`
+ * is the setting or the argument that chose it. If there is a `marker`, it becomes the first file, empty and on disk.
  */
 export function makeStoreFolder(folder: string, name: string, marker?: string): void {
   try {
@@ -33,7 +33,7 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
     const control = join(folder, 'control.db');
     for (const place of [folder, join(folder, 'tenants')])
       accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK);
-    // Opened, as `access` does not tell of a disk that the kernel has made read-only after a fault.
+    // Opens the file, because `access` does not see that the kernel has made a disk read-only after a fault.
     if (statSync(control, { throwIfNoEntry: false })?.isFile()) closeSync(openSync(control, 'r+'));
   } catch (fault) {
     const { code, path } = fault as NodeJS.ErrnoException;
@@ -45,33 +45,33 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
   }
 }
 
-/** One folder after the other: Node's own way never ends where the kernel makes none, as in /proc. */
+/** Creates a folder and its parents. Node's own way never ends where the kernel creates none, as in /proc. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (fault) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw fault;
   }
 }
 
-/** The file that is locked. */
+/** Name of the file that is locked. */
 export const LOCK = 'serve.lock';
 
-/** Is there from the first file of a restore until the last is on disk. */
+/** Returns the file that exists from the first file of a restore until the last is on disk. */
 export const restoreMarkerOf = (folder: string): string => join(folder, 'restore-unfinished');
 
-/** COMMAND_REFUSED when a restore into the folder is unfinished: nothing but a restore may open it. */
+/** Throws COMMAND_REFUSED when a restore into the folder is unfinished: only a restore may open it. */
 export function refuseUnfinishedRestore(folder: string): void {
   if (existsSync(restoreMarkerOf(folder)))
-    throw refuseCommand(`A restore into ${folder} is unfinished. Run \`storeroom restore\` again; it begins anew.`);
+    throw refuseCommand(`A restore into ${folder} is unfinished. Run \`storeroom restore\` again.`);
 }
 
 /**
- * COMMAND_REFUSED when there are tenants, and a file that they share is gone: made anew, it would be a store without
- * them, or without their counts.
+ * Throws COMMAND_REFUSED when there are tenants, but a file that they share is lost: a new one would make a store
+ * without them, or without their counts.
  */
 export function refuseLostFiles(folder: string): void {
   if (globSync('tenants/*.db', { cwd: folder }).length === 0) return;
@@ -83,15 +83,15 @@ export function refuseLostFiles(folder: string): void {
       );
 }
 
-/** SQLite takes an empty file for an empty database. */
+/** Returns whether a file exists and is not empty: for SQLite, an empty file is an empty database. */
 export function isFileThere(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   return found !== undefined && !(found.isFile() && found.size === 0);
 }
 
 /**
- * Locks a folder for one service, move or restore, until what it answers is closed; the operating system unlocks it when
- * the process ends. COMMAND_REFUSED when another has it.
+ * Locks a folder for one service, move or restore, until the database that it returns is closed; the operating system
+ * unlocks it when the process ends. Throws COMMAND_REFUSED when another process has it.
  */
 export function lockFolder(folder: string): Database {
   let lock: Database | undefined;
@@ -107,7 +107,7 @@ export function lockFolder(folder: string): Database {
   }
 }
 
-/** Writes a file, or the names in a folder, through to the disk. */
+/** Syncs a file, or the names in a folder, to the disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, 'r');
   fsyncSync(descriptor);

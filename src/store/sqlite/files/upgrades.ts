@@ -7,7 +7,7 @@ import { isFileThere } from './folder.ts';
 import { plannedUpgrade, type SqliteSchema, type Upgrade } from './migrate.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 
-/** Of a call whose tenant is being upgraded. */
+/** Time that a call waits while its tenant is being upgraded. */
 const WAIT_MS = 50;
 
 export class Upgrades {
@@ -22,7 +22,7 @@ export class Upgrades {
     this.#report = report;
   }
 
-  /** Not of a file that cannot be read: opening it tells why. */
+  /** Returns whether a file has to be upgraded. If it cannot be read, opening it shows why. */
   isNeeded(file: string): boolean {
     try {
       return plannedUpgrade(file, 'pims') !== undefined;
@@ -38,7 +38,7 @@ export class Upgrades {
       throw new Refusal('SERVICE_BUSY', "The tenant's data is being upgraded.", { retryAfterSeconds: 1 });
   }
 
-  /** Resolves when it is over. Where it failed, opening the file tells why. */
+  /** Upgrades a file, and resolves when that is over. If it failed, opening the file shows why. */
   run(file: string): Promise<void> {
     const begun = this.#running.get(file);
     if (begun) return begun;
@@ -57,7 +57,7 @@ export class Upgrades {
   }
 }
 
-/** The files of a store whose schemas are not those of this version, with their bytes. */
+/** Lists the files of a store whose schemas are not those of this version, with their bytes. */
 export function listUpgrades(folder: string): (Upgrade & { readonly file: string; readonly bytes: number })[] {
   const tenants = globSync('tenants/*.db', { cwd: folder }).toSorted();
   const files = [

@@ -1,25 +1,25 @@
 /**
- * Which filters find the fewest records. Entries of indexes are counted when it is asked for, up to a bound, so that
- * the answer follows the data; counts of common values are kept for a while.
+ * Finds the filters with the fewest records. Entries of indexes are counted for each query, up to a bound, so that the
+ * result follows the data; counts of common values are kept for a while.
  */
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm } from '../../../pims/reads/filter.ts';
 import type { Database } from '../files/database.ts';
 
-/** Counting an entry takes 30 to 60 ns. Where there are fewer, it is done each time. */
+/** Counts below this are not kept: counting an entry takes 30 to 60 ns. */
 const FEW = 256;
-/** What one query counts, so that it takes a millisecond or two. Beginning to count takes as long as some entries. */
+/** Entries that one query counts, within a millisecond or two. Beginning to count takes as long as some entries. */
 const ENTRIES_MAX = 32 * 1024;
 const ENTRIES_OF_BEGINNING = 100;
 const TRIGRAMS_MOST = 16;
 const TRIGRAMS_ENOUGH = 2;
 const FEW_OF_A_TRIGRAM = 512;
 /**
- * A list this much longer than another is not worth walking: an entry takes 30 ns, and a record that it spares, which
- * lies anywhere in the file, 2 to 5 us.
+ * A list that is this many times as long as another is not worth walking: an entry takes 30 ns, and a record that it
+ * saves, anywhere in the file, 2 to 5 µs.
  */
 const TIMES_THE_RAREST = 32;
-/** A record in the list of a rare trigram costs a microsecond or two. */
+/** A trigram with fewer records is rare. Each record in its list takes a microsecond or two. */
 const RARE = 2048;
 const KEPT_MAX = 1024;
 const KEPT_CHARACTERS_MAX = 64;
@@ -27,12 +27,12 @@ const KEPT_MS = 30_000;
 
 interface Kept {
   readonly count: number;
-  /** There may be more than it if it is the count. */
+  /** The bound of the count. If the count equals it, there may be more. */
   readonly most: number;
   readonly until: number;
 }
 
-/** A term, and the entries of its index that hold for it. */
+/** A term, and the SQL of its entries in an index. */
 export interface Candidate {
   readonly term: FilterTerm;
   readonly entries: string;
@@ -47,7 +47,7 @@ interface CountedTrigram {
 export class EntryCounts {
   readonly #db: Database;
   readonly #kept = new Map<string, Kept>();
-  /** What this query may still count. */
+  /** Entries that this query may still count. */
   #left = ENTRIES_MAX;
 
   constructor(db: Database) {
@@ -78,12 +78,12 @@ export class EntryCounts {
   }
 
   /**
-   * One or two of these trigrams that few records have, so that the search index need not walk the long lists of the
-   * others. Where all have many: some that have all their characters.
+   * Chooses one or two of these trigrams that few records have, so that the search index does not walk the long lists of
+   * the others. If all have many, it chooses some that contain all characters.
    */
   findRare(recordType: KeyedType, trigrams: readonly string[]): { trigrams: string[]; isRare: boolean } {
     const some = trigrams.slice(0, TRIGRAMS_MOST);
-    // Those far from each other tell more together.
+    // Trigrams that are far from each other exclude more records together.
     const order = some.toSorted((a, b) => distanceToEnd(some, a) - distanceToEnd(some, b));
     let counted = this.#countTrigrams(recordType, order, FEW_OF_A_TRIGRAM);
     if (counted.length < TRIGRAMS_ENOUGH) {
@@ -100,7 +100,7 @@ export class EntryCounts {
     };
   }
 
-  /** Those in fewer than `most` records, the rarest first. Of the first bound two are enough. */
+  /** Returns trigrams in fewer than `most` records, the rarest first. With the first bound, two are enough. */
   #countTrigrams(recordType: KeyedType, trigrams: readonly string[], most: number): CountedTrigram[] {
     const { table } = RECORD_TYPES[recordType];
     const counted: CountedTrigram[] = [];
@@ -112,12 +112,12 @@ export class EntryCounts {
     return counted.toSorted((a, b) => a.count - b.count);
   }
 
-  /** How far each of so many values may still be counted. */
+  /** Returns how far each of this number of values may still be counted. */
   #shareOf(values: number): number {
     return Math.max(FEW, Math.floor(this.#left / values));
   }
 
-  /** `most`, where there are as many or it is not known. */
+  /** Returns the number of entries, or `most` if there are at least that many or it is not known. */
   #count(entries: string, values: readonly string[], most: number): number {
     const key = entries + values.join('\0');
     const kept = this.#kept.get(key);
@@ -140,5 +140,5 @@ export class EntryCounts {
 const distanceToEnd = (list: readonly string[], item: string): number =>
   Math.min(list.indexOf(item), list.length - 1 - list.indexOf(item));
 
-/** As a phrase of the search index. */
+/** Quotes a trigram as a phrase of the search index. */
 export const quote = (trigram: string): string => `"${trigram.replaceAll('"', '""')}"`;

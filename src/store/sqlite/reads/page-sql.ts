@@ -35,7 +35,7 @@ export interface PageSql {
 }
 
 /** How a page is sorted by a field. */
-export interface SortedSql {
+interface SortedSql {
   /** Ends of the values in the page. */
   readonly bounds: Bounds;
   /** Finds what a record is sorted by, from its key. */
@@ -75,7 +75,7 @@ interface Walk {
   readonly condition: string;
 }
 
-/** What the SQL of a page depends on. Values are placeholders. */
+/** Everything that the SQL of a page depends on. Values are placeholders. */
 interface Shape {
   readonly recordType: KeyedType;
   readonly sort: Sort | undefined;

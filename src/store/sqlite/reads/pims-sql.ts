@@ -1,6 +1,6 @@
 /**
- * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and what only reads. SQLite
- * builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
+ * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and all reads. SQLite builds the
+ * JSON of the answers. Column names come only from the dictionaries, and values are always bound.
  */
 import {
   ofKeyedTypes,
@@ -41,7 +41,7 @@ export const scriptDialect: ScriptDialect = {
   fieldType: "TEXT NOT NULL DEFAULT ''",
   list: 'SELECT value FROM json_each(?)',
   items: '(SELECT key AS place, value FROM json_each(?))',
-  // SQLite itself tells every connection of a changed schema.
+  // SQLite itself notifies every connection of a changed schema.
   fieldsChanged: [],
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
   insertRecord(recordType, dictionary) {
@@ -82,14 +82,14 @@ export function buildPimsSql(dictionaries: Dictionaries) {
   };
   const keyedJson = ofKeyedTypes(json);
   const pages = new PageBuilder(keyedJson);
-  // A row for each record that is found, and nothing of it.
+  // An empty row for each record that is found.
   const countedPages = new PageBuilder(ofKeyedTypes(() => "''"));
-  // The lines of an order lie side by side by their numbers, the table's primary key: they need no sorting.
+  // The lines of an order are side by side in the primary key of the table, so they need no sorting.
   const linesOf = (line: string, order: string): string =>
     `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ${order})`;
   const wholeLine = `json_object('ORDER_LINEITEMS', ${json('lines')})`;
   const charged = 'AND charge_row(LINE_NUMBER)';
-  /** What a row of a page has behind its key. */
+  /** Builds the columns of a page after the keys. */
   const pageColumns = (recordType: KeyedType, { fields, hasLines }: QueryRequest): string => {
     const record = fields ? json(recordType, fields) : keyedJson[recordType];
     return hasLines ? `${record}, ${linesOf(wholeLine, `ORDERS.ORDER_NUMBER ${charged}`)}` : record;
@@ -113,12 +113,12 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     records,
     orderWithLines: `SELECT ${keyedJson.orders}, ${tagColumn(dictionaries, 'orders')},
       ${linesOf(wholeLine, 'ORDERS.ORDER_NUMBER')} FROM ORDERS WHERE SORT_KEY = ?`,
-    /** Of a list of numbers: the place of each, and what the lookup answers of its orders. */
+    /** Finds orders by a list of numbers: the place of the number, and the fields of the lookup. */
     ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders, CANCELLED)},
         ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}
       FROM json_each(?) q CROSS JOIN ORDERS o INDEXED BY ORDERS_REFERENCE_NUMBER
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
-    /** Every record of a type in the order of its key: the cells of an export, as one text. */
+    /** Reads every record of a type in the order of its key, with the cells of an export as one text. */
     rows,
     page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): PageRead {
       const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;

@@ -1,6 +1,6 @@
 /**
- * Reads that may turn out large: pages, orders with their lines, storefront lookups. The event loop runs them within
- * milliseconds or not at all; worker threads run them to their end.
+ * Begin here: the reads of a tenant, which are records, orders with their lines, pages and storefront lookups. The event
+ * loop runs them within milliseconds or not at all; threads run them to their end.
  */
 import type { Outcome } from '../../../errors.ts';
 import type { OrderFound, Page, RecordFound } from '../../../pims/pims-port.ts';
@@ -26,9 +26,9 @@ export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'isShort' | '
   readonly after: string;
   readonly limit: number;
   readonly bytesMax: number;
-  /** Whether each row has a list of lines as well. */
+  /** Whether each row also has a list of lines. */
   readonly hasLines: boolean;
-  /** A row for each record that matches, from the first on. */
+  /** Finds a row for each record that matches, beginning with the first. */
   readonly counted: Pick<PageSql, 'sql' | 'values'> | undefined;
 }
 
@@ -42,12 +42,12 @@ interface RecordRead {
 interface LookupRead {
   readonly kind: 'lookup';
   readonly sql: string;
-  /** Each once. */
+  /** Different numbers. */
   readonly referenceNumbers: readonly string[];
   readonly recordsMax: number;
 }
 
-/** In place of a lookup with more than one answer holds. */
+/** The result of a lookup that is too large for one answer. */
 export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can cross to a thread. */
@@ -56,7 +56,7 @@ interface Found {
   page: Page;
   record: RecordFound | undefined;
   order: OrderFound | undefined;
-  /** In the order of the numbers. */
+  /** One result for each number, in their order. */
   lookup: readonly LookedUp[] | typeof TOO_LARGE;
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
@@ -68,9 +68,9 @@ const KEY_LAST = '\u{10ffff}';
 const TOO_BIG = 18;
 const NO_LIMIT = -1;
 const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
-/** How long a walk along the keys may take where an index leads to many records instead. */
+/** Time for a walk along the keys before the read begins again with an index that leads to many records. */
 const TRY_MS = 10;
-/** More records of a page are not read on the event loop. */
+/** Maximum records of a page that is read on the event loop. */
 export const LOOP_RECORDS_MAX = 100;
 
 /**
@@ -135,7 +135,7 @@ function startAt(db: Database, position: string, { isDescending, sorted }: PageR
   return [key, whole.startsWith(value) ? whole : value];
 }
 
-/** Row by row: until a statement comes up with one, Node keeps every text that our functions were given. */
+/** Counts row by row: until a statement returns a row, Node keeps every text that our functions were given. */
 function countRows(db: Database, { sql, values }: Pick<PageSql, 'sql' | 'values'>): number {
   let count = 0;
   for (const _ of db.walk(sql, (from) => [from, null, NO_LIMIT, ...values], '')) count++;

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database, type OnFatal } from '../files/database.ts';
 
-/** Reads for longer than this go on in the next turn, so that others come in between. */
+/** Reads that take longer than this continue in the next turn, so that other work comes in between. */
 const TURN_MS = 4;
 
 interface QueuedRead {
@@ -17,7 +17,7 @@ interface QueuedRead {
 export interface TurnReaderOptions {
   /** Runs inside the first snapshot, and inside each one that shows a commit of another connection. */
   readonly onChange: () => void;
-  /** Resolves when all that a snapshot shows is on disk; nothing when it is. Without it every commit is synced. */
+  /** Returns a promise while something in a snapshot is not yet on disk. Without it every commit is synced. */
   readonly unsynced?: () => Promise<void> | undefined;
   readonly onFatal: OnFatal;
 }
@@ -34,7 +34,7 @@ export class TurnReader {
     this.#options = options;
   }
 
-  /** What is promised is waited for outside of the snapshot. */
+  /** Runs a read in the next snapshot. A promise that it returns is awaited after the snapshot. */
   read<T>(read: () => T | Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ read, resolve, reject });
@@ -58,7 +58,7 @@ export class TurnReader {
       this.#fail(fault, group);
       return;
     }
-    // Commits are made on this thread too: none comes in between.
+    // Commits are made on this thread, too, so none comes in between.
     const unsynced = this.#options.unsynced?.();
     const endAt = performance.now() + TURN_MS;
     let done = 0;
@@ -76,7 +76,7 @@ export class TurnReader {
     try {
       this.#db.run('COMMIT');
     } catch (fault) {
-      // So it is after a read that met a damaged page.
+      // COMMIT fails after a read that met a damaged page.
       this.#fail(fault, left);
       return;
     }
@@ -99,7 +99,7 @@ export class TurnReader {
       const { connection } = this.#db;
       if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
     } catch {
-      // The first fault has been told.
+      // The first fault has been reported.
     }
   }
 

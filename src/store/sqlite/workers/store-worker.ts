@@ -1,4 +1,4 @@
-/** A worker thread of the embedded store: large reads and work on whole files, so that the event loop never waits. */
+/** A thread of the embedded store for large reads and work on whole files, so that the event loop never waits. */
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../errors.ts';
@@ -23,7 +23,7 @@ export interface Reply {
 export interface WorkerData {
   /** A flag shared with the pool: 1 ends the job. */
   readonly isEnded: Int32Array;
-  /** Niceness of the thread: 0 is that of the process, 19 gives way to everything. */
+  /** Niceness of the thread, from 0, which the process has, to 19, which gives way to everything. */
   readonly niceness: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Group commit: writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
+ * Begin here: group commit. Writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
  * the write-ahead log short, with checkpoints in another thread. Source: decisions 0008 and 0037.
  */
 import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
@@ -55,7 +55,7 @@ export class SqliteWriteQueue {
   #waiting: SqliteWrite[] = [];
   #flushing: Promise<void> | undefined;
   #logFile: number | undefined;
-  /** Since the log last started over. */
+  /** Commits since the log last started over. */
   #commits = 0;
   #logBytes = 0;
   /** The refusal of every later write, once the file is closed or can no longer be trusted. */
